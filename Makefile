@@ -1,0 +1,42 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both make their own virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check lint types imports test-nojit bench clean
+
+demo: $(READY)
+	$(BIN)/holdfast demo
+
+test: $(READY)
+	$(BIN)/pytest -n 2
+
+# The kernels once more as plain Python: the compiled code does what the source says.
+test-nojit: $(READY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m kernel tests
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+check: lint types imports test test-nojit
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.growth
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "holdfast needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

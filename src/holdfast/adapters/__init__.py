@@ -1,0 +1,1 @@
+"""Other libraries' trees become ours, and ours theirs: one file per library."""

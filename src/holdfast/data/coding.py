@@ -1,0 +1,80 @@
+"""Columns as small whole numbers, once per table and shared by every tree grown from it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.data.schema import Feature
+from holdfast.kernels.categories import QUESTION
+from holdfast.kernels.histogram import MISSING_CODE, MOST_BINS, Coded
+
+
+def code_columns(features: Sequence[Feature], columns: Sequence[FloatArray]) -> Coded:
+    """The columns as ranks and as bins that never divide equal values.
+
+    >>> ages = np.array([40.0, 20.0, np.nan, 40.0])
+    >>> code_columns([Feature("age")], [ages]).ranks.tolist()
+    [[1, 0, -1, 1]]
+    """
+    n_features, n_rows = len(columns), len(columns[0])
+    n_padded = -(-n_features // 4) * 4
+    codes = np.zeros((n_padded // 4, n_rows, 4), np.uint8)
+    ranks = np.empty((n_features, n_rows), np.int32)
+    n_codes, n_ranks = np.ones(n_padded, np.int32), np.ones(n_padded, np.int32)
+    is_subset, is_wide = np.ones(n_padded, np.uint8), np.zeros(n_padded, np.uint8)
+    top_rank = np.zeros((n_features, 256), np.int32)
+    for j, (feature, column) in enumerate(zip(features, columns, strict=True)):
+        is_subset[j] = _subset_kind(feature)
+        if is_subset[j]:
+            n_ranks[j] = n_codes[j] = len(feature.categories)
+            is_wide[j] = n_codes[j] > MOST_BINS
+            ranks[j] = np.where(np.isnan(column), -1, column)
+            bins = ranks[j]
+        else:
+            n_ranks[j] = rank_values(column, ranks[j])
+            bins, tops = bin_ranks(ranks[j], int(n_ranks[j]))
+            n_codes[j] = len(tops)
+            top_rank[j, : len(tops)] = tops
+        if not is_wide[j]:
+            codes[j // 4, :, j % 4] = np.where(ranks[j] < 0, MISSING_CODE, bins)
+    sizes = np.where(is_wide, n_ranks + 1, MISSING_CODE + 1)
+    start = np.concatenate(([0], np.cumsum(sizes)))
+    packed = codes.view("<u4")[:, :, 0]
+    arrays = (packed, ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start.astype(np.int64))
+    return Coded(*map(frozen, arrays))
+
+
+def rank_values(column: FloatArray, out: IntArray) -> int:
+    """Write the dense rank of every value, -1 for the missing ones; the number of distinct values."""
+    order = np.argsort(column, kind="stable")  # missing values come last
+    n_known = len(column) - int(np.count_nonzero(np.isnan(column)))
+    known = column[order[:n_known]]
+    out[order[n_known:]] = -1
+    if n_known == 0:
+        return 1
+    steps = np.empty(n_known, np.int32)
+    steps[0] = 0
+    np.not_equal(known[1:], known[:-1], out=steps[1:], casting="unsafe")
+    np.cumsum(steps, out=steps)
+    out[order[:n_known]] = steps
+    return int(steps[-1]) + 1
+
+
+def bin_ranks(ranks: IntArray, n_ranks: int) -> tuple[IntArray, IntArray]:
+    """The bin of every row, bins of about equal numbers of rows, and the highest rank in each bin."""
+    if n_ranks <= MOST_BINS:
+        return ranks, np.arange(n_ranks, dtype=np.int32)
+    rows_below = np.cumsum(np.bincount(ranks[ranks >= 0], minlength=n_ranks))
+    rows_below = np.concatenate(([0], rows_below[:-1]))
+    n_known = int(np.count_nonzero(ranks >= 0))
+    share = rows_below * MOST_BINS // n_known
+    bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(share) > 0))).astype(np.int32)
+    tops = np.flatnonzero(np.append(np.diff(bin_of_rank) > 0, True)).astype(np.int32)
+    return bin_of_rank[ranks], tops  # missing rows read the last rank's bin, which the caller overwrites
+
+
+def _subset_kind(feature: Feature) -> int:
+    if feature.kind == "question":
+        return QUESTION
+    return int(feature.kind == "nominal")

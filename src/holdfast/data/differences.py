@@ -1,0 +1,57 @@
+"""What of some data does not fit a schema, gathered so that one error can show all of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from holdfast.data.schema import Label
+from holdfast.data.wording import listed
+from holdfast.errors import SchemaMismatch
+
+
+@dataclass(eq=False)
+class Differences:
+    """Columns, kinds, categories and classes in which the data differs from the schema."""
+
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    kinds: dict[str, str] = field(default_factory=dict)  # from the column to what is wrong with it
+    categories: dict[str, list[Label]] = field(default_factory=dict)  # from the column to its new ones
+    classes: list[Label] = field(default_factory=list)  # the new ones
+
+    @classmethod
+    def of_names(cls, expected: Iterable[str], found: Iterable[str]) -> "Differences":
+        """The columns that only one side has."""
+        expected, found = dict.fromkeys(expected), dict.fromkeys(found)
+        return cls(
+            missing=[name for name in expected if name not in found],
+            extra=[name for name in found if name not in expected],
+        )
+
+    def refuse(self) -> None:
+        """Raise a SchemaMismatch with a table of the differences, if there are any."""
+        lines = self._lines()
+        if lines:
+            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
+
+    def _lines(self) -> list[str]:
+        rows = [("columns missing", listed(self.missing))] if self.missing else []
+        rows += [("columns not in the schema", listed(self.extra))] if self.extra else []
+        rows += [("kind differs", f"column {name!r}: {clash}") for name, clash in self.kinds.items()]
+        rows += [
+            ("new categories", f"column {name!r}: {listed(new)}") for name, new in self.categories.items()
+        ]
+        rows += [("new classes", listed(self.classes))] if self.classes else []
+        return [f"  {title:<27}{content}" for title, content in rows]
+
+    def _ways_out(self) -> list[str]:
+        ways = []
+        if self.missing or self.extra:
+            ways.append("Give the data exactly the columns of the schema, in any order.")
+        if self.kinds:
+            ways.append("Give these columns the type they had in the data that the schema was read from.")
+        if self.categories or self.classes:
+            ways.append(
+                "To take the new ones in, read the data without a schema and measure both on a wider one: "
+                "old.schema.widened(new.schema)."
+            )
+        return ways

@@ -1,0 +1,131 @@
+"""The ruler: names, kinds, ranges and categories of the features, and the classes of the target."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from holdfast.errors import SchemaMismatch
+
+# What a category or a class can be: numpy scalars are turned into these at the door.
+Label = str | int | float | bool
+Kind = Literal["numeric", "ordered", "nominal", "question"]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column, and the scale on which two trees are compared along it.
+
+    A *numeric* feature has a range. A *nominal* one has categories in sorted order; an *ordered* one has
+    them in its own order and is split like a number, at positions between two categories. A *question* is
+    a column the user asked for (`bmi ** 2 < 900`): its name is the text as written and its two categories
+    are False and True.
+    """
+
+    name: str
+    kind: Kind = "numeric"
+    low: float = 0.0  # smallest value in the reference data
+    high: float = 1.0  # largest value in the reference data
+    categories: tuple[Label, ...] = ()  # empty for a numeric feature
+
+    @property
+    def is_subset(self) -> bool:
+        """True if a split on it is a set of categories, False if it is a threshold."""
+        return self.kind in ("nominal", "question")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the tree predicts: one of `classes`, or, where there are none, a number in [low, high]."""
+
+    name: str = "y"
+    classes: tuple[Label, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def is_classes(self) -> bool:
+        """True for classification, False for regression."""
+        return bool(self.classes)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features, in column order with the questions last, and the target.
+
+    >>> ages = Feature("age", low=18.0, high=90.0)
+    >>> Schema((ages,), Target("outcome", classes=("died", "lived"))).names
+    ('age',)
+    """
+
+    features: tuple[Feature, ...]
+    target: Target = Target()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features, questions included."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def columns(self) -> tuple[Feature, ...]:
+        """The features that are columns of the data, without the questions."""
+        return tuple(feature for feature in self.features if feature.kind != "question")
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions as their author wrote them."""
+        return tuple(feature.name for feature in self.features if feature.kind == "question")
+
+    def widened(self, other: "Schema") -> "Schema":
+        """A schema that holds the ranges, categories and classes of both.
+
+        The only way a ruler ever grows: distances measured on it are not comparable with those measured
+        before. Both must have the same features in the same order, of the same kinds.
+        """
+        if self.names != other.names:
+            raise SchemaMismatch(
+                f"Cannot widen the schema: its features are {list(self.names)} and the other's are "
+                f"{list(other.names)}. Widening joins ranges, categories and classes, never columns."
+            )
+        features = tuple(map(_widened_feature, self.features, other.features))
+        return Schema(features, _widened_target(self.target, other.target))
+
+
+def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
+    """The labels in one fixed order, whatever mixture of types they are: numbers first, then text."""
+    return tuple(sorted(labels, key=lambda label: (isinstance(label, str), label)))
+
+
+def _widened_feature(old: Feature, new: Feature) -> Feature:
+    if old.kind != new.kind:
+        raise SchemaMismatch(
+            f"Cannot widen the schema: column {old.name!r} is {old.kind} in one and {new.kind} in the other. "
+            "Read both data sets with the same categorical columns."
+        )
+    if old.kind == "nominal":
+        return replace(old, categories=sorted_labels({*old.categories, *new.categories}))
+    if old.kind == "ordered":
+        return _widened_order(old, new)
+    return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))
+
+
+def _widened_order(old: Feature, new: Feature) -> Feature:
+    # Indices of known categories must not move, so new ones may only follow at the end.
+    added = tuple(label for label in new.categories if label not in old.categories)
+    categories = old.categories + added
+    kept = [label for label in categories if label in new.categories]
+    if tuple(kept) != new.categories:
+        raise SchemaMismatch(
+            f"Cannot widen the schema: the ordered categories of column {old.name!r} are "
+            f"{list(old.categories)} in one and {list(new.categories)} in the other, and no order holds "
+            "both. Give both data sets one list of ordered categories."
+        )
+    return replace(old, categories=categories, high=float(max(len(categories) - 1, 0)))
+
+
+def _widened_target(old: Target, new: Target) -> Target:
+    if old.is_classes != new.is_classes:
+        raise SchemaMismatch(
+            f"Cannot widen the schema: the target {old.name!r} is a class in one and a number in the other."
+        )
+    if old.is_classes:
+        return replace(old, classes=sorted_labels({*old.classes, *new.classes}))
+    return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))

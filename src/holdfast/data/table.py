@@ -1,0 +1,257 @@
+"""The only door for data: numpy, pandas, polars or Arrow become one table."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.categorical import readings
+from holdfast.data.columns import Reading, read_column
+from holdfast.data.differences import Differences
+from holdfast.data.frame import Frame, frame_of
+from holdfast.data.matching import matched, named_by
+from holdfast.data.question import parse_question
+from holdfast.data.schema import Feature, Schema
+from holdfast.data.target import Task, check_task, known_target, new_target, read_line
+from holdfast.data.weight import read_weight
+from holdfast.data.wording import listed
+from holdfast.errors import DataError, DataWarning, SchemaMismatch
+
+if TYPE_CHECKING:
+    from holdfast.kernels.histogram import Coded
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows ready for growing: one column per feature, a target, weights.
+
+    Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
+    views of it, not copies.
+    """
+
+    schema: Schema
+    columns: tuple[FloatArray, ...]  # one per feature: numbers, or indices of categories; NaN where missing
+    target: NDArray[Any]  # int32 index of the class, or float64
+    weight: FloatArray | None = None  # None: every row counts once
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
+        object.__setattr__(self, "target", _read_only(self.target))
+        if self.weight is not None:
+            object.__setattr__(self, "weight", _read_only(self.weight))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.target)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, questions included."""
+        return len(self.columns)
+
+    @cached_property
+    def coded(self) -> "Coded":
+        """The columns as small whole numbers: made once, shared by every tree grown from the table."""
+        from holdfast.data.coding import code_columns
+
+        return code_columns(self.schema.features, self.columns)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        task: Task | None = None,
+        categorical_features: Any = "from_dtype",
+        questions: Sequence[str] = (),
+        schema: Schema | None = None,
+        target: str = "y",
+    ) -> "Table":
+        """The table of a 2-D array, list of rows or frame X and a target y.
+
+        Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
+        further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
+        with more than 20 values, for regression. With a `schema` the data is read on that ruler: columns of
+        a frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
+
+        >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
+        >>> table.schema.features[1].categories, table.target
+        (('f', 'm'), array([1, 0], dtype=int32))
+        """
+        check_task(task)
+        frame = frame_of(X)
+        line = read_line(y, frame.n_rows)
+        weight = read_weight(sample_weight, frame.n_rows)
+        if schema is not None:
+            columns, values = _read_on(schema, frame, line, task)
+            _check_questions(questions, schema)
+        else:
+            features, columns = _read(frame, readings(categorical_features, frame.names), questions)
+            values, kind = new_target(line, target, task)
+            schema = Schema(features, kind)
+        table = cls(schema, columns, values, weight)
+        _warn_of_one_class(table)
+        _warn_of_settled_columns(table)
+        return table
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        target: str | None = None,
+        *,
+        sample_weight: Any = None,
+        task: Task | None = None,
+        categorical_features: Any = "from_dtype",
+        questions: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> "Table":
+        """The table of a frame that holds the target, and perhaps the weights, as columns.
+
+        `target` defaults to the target of the schema, or else to "outcome"; `sample_weight` is the name of a
+        column, or one number per row. All the rest is as in `from_arrays`.
+        """
+        whole = frame_of(frame)
+        if whole.matrix is not None:
+            raise TypeError(
+                "from_frame needs a frame with named columns: use Table.from_arrays(X, y) for an array."
+            )
+        target = target or (schema.target.name if schema else "outcome")
+        y = whole.column(target)
+        aside = [target]
+        if isinstance(sample_weight, str):
+            aside.append(sample_weight)
+            sample_weight = whole.column(sample_weight)
+        return cls.from_arrays(
+            whole.without(aside),
+            y,
+            sample_weight,
+            task=task,
+            categorical_features=categorical_features,
+            questions=questions,
+            schema=schema,
+            target=target,
+        )
+
+    def rows(self, features: Sequence[int]) -> FloatArray:
+        """A C-contiguous matrix with one column for each of these features."""
+        matrix = np.empty((self.n_rows, len(features)))
+        for position, feature in enumerate(features):
+            matrix[:, position] = self.columns[feature]
+        return matrix
+
+
+# -- reading ----------------------------------------------------------------------------------------------
+
+
+def _read(
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str]
+) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
+    """The features that the data defines and its columns, questions last."""
+    columns = [
+        read_column(raw, f"column {name!r}", reading)
+        for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
+    ]
+    features = tuple(column.feature(name) for column, name in zip(columns, frame.names, strict=True))
+    _refuse_repeated_questions(questions, frame.names)
+    asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
+    values = tuple(column.values for column in columns)
+    return features + asked, values + _answers(questions, features, values)
+
+
+def _read_on(
+    schema: Schema, frame: Frame, line: Any, task: Task | None
+) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
+    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
+    frame = named_by(schema, frame)
+    differences = Differences.of_names((feature.name for feature in schema.columns), frame.names)
+    columns = []
+    for feature in schema.columns:
+        if feature.name in differences.missing:
+            continue
+        match = matched(frame.column(feature.name), feature, f"column {feature.name!r}")
+        columns.append(match.values)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            differences.categories[feature.name] = list(match.unknown)
+    values = known_target(line, schema.target, task, differences)
+    differences.refuse()
+    return (*columns, *_answers(schema.questions, schema.columns, columns)), values
+
+
+def _answers(
+    questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
+) -> tuple[FloatArray, ...]:
+    asked = [parse_question(text, features) for text in questions]
+    return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
+
+
+def _check_questions(questions: Sequence[str], schema: Schema) -> None:
+    if questions and tuple(questions) != schema.questions:
+        raise SchemaMismatch(
+            f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
+            "Leave them out: the questions of the schema are asked anyway."
+        )
+
+
+def _refuse_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+    if isinstance(questions, str):
+        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
+    texts = [*names, *questions]
+    repeated = sorted({text for text in questions if texts.count(text) > 1})
+    if repeated:
+        raise DataError(
+            f"Several questions or columns have the same text: {listed(repeated)}. Keep one of each."
+        )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+# -- warnings ---------------------------------------------------------------------------------------------
+
+
+def _warn_of_one_class(table: Table) -> None:
+    classes = table.schema.target.classes
+    if classes and (table.target == table.target[0]).all():
+        only = classes[table.target[0]]
+        warnings.warn(
+            f"the target has one class, {only!r}, so that the tree will be a single leaf.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_settled_columns(table: Table) -> None:
+    if table.n_rows == 1:  # where every column is constant
+        return
+    settled = [
+        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_settled(values)
+    ]
+    if settled:
+        warnings.warn(
+            f"no question can be asked of columns that hold one value only, or none: {listed(settled)}.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _is_settled(values: FloatArray) -> bool:
+    """True if the column tells no two rows apart: one value in every row, or none in any."""
+    first = values[0]
+    # The first rows acquit almost every column, and the others are read in full.
+    return all(
+        np.isnan(part).all() if np.isnan(first) else (part == first).all() for part in (values[:100], values)
+    )

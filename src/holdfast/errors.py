@@ -1,0 +1,33 @@
+"""One small family of exceptions: each message names the thing, both values, and the way out."""
+
+
+class HoldfastError(Exception):
+    """Every error that holdfast raises on purpose, apart from plain TypeErrors."""
+
+
+class DataError(HoldfastError, ValueError):
+    """The data cannot be used as it is."""
+
+
+class SchemaMismatch(DataError):
+    """New data, or another tree, does not fit the schema it is measured against."""
+
+
+class QuestionError(HoldfastError, ValueError):
+    """A question the user wrote is not in the small language of questions."""
+
+
+class RulesError(HoldfastError, ValueError):
+    """A growth rule is outside its range."""
+
+
+class ModelFileError(HoldfastError, ValueError):
+    """A file is not a model that this version can load."""
+
+
+class DataWarning(UserWarning):
+    """Something in the data was handled, and the user would want to know."""
+
+
+class GrowthWarning(UserWarning):
+    """Growth ended early because a budget ran out."""

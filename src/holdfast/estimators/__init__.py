@@ -1,0 +1,1 @@
+"""The scikit-learn face: each fit reads like the pipeline it runs."""

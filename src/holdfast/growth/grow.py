@@ -1,0 +1,181 @@
+"""A table and rules become a tree."""
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from holdfast.arrays import ByteArray, FloatArray, IntArray, frozen
+from holdfast.data.table import Table
+from holdfast.errors import GrowthWarning
+from holdfast.growth.criteria import class_impurity
+from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
+from holdfast.growth.sample import Units, measure
+from holdfast.kernels import grow as kernels
+from holdfast.kernels.criteria import POISSON, Plan
+from holdfast.kernels.histogram import Coded
+from holdfast.tree.tree import KNOWN, Tree
+
+NO_LIMIT = 2**40
+HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child of their node
+
+
+def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
+    """The tree that the rules grow on the table.
+
+    The seed matters only where features are drawn.
+
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> grow(table).threshold[0]
+    np.float64(40.0)
+    """
+    units = measure(table, rules)
+    return grow_sample(table, rules, units, units.repeats, seed)
+
+
+def grow_sample(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> Tree:
+    """The tree on a sample of the rows, each repeated as often as `counts` says."""
+    coded = table.coded
+    sample = units.sample(counts)
+    rows = np.flatnonzero(counts).astype(np.int32)
+    n_rows = int(counts.sum(dtype=np.int64))
+    weight = n_rows if units.weight is None else int(counts @ units.weight)
+    plan = _plan(rules, units, n_rows, weight)
+    limits = _limits(rules, units, n_rows, weight, len(coded.ranks), seed)
+    histograms = _histograms(coded, plan, limits, len(rows))
+    with _deadline(rules.max_seconds) as stop:
+        growing = kernels.grow(plan, limits, coded, sample, rows, histograms, stop)
+    grown = kernels.in_preorder(plan, coded, growing)
+    value, node_weight, impurity = _values(table, units, counts, rows, grown)
+    fields = grown.fields
+    apart = units.weight is not None
+    notes = _notes(rules, growing)
+    for note in notes:
+        warnings.warn(note, GrowthWarning, stacklevel=3)
+    return Tree(
+        schema=table.schema,
+        feature=fields[:, kernels.FEATURE].astype(np.int32),
+        threshold=_thresholds(table, fields),
+        left=fields[:, kernels.LEFT].astype(np.int32),
+        right=fields[:, kernels.RIGHT].astype(np.int32),
+        missing_left=fields[:, kernels.MISSING_LEFT] == 1,
+        set_start=np.where(fields[:, kernels.LEFT] < 0, -1, fields[:, kernels.SET_START]),
+        in_set=grown.in_set,
+        value=value,
+        count=grown.total[:, -1].astype(np.float64) if apart else node_weight,
+        weight=node_weight,
+        impurity=impurity,
+        criterion=rules.criterion,
+        notes=notes,
+    )
+
+
+def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
+    return Plan(
+        criterion=units.criterion,
+        n_classes=units.n_classes,
+        n_stats=units.n_stats,
+        label_bits=units.label_bits,
+        counts_apart=int(units.weight is not None),
+        min_rows=rows_needed(rules.min_samples_leaf, n_rows),
+        min_weight=rules.min_weight_fraction_leaf * weight,
+    )
+
+
+def _limits(
+    rules: GrowthRules, units: Units, n_rows: int, weight: int, n_features: int, seed: int
+) -> kernels.Limits:
+    # A gain of squared error is counted in units of total squared over weight, all others in units of weight.
+    gain_unit = 1.0
+    if not units.n_classes:
+        ratio = units.total_unit / units.weight_unit
+        gain_unit = ratio * np.log(2.0) if units.criterion == POISSON else ratio * ratio
+    max_leaves = min(
+        rules.max_leaf_nodes or NO_LIMIT, (rules.max_nodes + 1) // 2 if rules.max_nodes else NO_LIMIT
+    )
+    return kernels.Limits(
+        max_depth=rules.max_depth or NO_LIMIT,
+        max_leaves=max_leaves,
+        min_rows_to_split=max(2, rows_needed(rules.min_samples_split, n_rows)),
+        min_gain=rules.min_gain * weight / gain_unit,
+        min_relative_gain=float(rules.min_relative_gain),
+        n_drawn=features_drawn(rules.max_features, n_features),
+        best_first=int(rules.is_best_first),
+        seed=seed & 0xFFFFFFFF,
+    )
+
+
+def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> np.ndarray:  # type: ignore[type-arg]
+    length = int(coded.start[-1]) * plan.n_stats
+    n_slots = 1
+    if n_rows >= kernels.FULL_ROWS and not limits.n_drawn:
+        n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, 64))
+    return np.empty((n_slots, length), np.int64)
+
+
+@contextmanager
+def _deadline(seconds: float | None) -> Iterator[ByteArray]:
+    """A flag that is raised when the time is up; kernels look at it before every split."""
+    stop = np.zeros(1, np.uint8)
+    if seconds is None:
+        yield stop
+        return
+    timer = threading.Timer(seconds, stop.fill, args=(1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield stop
+    finally:
+        timer.cancel()
+
+
+def _notes(rules: GrowthRules, growing: kernels.Growing) -> tuple[str, ...]:
+    if growing.n_open == 0:
+        return ()
+    left = f"the tree is the best so far, and {growing.n_open} of its leaves could still be split"
+    if growing.ended_early:
+        return (f"Growth ended after {rules.max_seconds:g} seconds (max_seconds): {left}.",)
+    if rules.max_nodes is not None and growing.n_nodes + 2 > rules.max_nodes:
+        return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
+    return ()
+
+
+def _values(
+    table: Table, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Value, weight and impurity of every node."""
+    if units.n_classes:
+        of_class = grown.total[:, : units.n_classes].astype(np.float64)
+        weight = of_class.sum(axis=1)
+        value = of_class / weight[:, None]
+        return value, weight * units.weight_unit, class_impurity(units.criterion, value)
+    is_poisson = int(units.criterion == POISSON)
+    weight, mean, impurity = kernels.number_values(
+        grown.fields, rows, frozen(table.target), frozen(units.importance), frozen(counts), is_poisson
+    )
+    return mean[:, None], weight, impurity
+
+
+def _thresholds(table: Table, fields: np.ndarray) -> FloatArray:  # type: ignore[type-arg]
+    """The midpoint between the two values on either side of each split."""
+    threshold = np.full(len(fields), np.nan)
+    for node in np.flatnonzero(fields[:, kernels.LAST_LEFT] >= 0):
+        feature, below, above = fields[node, [kernels.FEATURE, kernels.LAST_LEFT, kernels.FIRST_RIGHT]]
+        if feature >= 0:
+            column = table.columns[feature]
+            threshold[node] = midpoint(column[below], column[above]) if above >= 0 else KNOWN
+            if table.schema.features[feature].kind == "ordered" and above >= 0:
+                threshold[node] = np.floor(threshold[node]) + 0.5
+    return threshold
+
+
+def midpoint(below: float, above: float) -> float:
+    """A number t with below <= t < above, half-way if floats allow.
+
+    >>> midpoint(1e308, 1.5e308)
+    1.25e+308
+    """
+    middle = below / 2 + above / 2
+    return float(middle if below <= middle < above else below)

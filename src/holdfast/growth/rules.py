@@ -1,0 +1,111 @@
+"""When to split and when to stop: CART and C4.5 are values of one type."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.data.schema import Label
+from holdfast.errors import RulesError
+
+MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
+
+
+@dataclass(frozen=True)
+class GrowthRules:
+    """How a tree grows.
+
+    >>> GrowthRules(max_depth=0)
+    Traceback (most recent call last):
+    holdfast.errors.RulesError: max_depth=0 is out of range: it must be a whole number of at least 1, or None.
+    """
+
+    criterion: str = "gini"
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None  # the most useful splits first
+    min_samples_split: int | float = 2  # rows; a float is a share of all rows
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_gain: float = 0.0  # decrease of impurity, weighted by the node's share of the rows
+    min_relative_gain: float = 0.0  # decrease of impurity as a share of the node's own
+    max_features: MaxFeatures = None  # drawn anew at every split
+    class_weight: Mapping[Label, float] | Literal["balanced"] | None = None
+    max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
+    max_nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_whole("max_depth", self.max_depth, 1, optional=True)
+        _check_whole("max_leaf_nodes", self.max_leaf_nodes, 2, optional=True)
+        _check_whole("max_nodes", self.max_nodes, 1, optional=True)
+        _check_rows("min_samples_split", self.min_samples_split, 2)
+        _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
+        _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
+        _check_range("min_gain", self.min_gain, 0.0, math.inf)
+        _check_range("min_relative_gain", self.min_relative_gain, 0.0, 1.0)
+        if self.max_seconds is not None:
+            _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
+        features_drawn(self.max_features, 1)
+
+    @property
+    def is_best_first(self) -> bool:
+        """True if the most useful split is made first, so that growth can end at any moment."""
+        return not (self.max_leaf_nodes is None and self.max_seconds is None and self.max_nodes is None)
+
+
+def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
+    """Number of features drawn at each split; 0 where all are tried."""
+    if max_features is None:
+        return 0
+    if isinstance(max_features, str):
+        shares = {"sqrt": math.sqrt(n_features), "log2": math.log2(n_features), "third": n_features / 3}
+        if max_features not in shares:
+            raise RulesError(f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}.")
+        drawn = int(shares[max_features])
+    elif isinstance(max_features, bool) or not max_features > 0:
+        raise RulesError(f"max_features={max_features!r} is out of range: it must be above 0, or None.")
+    elif _is_whole(max_features):
+        drawn = int(max_features)
+    elif max_features > 1.0:
+        raise RulesError(f"max_features={max_features!r} is out of range: a share must be at most 1.0.")
+    else:
+        drawn = int(max_features * n_features)
+    return 0 if drawn >= n_features > 1 else max(drawn, 1)
+
+
+def rows_needed(value: int | float, n_rows: float) -> int:
+    """A number of rows that was given as a number or as a share of all rows."""
+    return int(value) if _is_whole(value) else math.ceil(value * n_rows)
+
+
+def _is_whole(value: object) -> bool:
+    # numpy's whole numbers are no ints, but know their index.
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_whole(name: str, value: int | None, least: int, *, optional: bool) -> None:
+    if optional and value is None:
+        return
+    if not _is_whole(value) or value is None or value < least:
+        raise RulesError(
+            f"{name}={value!r} is out of range: it must be a whole number of at least {least}, or None."
+        )
+
+
+def _check_rows(name: str, value: int | float, least: int) -> None:
+    if _is_whole(value):
+        fits = value >= least
+    else:
+        fits = isinstance(value, float) and 0.0 < value < 1.0 or (value == 1.0 and name == "min_samples_split")
+    if not fits:
+        raise RulesError(
+            f"{name}={value!r} is out of range: it must be a whole number of at least {least}, "
+            "or a share of the rows between 0.0 and 1.0."
+        )
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise RulesError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
+
+
+CART = GrowthRules()

@@ -1,0 +1,134 @@
+"""Rows as whole numbers: what each row adds to the statistics of a node.
+
+Weights and targets are turned into whole multiples of a small unit, a power of two, so that sums are exact in
+any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.data.schema import Label
+from holdfast.data.table import Table
+from holdfast.errors import DataError, RulesError
+from holdfast.growth.criteria import criterion_number
+from holdfast.growth.rules import GrowthRules
+from holdfast.kernels.criteria import POISSON
+from holdfast.kernels.histogram import Sample
+
+MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The rows of a table in whole numbers, shared by all trees grown with the same rules."""
+
+    criterion: int
+    n_classes: int
+    label: LongArray  # class of each row; empty for a numeric target
+    weight: LongArray | None  # of each row in units; None if every row weighs one unit
+    total: LongArray  # weight times target, in units; empty with classes
+    repeats: IntArray  # how many rows each row stands for
+    importance: FloatArray  # the weight of one repetition, as given
+    weight_unit: float
+    total_unit: float
+
+    @property
+    def label_bits(self) -> int:
+        """Bits that hold a class."""
+        return max(self.n_classes - 1, 0).bit_length()
+
+    @property
+    def n_stats(self) -> int:
+        """Length of a vector of statistics."""
+        return max(self.n_classes, 2) + (self.weight is not None)
+
+    def sample(self, counts: IntArray) -> Sample:
+        """The rows, each repeated as often as `counts` says."""
+        weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
+        if self.n_classes:
+            return Sample(frozen(weight << self.label_bits | self.label), _NOTHING, frozen(counts))
+        return Sample(frozen(weight), frozen(counts * self.total), frozen(counts))
+
+
+_NOTHING = frozen(np.empty(0, np.int64))
+
+
+def measure(table: Table, rules: GrowthRules) -> Units:
+    """The rows of a table in units."""
+    target = table.schema.target
+    criterion = criterion_number(rules.criterion, target.is_classes)
+    repeats, importance = split_weight(table.weight, table.n_rows)
+    importance = importance * class_importance(table, rules, repeats * importance)
+    n_repeats = float(repeats.sum(dtype=np.int64))
+    n_classes = len(target.classes)
+    label = table.target.astype(np.int64) if n_classes else _NOTHING
+    bits = 62 - max(n_classes - 1, 0).bit_length()
+    weight, weight_unit = None, 1.0
+    if not np.all(importance == 1.0):
+        weight, weight_unit = whole_units(importance, n_repeats, bits)
+        weight = np.maximum(weight, 1)  # a row that counts at all counts for something
+    total, total_unit = _NOTHING, 1.0
+    if not n_classes:
+        total, total_unit = whole_units(importance * centred(table.target, criterion, repeats), n_repeats, bits)
+    return Units(
+        criterion, n_classes, label, weight, total, repeats, importance, weight_unit, total_unit
+    )
+
+
+def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:
+    """Repetitions and importance of every row: whole weights are repetitions, all others are importances."""
+    ones = np.ones(n_rows)
+    if weight is None:
+        return np.ones(n_rows, np.int32), ones
+    if np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS:
+        return weight.astype(np.int32), ones
+    return (weight > 0).astype(np.int32), np.where(weight > 0, weight, 1.0)
+
+
+def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> FloatArray:
+    """The factor that class_weight gives each row."""
+    if rules.class_weight is None:
+        return np.ones(table.n_rows)
+    classes = table.schema.target.classes
+    if not classes:
+        raise RulesError("class_weight is for classes, and the target is a number: leave it None.")
+    if rules.class_weight == "balanced":
+        of_class = np.bincount(table.target, weight, minlength=len(classes))
+        present = of_class > 0
+        factors = np.where(present, weight.sum() / (present.sum() * np.where(present, of_class, 1.0)), 1.0)
+    elif isinstance(rules.class_weight, str):
+        raise RulesError(f"class_weight={rules.class_weight!r} is unknown: 'balanced', a mapping, or None.")
+    else:
+        factors = np.array([_factor(rules.class_weight.get(label, 1.0), label) for label in classes])
+    return np.asarray(factors[table.target], np.float64)
+
+
+def _factor(factor: float, label: Label) -> float:
+    if not 0.0 < factor < math.inf:
+        raise RulesError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
+    return float(factor)
+
+
+def centred(target: NDArray[np.float64], criterion: int, repeats: IntArray) -> FloatArray:
+    """The target, for squared error as deviation from its middle, which leaves more bits to the differences."""
+    if criterion == POISSON:
+        if target.min() < 0:
+            raise DataError(f"criterion='poisson' needs targets of at least 0, and one is {target.min():g}.")
+        if not np.any(target[repeats > 0] > 0):
+            raise DataError("criterion='poisson' needs at least one target above 0, and all are 0.")
+        return target
+    middle = target.min() / 2 + target.max() / 2
+    return np.asarray(target - middle, np.float64)
+
+
+def whole_units(values: FloatArray, n_repeats: float, bits: int) -> tuple[LongArray, float]:
+    """The values as whole multiples of a unit, so small that n_repeats of the largest still fit; the unit."""
+    largest = float(np.abs(values).max())
+    if largest == 0.0:
+        return np.zeros(len(values), np.int64), 1.0
+    exponent = bits - 1 - math.frexp(largest)[1] - math.frexp(n_repeats)[1]
+    return np.rint(np.ldexp(values, exponent)).astype(np.int64), math.ldexp(1.0, -exponent)

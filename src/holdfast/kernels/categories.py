@@ -1,0 +1,203 @@
+"""The best set of categories to send left; missing values are one more category.
+
+For two classes and for numbers the best set is a prefix of the categories in the order of their mean
+(Fisher; Breiman et al.), for every convex gain. With more classes, and for ratios of gains, all sets are
+tried while the categories are few, and the prefixes of their order along the first principal component of
+the class shares (Coppersmith, Hong and Hosking) when they are many.
+"""
+
+import math
+
+import numpy as np
+
+from holdfast.kernels import classes, pair
+from holdfast.kernels.classes import START
+from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, weight_of
+from holdfast.kernels.histogram import last_code
+from holdfast.kernels.jit import inner
+from holdfast.kernels.sort import sort_by
+from holdfast.kernels.split import RIGHT
+
+NO_SHIFT = np.int64(0)  # categories keep all bits of their codes
+MOST_LISTED = 9  # categories up to which all 255 sets are tried
+QUESTION = 2  # in Coded.is_subset: the answer yes goes left
+
+
+@inner
+def place_of(plan, coded, feature, code):
+    """Where the statistics of a category stand in a histogram."""
+    return (coded.start[feature] + code) * plan.n_stats
+
+
+@inner
+def list_present(plan, coded, feature, histogram, order):
+    """Write the codes that occur in the node, the missing one last; how many they are."""
+    n = np.int64(0)
+    for code in range(coded.n_codes[feature]):
+        if weight_of(plan, histogram, place_of(plan, coded, feature, code)) > 0:
+            order[n] = code
+            n += 1
+    last = last_code(coded, feature, NO_SHIFT)
+    if weight_of(plan, histogram, place_of(plan, coded, feature, last)) > 0:
+        order[n] = last
+        n += 1
+    return n
+
+
+@inner
+def lists_all(plan, n):
+    """True if every set of n categories is tried."""
+    ordering_is_exact = plan.n_classes == 0 or plan.n_classes == 2
+    is_ratio = plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION
+    return n <= MOST_LISTED and (is_ratio or not ordering_is_exact)
+
+
+@inner
+def place_on_component(plan, coded, feature, histogram, total, order, n, place):
+    """place[code] = the category's class shares along their first principal component."""
+    n_classes = plan.n_classes
+    weight = 0.0
+    for k in range(n_classes):
+        weight += total[k]
+    covariance = np.zeros((n_classes, n_classes))
+    shares = np.empty(n_classes)
+    for i in range(n):
+        at = place_of(plan, coded, feature, order[i])
+        in_category = float(weight_of(plan, histogram, at))
+        for k in range(n_classes):
+            shares[k] = histogram[at + k] / in_category - total[k] / weight
+        for k in range(n_classes):
+            for m in range(n_classes):
+                covariance[k, m] += in_category / weight * shares[k] * shares[m]
+    axis = first_component(covariance, shares)
+    for i in range(n):
+        at = place_of(plan, coded, feature, order[i])
+        in_category = float(weight_of(plan, histogram, at))
+        along = 0.0
+        for k in range(n_classes):
+            along += axis[k] * (histogram[at + k] / in_category)
+        place[order[i]] = along
+
+
+@inner
+def first_component(covariance, scratch):
+    """The axis of greatest variance, by the power method from the class that varies most."""
+    n = len(covariance)
+    axis = np.zeros(n)
+    widest = 0
+    for k in range(n):
+        if covariance[k, k] > covariance[widest, widest]:
+            widest = k
+    axis[widest] = 1.0
+    for _ in range(100):
+        length = 0.0
+        for k in range(n):
+            scratch[k] = 0.0
+            for m in range(n):
+                scratch[k] += covariance[k, m] * axis[m]
+            length += scratch[k] * scratch[k]
+        if length == 0.0:
+            break
+        length = math.sqrt(length)
+        for k in range(n):
+            axis[k] = scratch[k] / length
+    return axis
+
+
+@inner
+def arrange(plan, coded, feature, histogram, total, order, n, place):
+    """Sort the categories so that good sets are prefixes."""
+    if plan.n_classes > 2:
+        place_on_component(plan, coded, feature, histogram, total, order, n, place)
+    else:
+        for i in range(n):
+            at = place_of(plan, coded, feature, order[i])
+            place[order[i]] = histogram[at + 1] / float(weight_of(plan, histogram, at))
+    sort_by(order, place, n)
+
+
+@inner
+def consider(plan, node, total, left, feature, cut, best):
+    """The better of the best split so far and the one that sends `left` to the left."""
+    if plan.n_classes > 2:
+        return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
+    whole = weight_of(plan, left, START)
+    rows = left[plan.n_stats - 1] if plan.counts_apart else whole
+    return pair.consider(
+        plan, node, rows, float(whole), float(left[1]), float(total[1]), feature, cut, RIGHT, best
+    )[1]
+
+
+@inner
+def scan_categories(plan, node, total, coded, feature, histogram, scratch, best):
+    """The best set of categories of the feature.
+
+    Its `cut` is the length of the prefix, or, where all sets are tried, the bit pattern of the set.
+    """
+    order, left, n_stats = scratch.order, scratch.left, plan.n_stats
+    n = list_present(plan, coded, feature, histogram, order)
+    scratch.promise[feature] = -1
+    scratch.varied[feature] = n > 1
+    if n < 2:
+        return best
+    for k in range(n_stats):
+        left[k] = 0
+    if not lists_all(plan, n):
+        arrange(plan, coded, feature, histogram, total, order, n, scratch.place)
+        for i in range(n - 1):
+            at = place_of(plan, coded, feature, order[i])
+            for k in range(n_stats):
+                left[k] += histogram[at + k]
+            best = consider(plan, node, total, left, feature, np.int64(i + 1), best)
+        return best
+    # A Gray code: each set differs from the one before by a single category. The first category stays out.
+    pattern = np.int64(0)
+    for step in range(1, 1 << (n - 1)):
+        bit = 0
+        while not step >> bit & 1:
+            bit += 1
+        at = place_of(plan, coded, feature, order[bit + 1])
+        pattern ^= 1 << bit
+        for k in range(n_stats):
+            left[k] += histogram[at + k] if pattern >> bit & 1 else -histogram[at + k]
+        best = consider(plan, node, total, left, feature, pattern, best)
+    return best
+
+
+@inner
+def choose_set(plan, total, coded, feature, cut, histogram, scratch):
+    """Mark in `in_set` which categories go left; whether missing values do, or -1 if none was seen.
+
+    The first category of the node goes left, or the answer yes, so that the same split is always drawn the
+    same way. A category is marked 1 for left, 0 for right, -1 where the node did not see it.
+    """
+    order, in_set = scratch.order, scratch.in_set
+    n = list_present(plan, coded, feature, histogram, order)
+    last = last_code(coded, feature, NO_SHIFT)
+    first = order[0]
+    listed = lists_all(plan, n)
+    if not listed:
+        arrange(plan, coded, feature, histogram, total, order, n, scratch.place)
+    for code in range(coded.n_codes[feature]):
+        in_set[code] = -1
+    seen, missing_left, first_left, yes_left = False, -1, False, False
+    for i in range(n):
+        goes_left = (i > 0 and cut >> (i - 1) & 1 == 1) if listed else i < cut
+        if order[i] == first:
+            first_left = goes_left
+        if order[i] == last:
+            missing_left = 1 if goes_left else 0
+        else:
+            in_set[order[i]] = 1 if goes_left else 0
+            seen = seen or order[i] == 1
+            yes_left = yes_left or (order[i] == 1 and goes_left)
+    turn = not first_left
+    if coded.is_subset[feature] == QUESTION:
+        turn = not yes_left if seen else first_left
+    if turn:
+        for i in range(n):
+            if order[i] != last:
+                in_set[order[i]] = 1 - in_set[order[i]]
+        if missing_left >= 0:
+            missing_left = 1 - missing_left
+    return missing_left

@@ -1,0 +1,184 @@
+"""Thresholds for three classes or more: the statistics are arrays."""
+
+import numpy as np
+
+from holdfast.kernels.criteria import (
+    GINI,
+    MISCLASSIFICATION,
+    NEVER,
+    classes_gain,
+    is_allowed,
+    weight_of,
+    worth_of,
+    x_log_x,
+)
+from holdfast.kernels.histogram import add_row, last_code
+from holdfast.kernels.jit import inner
+from holdfast.kernels.split import (
+    LEFT,
+    RIGHT,
+    ROW_MASK,
+    better,
+    bound_worth,
+    could_win,
+    cut_after,
+    gather_keys,
+    lowest_rank,
+)
+
+START = np.int64(0)  # where the statistics stand in an array of their own
+MOST_CORNERS = 6  # classes up to which all corners of the box are tried
+
+
+@inner
+def parts_gain(plan, node, total, left, inside):
+    """Gain of splitting into left, right, and one pure part for each class inside the bin: an upper bound."""
+    weight_left = weight_in = 0.0
+    for k in range(plan.n_classes):
+        weight_left += left[k]
+        weight_in += inside[k]
+    weight_right = node.weight - weight_left - weight_in
+    gain = most_left = most_right = most = 0.0
+    for k in range(plan.n_classes):
+        in_left, in_all = float(left[k]), float(total[k])
+        in_right = in_all - in_left - inside[k]
+        if plan.criterion == GINI:
+            gain += in_left * in_left / max(weight_left, 1.0) + in_right * in_right / max(weight_right, 1.0)
+            gain -= in_all * in_all / node.weight
+        elif plan.criterion == MISCLASSIFICATION:
+            most_left, most_right = max(most_left, in_left), max(most_right, in_right)
+            most = max(most, in_all)
+        else:
+            gain += x_log_x(in_left) + x_log_x(in_right) - x_log_x(in_all)
+    if plan.criterion == MISCLASSIFICATION:
+        return most_left + most_right + weight_in - most
+    if plan.criterion == GINI:
+        return gain + weight_in
+    return gain - x_log_x(weight_left) - x_log_x(weight_right) + x_log_x(node.weight)
+
+
+@inner
+def corner_gain(plan, node, total, left, inside, corner, best):
+    """No threshold inside the bin gains more than this or than one of the bin's borders.
+
+    A cheap bound first; where it beats the best split, the corners of the box, one for each set of classes.
+    """
+    bound = parts_gain(plan, node, total, left, inside)
+    if plan.n_classes > MOST_CORNERS or bound <= best.gain:
+        return bound
+    highest = 0.0
+    for mask in range(1, (1 << plan.n_classes) - 1):
+        for k in range(plan.n_classes):
+            corner[k] = left[k] + (inside[k] if mask >> k & 1 else 0)
+        weight_left = float(weight_of(plan, corner, START))
+        gain = classes_gain(plan.criterion, plan.n_classes, corner, total, weight_left, node.weight)
+        highest = max(highest, gain)
+    return min(bound, highest)
+
+
+@inner
+def consider(plan, node, total, left, feature, cut, missing_left, best):
+    """The gain of a split, allowed or not, and the better of it and the best so far."""
+    whole = weight_of(plan, left, START)
+    weight = float(whole)
+    gain = classes_gain(plan.criterion, plan.n_classes, left, total, weight, node.weight)
+    rows = left[plan.n_stats - 1] if plan.counts_apart else whole
+    if is_allowed(plan, node, rows, weight, 0.0, 0.0):
+        best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
+    return gain, best
+
+
+@inner
+def scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scratch, best):
+    """The best threshold of the feature at a border of bins, and a bound for every bin: see `scan_pair`."""
+    n_stats, n_codes, top_rank, bounds = plan.n_stats, coded.n_codes[feature], coded.top_rank, scratch.bounds
+    left, trial, inside, corner = scratch.left, scratch.trial, scratch.inside, scratch.corner
+    begin = coded.start[feature] * n_stats
+    at_missing = begin + last_code(coded, feature, fine) * n_stats
+    missing_weight = float(weight_of(plan, histogram, at_missing))
+    any_missing = missing_weight > 0.0
+    for k in range(n_stats):
+        left[k] = 0
+    weight_left = weight_before = highest = 0.0
+    previous, promise, n_present, cut = np.int64(-1), NEVER, np.int64(0), np.int64(0)
+    n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
+    for b in range(n_bins + 1):
+        at_end = b == n_bins
+        bounds[feature, b] = NEVER
+        for k in range(n_stats):
+            inside[k] = 0
+        for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
+            for k in range(n_stats):
+                inside[k] += histogram[begin + f * n_stats + k]
+        weight_in = float(weight_of(plan, inside, START))
+        if weight_in == 0.0 and not at_end:
+            continue
+        gain = gain_missing = 0.0
+        if previous >= 0 and (any_missing or not at_end):
+            cut = cut_after(top_rank, feature, n_codes, previous, shift)
+            gain, best = consider(plan, node, total, left, feature, cut, RIGHT, best)
+        if any_missing and not at_end:
+            for k in range(n_stats):
+                trial[k] = left[k] + histogram[at_missing + k]
+            gain_missing, tried = consider(plan, node, total, trial, feature, cut, LEFT, best)
+            if previous >= 0:
+                best = tried
+        if previous >= 0 and bounds[feature, previous] != NEVER:
+            highest = max(highest, gain, gain_missing)
+            bound = bound_worth(plan, node, highest, weight_before, weight_left + missing_weight)
+            bounds[feature, previous] = bound
+            promise = max(promise, bound)
+        if at_end:
+            break
+        if cut_after(top_rank, feature, n_codes, b, shift) > lowest_rank(top_rank, feature, b, shift):
+            highest = max(gain, gain_missing, corner_gain(plan, node, total, left, inside, corner, best))
+            if any_missing:
+                highest = max(highest, corner_gain(plan, node, total, trial, inside, corner, best))
+            bounds[feature, b] = 0
+        for k in range(n_stats):
+            left[k] += inside[k]
+        previous, weight_before, weight_left = b, weight_left, weight_left + weight_in
+        n_present += 1
+    scratch.varied[feature] = n_present > 1 or any_missing or promise != NEVER
+    scratch.promise[feature] = promise
+    return best
+
+
+@inner
+def open_classes(plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best):
+    """The best threshold inside the bins of the feature that could still win: see `open_pair`."""
+    n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
+    bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
+    block, lane = feature // 4, 8 * (feature % 4)
+    n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
+    begin = coded.start[feature] * n_stats
+    at_missing = begin + last_code(coded, feature, fine) * n_stats
+    any_missing = weight_of(plan, histogram, at_missing) > 0
+    for k in range(n_stats):
+        left[k] = 0
+    done = i = np.int64(0)  # fine bins before `done` are in `left`
+    while i < n_keys:
+        b = np.int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
+        top = cut_after(top_rank, feature, n_codes, b, shift)
+        if not could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
+            while i < n_keys and keys[i] >> 32 <= top:
+                i += 1
+            continue
+        while done < b << (shift - fine):
+            for k in range(n_stats):
+                left[k] += histogram[begin + done * n_stats + k]
+            done += 1
+        done = (b + 1) << (shift - fine)
+        while i < n_keys and keys[i] >> 32 <= top:
+            rank = keys[i] >> 32
+            add_row(plan, sample, keys[i] & ROW_MASK, left)
+            i += 1
+            # The border of the bin is known already; equal values cannot be divided.
+            if i == n_keys or keys[i] >> 32 > top or keys[i] >> 32 == rank:
+                continue
+            _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+            if any_missing:
+                for k in range(n_stats):
+                    trial[k] = left[k] + histogram[at_missing + k]
+                _, best = consider(plan, node, total, trial, feature, rank, LEFT, best)
+    return best

@@ -1,0 +1,347 @@
+"""Growing one tree: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray, SignArray
+from holdfast.kernels.categories import choose_set
+from holdfast.kernels.classes import START as HEAD
+from holdfast.kernels.criteria import NEVER, weight_of
+from holdfast.kernels.histogram import count_all
+from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.search import describe, mix, search
+from holdfast.kernels.split import Scratch, no_split
+
+# The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
+# on either side of the threshold.
+START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT, MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT = range(13)
+N_FIELDS = 13
+NONE = np.int64(-1)
+# A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
+# are counted in coarser bins: about eight rows to a bin were fastest at every size.
+FULL_ROWS = 2048
+
+
+class Limits(NamedTuple):
+    """When growth ends."""
+
+    max_depth: int
+    max_leaves: int
+    min_rows_to_split: int
+    min_gain: float  # in units of weight times impurity
+    min_relative_gain: float  # as a share of the node's impurity
+    n_drawn: int  # features drawn per split; 0 for all of them
+    best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
+    seed: int
+
+
+class Growing(NamedTuple):
+    """A tree while it grows: its nodes in the order in which they were made."""
+
+    fields: LongArray  # (nodes, N_FIELDS)
+    total: LongArray  # (nodes, stats)
+    in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
+    n_nodes: int
+    n_open: int  # nodes that could still be split
+    ended_early: int  # 1 if the stop flag was raised
+
+
+class Grown(NamedTuple):
+    """The finished nodes in preorder."""
+
+    fields: LongArray  # (nodes, N_FIELDS)
+    total: LongArray  # (nodes, stats)
+    in_set: BoolArray
+
+
+@inner
+def push(heap, priority, size, node):
+    """Add a node to the heap, the highest priority and then the oldest node first."""
+    i = size
+    while i > 0:
+        parent = heap[(i - 1) // 2]
+        if priority[parent] > priority[node] or (priority[parent] == priority[node] and parent < node):
+            break
+        heap[i] = parent
+        i = (i - 1) // 2
+    heap[i] = node
+
+
+@inner
+def pop(heap, priority, size):
+    """Take the first node out of the heap."""
+    first, node, i = heap[0], heap[size - 1], 0
+    while 2 * i + 1 < size - 1:
+        child = 2 * i + 1
+        a, b = heap[child], heap[min(child + 1, size - 2)]
+        if priority[b] > priority[a] or (priority[b] == priority[a] and b < a):
+            child, a = child + 1, b
+        if priority[node] > priority[a] or (priority[node] == priority[a] and node < a):
+            break
+        heap[i] = a
+        i = child
+    heap[i] = node
+    return first
+
+
+@inner
+def divide(coded, rows, buffer, node, in_set):
+    """Move the rows that go left to the front, both sides in their old order; how many they are.
+
+    Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
+    are none.
+    """
+    feature, cut, first = node[FEATURE], node[CUT], node[SET_START]
+    ranks = coded.ranks[feature]
+    is_subset = coded.is_subset[feature] > 0
+    n_left, n_right, any_missing = np.int64(0), np.int64(0), False
+    top, bottom = np.int64(-1), np.int64(1 << 40)
+    for row in rows:
+        rank = ranks[row]
+        if rank < 0:
+            goes_left, any_missing = node[MISSING_LEFT] == 1, True
+        elif is_subset:
+            goes_left = in_set[first + rank] == 1
+        else:
+            goes_left = rank <= cut
+            if goes_left and rank > top:
+                top, node[LAST_LEFT] = rank, row
+            elif not goes_left and rank < bottom:
+                bottom, node[FIRST_RIGHT] = rank, row
+        if goes_left:
+            rows[n_left] = row
+            n_left += 1
+        else:
+            buffer[n_right] = row
+            n_right += 1
+    for i in range(n_right):
+        rows[n_left + i] = buffer[i]
+    if not any_missing:
+        node[MISSING_LEFT] = NONE
+    return n_left
+
+
+@inner
+def new_scratch(plan, coded, n_rows):
+    """Memory for the search."""
+    n_features, widest = coded.ranks.shape[0], 256
+    for feature in range(n_features):
+        if coded.is_wide[feature]:
+            widest = max(widest, coded.n_ranks[feature] + 1)
+    return Scratch(
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty((n_features, 256), np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.bool_),
+        np.empty(n_rows, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.float64),
+        np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+    )
+
+
+@kernel
+def grow(plan, limits, coded, sample, rows, histograms, stop):
+    """Grow one tree from the rows, which are put in the order of the leaves.
+
+    `histograms` is memory for a few of them; another thread may raise `stop[0]`. One long function: every
+    level of calls is optimised again by the compiler, and six of them took a minute.
+    """
+    capacity = 2 * min(len(rows), limits.max_leaves)
+    if limits.max_depth < 20:
+        capacity = min(capacity, 2 << limits.max_depth)
+    fields = np.empty((capacity, N_FIELDS), np.int64)
+    total = np.empty((capacity, plan.n_stats), np.int64)
+    priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
+    buffer, in_set = np.empty(len(rows), np.int32), np.empty(256, np.int8)
+    scratch = new_scratch(plan, coded, len(rows))
+    free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
+    for slot in range(1, len(histograms)):
+        free[slot - 1] = slot
+    zero, one = np.int64(0), np.int64(1)
+    n_free, n_nodes, n_open, n_leaves, n_set, parent, ended_early = len(histograms) - 1, one, zero, one, zero, NONE, zero
+    for k in range(N_FIELDS):
+        fields[0, k] = NONE
+    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
+    while True:
+        # Search the new nodes: the root, or the two children of `parent`, the smaller one first.
+        small = large = zero
+        small_ready = large_ready = NONE  # slots where their histograms stand already
+        if parent != NONE:
+            small, large, slot = fields[parent, LEFT], fields[parent, RIGHT], fields[parent, SLOT]
+            if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
+                small, large = large, small
+            if (
+                slot != NONE
+                and fields[large, END] - fields[large, START] >= FULL_ROWS
+                and fields[large, DEPTH] < limits.max_depth
+            ):
+                # The smaller side is counted; the larger is the parent minus it.
+                count_all(plan, coded, sample, rows[fields[small, START] : fields[small, END]], zero, histograms[0])
+                for i in range(histograms.shape[1]):
+                    histograms[slot, i] -= histograms[0, i]
+                small_ready, large_ready = zero, slot
+            elif slot != NONE:
+                free[n_free] = slot
+                n_free += 1
+        for turn in range(1 if parent == NONE else 2):
+            at = small if turn == 0 else large
+            slot = small_ready if turn == 0 else large_ready
+            own = rows[fields[at, START] : fields[at, END]]
+            node = describe(plan, sample, own, total[at])
+            best, shift = no_split(), zero
+            if (
+                node.impurity > 0.0
+                and fields[at, DEPTH] < limits.max_depth
+                and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
+            ):
+                if slot == NONE or limits.n_drawn > 0:
+                    while shift < 4 and len(own) << shift < FULL_ROWS:
+                        shift += 1
+                if slot <= 0 and limits.n_drawn == 0:
+                    was_ready, slot = slot == 0, zero
+                    if len(own) >= FULL_ROWS and n_free > 0:
+                        n_free -= 1
+                        slot = free[n_free]
+                    if not was_ready:
+                        count_all(plan, coded, sample, own, shift, histograms[slot])
+                    elif slot > 0:
+                        for i in range(histograms.shape[1]):
+                            histograms[slot, i] = histograms[0, i]
+                best = search(
+                    plan, node, total[at], coded, sample, own, shift, histograms[max(slot, 0)], scratch,
+                    limits.n_drawn, fields[at, SEED],
+                )  # fmt: skip
+            if (
+                best.worth == NEVER
+                or best.gain < limits.min_gain - 1e-12 * node.impurity
+                or best.gain < (limits.min_relative_gain - 1e-12) * node.impurity
+            ):
+                if slot > 0:
+                    free[n_free] = slot
+                    n_free += 1
+                continue
+            feature = best.feature
+            fields[at, FEATURE], fields[at, CUT], fields[at, MISSING_LEFT] = feature, best.cut, best.missing_left
+            fields[at, SLOT] = slot if slot > 0 else NONE
+            if coded.is_subset[feature]:
+                fields[at, MISSING_LEFT] = choose_set(
+                    plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
+                )
+                fields[at, SET_START] = n_set
+                n_codes = coded.n_codes[feature]
+                if n_set + n_codes > len(in_set):
+                    larger = np.empty(2 * (n_set + n_codes), np.int8)
+                    for code in range(n_set):
+                        larger[code] = in_set[code]
+                    in_set = larger
+                for code in range(n_codes):
+                    in_set[n_set + code] = scratch.in_set[code]
+                n_set += n_codes
+            priority[at] = max(best.gain, 0.0) if limits.best_first else float(at)
+            push(heap, priority, n_open, at)
+            n_open += 1
+        if n_open == 0 or n_leaves >= limits.max_leaves:
+            break
+        if stop[0]:
+            ended_early = one
+            break
+        # Split the node that comes next.
+        parent = pop(heap, priority, n_open)
+        n_open -= 1
+        n_leaves += 1
+        first, last = fields[parent, START], fields[parent, END]
+        middle = first + divide(coded, rows[first:last], buffer, fields[parent], in_set)
+        fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
+        for side in range(2):
+            for k in range(N_FIELDS):
+                fields[n_nodes, k] = NONE
+            fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
+            fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
+            fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
+            n_nodes += 1
+    return Growing(fields, total, in_set[:n_set], n_nodes, n_open, ended_early)
+
+
+@kernel
+def in_preorder(plan, coded, growing):
+    """The finished tree: nodes in preorder, every category and the missing values on a side."""
+    n_nodes, in_set = growing.n_nodes, growing.in_set
+    fields = np.empty((n_nodes, N_FIELDS), np.int64)
+    total = np.empty((n_nodes, plan.n_stats), np.int64)
+    sets = np.empty(len(in_set), np.bool_)
+    waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
+    waiting[0], parents[0], n_waiting, n_set = 0, NONE, np.int64(1), np.int64(0)
+    for i in range(n_nodes):
+        n_waiting -= 1
+        old, parent = waiting[n_waiting], parents[n_waiting]
+        for k in range(N_FIELDS):
+            fields[i, k] = growing.fields[old, k]
+        for k in range(plan.n_stats):
+            total[i, k] = growing.total[old, k]
+        if parent != NONE:
+            fields[parent, LEFT if parent == i - 1 else RIGHT] = i
+        if fields[i, LEFT] == NONE:
+            fields[i, FEATURE] = NONE
+            continue
+        left, right = fields[i, LEFT], fields[i, RIGHT]
+        waiting[n_waiting], waiting[n_waiting + 1] = right, left
+        parents[n_waiting], parents[n_waiting + 1] = i, i
+        n_waiting += 2
+        if fields[i, MISSING_LEFT] == NONE:
+            more_left = weight_of(plan, growing.total[left], HEAD) >= weight_of(plan, growing.total[right], HEAD)
+            fields[i, MISSING_LEFT] = 1 if more_left else 0
+        feature, start = fields[i, FEATURE], fields[i, SET_START]
+        if coded.is_subset[feature]:
+            fields[i, SET_START] = n_set
+            for code in range(coded.n_codes[feature]):
+                side = in_set[start + code]
+                sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
+            n_set += coded.n_codes[feature]
+    return Grown(fields, total, sets[:n_set])
+
+
+@kernel
+def number_values(fields, rows, target, weight, count, is_poisson):
+    """Weight, mean and impurity of the target at every node: two passes at the leaves, then upwards.
+
+    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance.
+    """
+    n_nodes = len(fields)
+    weights, mean, impurity = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
+    for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
+        if fields[i, FEATURE] == NONE:
+            first, last = fields[i, START], fields[i, END]
+            origin = target[rows[first]]  # a leaf of equal targets has exactly their mean
+            for j in range(first, last):
+                own = weight[rows[j]] * count[rows[j]]
+                weights[i] += own
+                mean[i] += own * (target[rows[j]] - origin)
+            mean[i] = origin + mean[i] / weights[i]
+            for j in range(first, last):
+                own = weight[rows[j]] * count[rows[j]] / weights[i]
+                if not is_poisson:
+                    impurity[i] += own * (target[rows[j]] - mean[i]) ** 2
+                elif target[rows[j]] > 0.0:
+                    impurity[i] += own * target[rows[j]] * math.log(target[rows[j]] / mean[i])
+        else:
+            a, b = fields[i, LEFT], fields[i, RIGHT]
+            weights[i] = weights[a] + weights[b]
+            share_a, share_b = weights[a] / weights[i], weights[b] / weights[i]
+            mean[i] = mean[a] + (mean[b] - mean[a]) * share_b
+            impurity[i] = share_a * impurity[a] + share_b * impurity[b]
+            if not is_poisson:
+                impurity[i] += share_a * share_b * (mean[a] - mean[b]) ** 2
+            else:
+                for child in (a, b):
+                    if mean[child] > 0.0:
+                        share = weights[child] / weights[i]
+                        impurity[i] += share * mean[child] * math.log(mean[child] / mean[i])
+        impurity[i] = max(impurity[i], 0.0)
+    return weights, mean, impurity

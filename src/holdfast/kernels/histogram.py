@@ -1,0 +1,152 @@
+"""Adding up the statistics of a node's rows, code by code."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast.kernels.jit import inner
+
+MISSING_CODE = 255
+# Numbers are coded with at most 240 codes, so that after dropping the last 0 to 4 bits of a code the missing
+# ones still have a code of their own: the last.
+MOST_BINS = 240
+
+
+class Coded(NamedTuple):
+    """The columns of a table as small whole numbers, shared by every tree grown from it."""
+
+    codes: NDArray[np.uint32]  # (features / 4, rows): four codes of 8 bits: bin or category, or MISSING_CODE
+    ranks: IntArray  # (features, rows): dense rank of the number, or the category; -1 if missing
+    n_codes: IntArray  # (features,) codes in use, without the missing one
+    n_ranks: IntArray  # (features,) distinct values
+    is_subset: ByteArray  # (features,) 1 where a split is a set of categories, 2 where it is a question
+    is_wide: ByteArray  # (features,) 1 where the categories are too many for 8 bits: ranks are counted
+    top_rank: IntArray  # (features, 256): the highest rank in each bin
+    start: LongArray  # (features + 1,) where the feature's part of a histogram begins, in statistics vectors
+
+
+class Sample(NamedTuple):
+    """The rows of one tree and what each adds to the statistics."""
+
+    weight: LongArray  # in units; with classes, the class stands in the last bits
+    total: LongArray  # weight times target, in units; empty with classes
+    count: IntArray  # how many rows it stands for; read only where that is not its weight
+
+
+@inner
+def last_code(coded, feature, shift):
+    """The code of missing values in a histogram of the feature."""
+    return np.int64(coded.n_ranks[feature]) if coded.is_wide[feature] else MISSING_CODE >> shift
+
+
+@inner
+def add_row(plan, sample, row, stats):
+    """Add one row to a vector of statistics."""
+    weight = sample.weight[row]
+    if plan.n_classes > 0:
+        stats[weight & ((1 << plan.label_bits) - 1)] += weight >> plan.label_bits
+    else:
+        stats[0] += weight
+        stats[1] += sample.total[row]
+    if plan.counts_apart:
+        stats[plan.n_stats - 1] += sample.count[row]
+
+
+@inner
+def count_four(plan, codes, block, sample, rows, starts, shifts, histogram):
+    """Add the rows to the histograms of four features, those of one block of codes.
+
+    Four codes are one load, label and weight another: 0.8 ns an addition where separate loads took 1.4.
+    Unsigned indices spare the test for negative ones.
+    """
+    block, n_stats, bits = np.uint64(block), np.uint64(plan.n_stats), plan.label_bits
+    start_0, start_1, start_2, start_3 = starts
+    shift_0, shift_1, shift_2, shift_3 = shifts
+    weights, totals, counts = sample.weight, sample.total, sample.count
+    label_mask, last = (1 << bits) - 1, np.uint64(plan.n_stats - 1)
+    with_classes, counts_apart = plan.n_classes > 0, plan.counts_apart
+    one = np.uint64(1)
+    for i in range(len(rows)):
+        row = np.uint64(rows[i])
+        four, weight = codes[block, row], weights[row]
+        at_0 = start_0 + np.uint64((four & 255) >> shift_0) * n_stats
+        at_1 = start_1 + np.uint64((four >> 8 & 255) >> shift_1) * n_stats
+        at_2 = start_2 + np.uint64((four >> 16 & 255) >> shift_2) * n_stats
+        at_3 = start_3 + np.uint64((four >> 24) >> shift_3) * n_stats
+        if with_classes:
+            label = np.uint64(weight & label_mask)
+            weight >>= bits
+            histogram[at_0 + label] += weight
+            histogram[at_1 + label] += weight
+            histogram[at_2 + label] += weight
+            histogram[at_3 + label] += weight
+        else:
+            total = totals[row]
+            histogram[at_0] += weight
+            histogram[at_0 + one] += total
+            histogram[at_1] += weight
+            histogram[at_1 + one] += total
+            histogram[at_2] += weight
+            histogram[at_2 + one] += total
+            histogram[at_3] += weight
+            histogram[at_3 + one] += total
+        if counts_apart:
+            count = np.int64(counts[row])
+            histogram[at_0 + last] += count
+            histogram[at_1 + last] += count
+            histogram[at_2 + last] += count
+            histogram[at_3 + last] += count
+
+
+@inner
+def count_one(plan, coded, sample, rows, feature, shift, histogram):
+    """The histogram of one feature."""
+    codes, ranks, block, lane = coded.codes, coded.ranks, feature // 4, 8 * (feature % 4)
+    weights, totals, counts, bits = sample.weight, sample.total, sample.count, plan.label_bits
+    n_stats, start, is_wide = plan.n_stats, coded.start[feature], coded.is_wide[feature]
+    last = last_code(coded, feature, shift)
+    for i in range(start * n_stats, (start + last + 1) * n_stats):
+        histogram[i] = 0
+    for row in rows:
+        if is_wide:
+            code = np.int64(ranks[feature, row])
+        else:
+            code = np.int64(codes[block, row] >> lane & 255) >> shift
+        at = (start + (code if code >= 0 else last)) * n_stats
+        if plan.n_classes > 0:
+            histogram[at + (weights[row] & ((1 << bits) - 1))] += weights[row] >> bits
+        else:
+            histogram[at] += weights[row]
+            histogram[at + 1] += totals[row]
+        if plan.counts_apart:
+            histogram[at + n_stats - 1] += counts[row]
+
+
+@inner
+def count_all(plan, coded, sample, rows, shift, histogram):
+    """The histograms of every feature."""
+    start, is_subset, n_stats = coded.start, coded.is_subset, plan.n_stats
+    for feature in range(len(is_subset)):
+        length = n_stats * (256 if is_subset[feature] else 256 >> shift)
+        for i in range(start[feature] * n_stats, start[feature] * n_stats + length):
+            histogram[i] = 0
+    for block in range(coded.codes.shape[0]):
+        f = 4 * np.int64(block)
+        starts = (
+            np.uint64(start[f] * n_stats),
+            np.uint64(start[f + 1] * n_stats),
+            np.uint64(start[f + 2] * n_stats),
+            np.uint64(start[f + 3] * n_stats),
+        )
+        shifts = (
+            0 if is_subset[f] else shift,
+            0 if is_subset[f + 1] else shift,
+            0 if is_subset[f + 2] else shift,
+            0 if is_subset[f + 3] else shift,
+        )
+        count_four(plan, coded.codes, np.int64(block), sample, rows, starts, shifts, histogram)
+    for feature in range(coded.ranks.shape[0]):
+        if coded.is_wide[feature]:
+            count_one(plan, coded, sample, rows, np.int64(feature), np.int64(0), histogram)

@@ -1,0 +1,31 @@
+"""The one place for compiler flags."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+# No fastmath: floating-point sums keep their order, so that the bits never depend on the machine's vectors.
+_FLAGS = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+
+
+def kernel(function: _F) -> _F:
+    """A function called from Python: compiled on first use and kept on disk."""
+    compiled = numba.njit(cache=True, **_FLAGS)(function)
+    _watch_all_kernels(compiled)
+    return cast(_F, compiled)
+
+
+def inner(function: _F) -> _F:
+    """A function called from kernels alone: without the wrappers for Python, which cost more to compile."""
+    return cast(_F, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)(function))
+
+
+def _watch_all_kernels(compiled: Any) -> None:
+    """Make the kept code stale when any kernel changes, not only the file that holds the caller."""
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if file is not None:
+        stats = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
+        file._source_stamp = tuple((stat.st_mtime, stat.st_size) for stat in stats)

@@ -1,0 +1,172 @@
+"""Thresholds for a numeric target or two classes: the statistics are two numbers, held in registers.
+
+The same steps as in `classes.py`, which serves any number of classes from arrays; apart from it because calls
+that pass arrays made the scan of two classes three times slower.
+"""
+
+import numpy as np
+
+from holdfast.kernels.criteria import NEVER, is_allowed, pair_gain, worth_of
+from holdfast.kernels.histogram import last_code
+from holdfast.kernels.jit import inner
+from holdfast.kernels.split import (
+    LEFT,
+    RIGHT,
+    ROW_MASK,
+    better,
+    bound_worth,
+    could_win,
+    cut_after,
+    gather_keys,
+    lowest_rank,
+)
+
+
+@inner
+def corner_gain(criterion, node, weight_left, sum_left, weight_in, sum_in, sum_all):
+    """The highest gain at the two inner corners of the box of a bin.
+
+    All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
+    further than if each of them had one of the two.
+    """
+    high_weight = min(max((sum_in - node.low * weight_in) / (node.high - node.low), 0.0), weight_in)
+    low_weight = weight_in - high_weight
+    return max(
+        pair_gain(
+            criterion, weight_left + high_weight, sum_left + high_weight * node.high, node.weight, sum_all
+        ),
+        pair_gain(criterion, weight_left + low_weight, sum_left + low_weight * node.low, node.weight, sum_all),
+    )
+
+
+@inner
+def consider(plan, node, rows, weight, total, sum_all, feature, cut, missing_left, best):
+    """The gain of a split, allowed or not, and the better of it and the best so far."""
+    gain = pair_gain(plan.criterion, weight, total, node.weight, sum_all)
+    if is_allowed(plan, node, rows, weight, total, sum_all):
+        best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
+    return gain, best
+
+
+@inner
+def scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch, best):
+    """The best threshold of the feature at a border of bins, and a bound for every bin.
+
+    The histogram has dropped `fine` bits of the codes, the bins drop `shift`. Missing values are tried on both
+    sides, and on their own against all the known ones.
+    """
+    n_stats, n_codes, top_rank, bounds = plan.n_stats, coded.n_codes[feature], coded.top_rank, scratch.bounds
+    begin = coded.start[feature] * n_stats
+    # With classes the weight is the sum of the first two entries; either way the second is the sum.
+    both = plan.n_classes
+    at = begin + last_code(coded, feature, fine) * n_stats
+    missing_weight = float(histogram[at] + (histogram[at + 1] if both else 0))
+    missing_sum, missing_rows = float(histogram[at + 1]), histogram[at + n_stats - 1]
+    any_missing, sum_all = missing_weight > 0.0, float(total[1])
+    weight = sum_ = weight_before = highest = 0.0
+    rows = n_present = cut = np.int64(0)
+    previous, promise = np.int64(-1), NEVER
+    n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
+    for b in range(n_bins + 1):
+        at_end = b == n_bins
+        bounds[feature, b] = NEVER
+        weight_in = sum_in = rows_in = 0
+        for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
+            at = begin + f * n_stats
+            weight_in += histogram[at] + (histogram[at + 1] if both else 0)
+            sum_in += histogram[at + 1]
+            rows_in += histogram[at + n_stats - 1]
+        if weight_in == 0 and not at_end:
+            continue
+        gain = gain_missing = 0.0
+        if previous >= 0 and (any_missing or not at_end):
+            cut = cut_after(top_rank, feature, n_codes, previous, shift)
+            n = rows if plan.counts_apart else np.int64(weight)
+            gain, best = consider(plan, node, n, weight, sum_, sum_all, feature, cut, RIGHT, best)
+        if any_missing and not at_end:
+            with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
+            n = rows + missing_rows if plan.counts_apart else np.int64(with_weight)
+            gain_missing = pair_gain(plan.criterion, with_weight, with_sum, node.weight, sum_all)
+            if previous >= 0:
+                _, best = consider(plan, node, n, with_weight, with_sum, sum_all, feature, cut, LEFT, best)
+        if previous >= 0 and bounds[feature, previous] != NEVER:
+            highest = max(highest, gain, gain_missing)
+            bound = bound_worth(plan, node, highest, weight_before, weight + missing_weight)
+            bounds[feature, previous] = bound
+            promise = max(promise, bound)
+        if at_end:
+            break
+        if cut_after(top_rank, feature, n_codes, b, shift) > lowest_rank(top_rank, feature, b, shift):
+            inside = float(weight_in), float(sum_in)
+            highest = max(
+                gain,
+                gain_missing,
+                corner_gain(plan.criterion, node, weight, sum_, inside[0], inside[1], sum_all),
+            )
+            if any_missing:
+                with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
+                highest = max(
+                    highest,
+                    corner_gain(plan.criterion, node, with_weight, with_sum, inside[0], inside[1], sum_all),
+                )
+            bounds[feature, b] = 0
+        previous, weight_before = b, weight
+        weight, sum_, rows = weight + weight_in, sum_ + sum_in, rows + rows_in
+        n_present += 1
+    scratch.varied[feature] = n_present > 1 or any_missing or promise != NEVER
+    scratch.promise[feature] = promise
+    return best
+
+
+@inner
+def open_pair(plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best):
+    """The best threshold inside the bins of the feature that could still win: exact, row by row."""
+    n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
+    bounds, keys, codes = scratch.bounds, scratch.keys, coded.codes
+    weights, totals, counts = sample.weight, sample.total, sample.count
+    block, lane, both, bits = feature // 4, 8 * (feature % 4), plan.n_classes, plan.label_bits
+    n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
+    begin = coded.start[feature] * n_stats
+    at = begin + last_code(coded, feature, fine) * n_stats
+    missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
+    missing_sum, missing_rows = histogram[at + 1], histogram[at + n_stats - 1]
+    sum_all = float(total[1])
+    weight = sum_ = n = np.int64(0)
+    done = i = np.int64(0)  # fine bins before `done` are in weight, sum and n
+    while i < n_keys:
+        b = np.int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
+        top = cut_after(top_rank, feature, n_codes, b, shift)
+        if not could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
+            while i < n_keys and keys[i] >> 32 <= top:
+                i += 1
+            continue
+        while done < b << (shift - fine):
+            at = begin + done * n_stats
+            weight += histogram[at] + (histogram[at + 1] if both else 0)
+            sum_ += histogram[at + 1]
+            n += histogram[at + n_stats - 1]
+            done += 1
+        done = (b + 1) << (shift - fine)
+        while i < n_keys and keys[i] >> 32 <= top:
+            row, rank = keys[i] & ROW_MASK, keys[i] >> 32
+            if both:
+                weight += weights[row] >> bits
+                sum_ += (weights[row] >> bits) * (weights[row] & 1)
+            else:
+                weight += weights[row]
+                sum_ += totals[row]
+            if plan.counts_apart:
+                n += counts[row]
+            i += 1
+            # The border of the bin is known already; equal values cannot be divided.
+            if i == n_keys or keys[i] >> 32 > top or keys[i] >> 32 == rank:
+                continue
+            side = RIGHT  # of the missing values
+            while side == RIGHT or (side == LEFT and missing_weight > 0):
+                here = weight + side * missing_weight
+                m = n + side * missing_rows if plan.counts_apart else here
+                _, best = consider(
+                    plan, node, m, float(here), float(sum_ + side * missing_sum), sum_all, feature, rank, side, best
+                )
+                side += LEFT
+    return best

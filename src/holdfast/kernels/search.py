@@ -1,0 +1,115 @@
+"""The best split of a node over all features, or over features drawn at random."""
+
+import math
+
+import numpy as np
+
+from holdfast.kernels.categories import scan_categories
+from holdfast.kernels.classes import START, open_classes, scan_classes
+from holdfast.kernels.criteria import GINI, MISCLASSIFICATION, NEVER, SQUARED_ERROR, Node, weight_of, x_log_x
+from holdfast.kernels.histogram import add_row, count_one
+from holdfast.kernels.jit import inner
+from holdfast.kernels.pair import open_pair, scan_pair
+from holdfast.kernels.split import could_win, no_split
+
+
+ROWS_TO_SCAN_ALL = 4096  # a node of fewer rows scans coarser bins than it may have counted
+
+
+@inner
+def describe(plan, sample, rows, total):
+    """The node that these rows make; its statistics are written to `total`."""
+    for k in range(plan.n_stats):
+        total[k] = 0
+    for row in rows:
+        add_row(plan, sample, np.int64(row), total)
+    weight = float(weight_of(plan, total, START))
+    n_rows = total[plan.n_stats - 1] if plan.counts_apart else weight_of(plan, total, START)
+    low, high, impurity = 0.0, 1.0, 0.0
+    if plan.n_classes > 0:
+        most = squares = logs = 0.0
+        for k in range(plan.n_classes):
+            most = max(most, float(total[k]))
+            squares += float(total[k]) * float(total[k])
+            logs += x_log_x(float(total[k]))
+        if most == weight:
+            impurity = 0.0
+        elif plan.criterion == GINI:
+            impurity = weight - squares / weight
+        elif plan.criterion == MISCLASSIFICATION:
+            impurity = weight - most
+        else:
+            impurity = x_log_x(weight) - logs
+        return Node(n_rows, weight, impurity, low, high)
+    mean = total[1] / weight
+    low, high = math.inf, -math.inf
+    for row in rows:
+        target = sample.total[row] / sample.weight[row]
+        low, high = min(low, target), max(high, target)
+        if plan.criterion == SQUARED_ERROR:
+            impurity += sample.weight[row] * (target - mean) ** 2
+        elif target > 0.0:
+            impurity += sample.total[row] * math.log2(target / mean)
+    # Where targets differ there is something to split, even if rounding hides it.
+    impurity = max(impurity, 1e-300) if low < high else 0.0
+    return Node(n_rows, weight, impurity, low, high)
+
+
+@inner
+def mix(x):
+    """A 32-bit whole number that looks unrelated to x."""
+    x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
+    x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
+    return x ^ (x >> 15)
+
+
+@inner
+def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_drawn, seed):
+    """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
+
+    Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
+    that could hold the best split are opened last, the most promising feature first.
+    """
+    best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
+    while shift < 4 and len(rows) << shift < ROWS_TO_SCAN_ALL:
+        shift += 1
+    drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
+    for i in range(n_features):
+        drawn[i], promise[i] = i, NEVER
+    n_varied, state, no_shift = np.int64(0), seed, np.int64(0)
+    for i in range(n_features):
+        feature = np.int64(i)
+        if n_drawn > 0:
+            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
+            other = i + state % (n_features - i)
+            drawn[i], drawn[other] = drawn[other], drawn[i]
+            feature = drawn[i]
+            count_one(plan, coded, sample, rows, feature, no_shift if coded.is_subset[feature] else fine, histogram)
+        if coded.is_subset[feature]:
+            best = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
+        elif is_pair:
+            best = scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch, best)
+        else:
+            best = scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scratch, best)
+        n_varied += scratch.varied[feature]
+        if i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn):
+            continue
+        while True:
+            feature = np.int64(-1)
+            for f in range(n_features):
+                if could_win(best, promise[f], np.int64(f), NEVER) and (feature < 0 or promise[f] > promise[feature]):
+                    feature = np.int64(f)
+            if feature < 0:
+                break
+            promise[feature] = NEVER
+            if is_pair:
+                best = open_pair(
+                    plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
+                )
+            else:
+                best = open_classes(
+                    plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
+                )
+        if best.worth != NEVER:
+            break
+    return best

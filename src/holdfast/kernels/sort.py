@@ -1,0 +1,71 @@
+"""Sorting small arrays in place inside a kernel."""
+
+import numpy as np
+
+from holdfast.kernels.jit import inner
+
+
+@inner
+def _insert(keys, start, end):
+    for i in range(start + 1, end):
+        key = keys[i]
+        j = i - 1
+        while j >= start and keys[j] > key:
+            keys[j + 1] = keys[j]
+            j -= 1
+        keys[j + 1] = key
+
+
+@inner
+def sort_keys(keys, n):
+    """Sort keys[:n], whole numbers without repeats.
+
+    No recursion: the larger part waits. It is at most half of the one that waits before it, so 64 are enough.
+    """
+    starts, ends = np.empty(64, np.int64), np.empty(64, np.int64)
+    starts[0], ends[0], n_waiting = 0, n, 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, end = starts[n_waiting], ends[n_waiting]
+        while end - start > 24:
+            middle = (start + end) // 2
+            a, b, c = keys[start], keys[middle], keys[end - 1]
+            pivot = max(min(a, b), min(max(a, b), c))
+            i, j = start, end - 1
+            while i <= j:
+                while keys[i] < pivot:
+                    i += 1
+                while keys[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    keys[i], keys[j] = keys[j], keys[i]
+                    i += 1
+                    j -= 1
+            if j + 1 - start < end - i:
+                starts[n_waiting], ends[n_waiting] = i, end
+                end = j + 1
+            else:
+                starts[n_waiting], ends[n_waiting] = start, j + 1
+                start = i
+            n_waiting += 1
+        _insert(keys, start, end)
+
+
+@inner
+def sort_by(order, values, n):
+    """Sort order[:n] by values[order], equal values by index. Shell's gaps: n is a number of categories."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            item = order[i]
+            j = i
+            while j >= gap and (
+                values[order[j - gap]] > values[item]
+                or (values[order[j - gap]] == values[item] and order[j - gap] > item)
+            ):
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = item
+        gap //= 3

@@ -1,0 +1,122 @@
+"""The best split of one node: exact, at the cost of a histogram.
+
+The gain at the border of two bins is known from the histogram. Inside a bin the left side's statistics lie
+between those at its two borders, and every gain is convex in them, so that its maximum over that box is at a
+corner: no threshold inside the bin can be worth more. Only bins whose bound beats the best split known are
+opened: their few rows are sorted and scanned one by one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray, SignArray
+from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, NEVER, split_entropy, worth_of
+from holdfast.kernels.histogram import last_code
+from holdfast.kernels.jit import inner
+from holdfast.kernels.sort import sort_keys
+
+RIGHT, LEFT = np.int64(0), np.int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
+SURE = np.int64(1 << 60)  # bound of a bin that must be opened
+ROW_MASK = 0xFFFFFFFF  # the row in a key
+
+
+class Split(NamedTuple):
+    """The best split found so far: worth decides, then the lower feature, cut, and missing values right."""
+
+    worth: int
+    gain: float
+    feature: int
+    cut: int  # highest rank that goes left; for categories, which subset
+    missing_left: int
+
+
+class Scratch(NamedTuple):
+    """Memory that every node of a tree uses again."""
+
+    left: LongArray  # (stats,)
+    trial: LongArray  # (stats,)
+    inside: LongArray  # (stats,)
+    corner: LongArray  # (stats,)
+    bounds: LongArray  # (features, 256) worth that a threshold inside the bin could have at most
+    promise: LongArray  # (features,) the highest bound of the feature
+    varied: BoolArray  # (features,) does the feature take several values in the node?
+    keys: LongArray  # (rows,) rank and row, to be sorted
+    order: LongArray  # (categories + 1,)
+    place: FloatArray  # (categories + 1,)
+    in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
+    drawn: LongArray  # (features,) the features in the order they are drawn
+
+
+@inner
+def no_split():
+    """What the search starts from."""
+    return Split(NEVER, 0.0, np.int64(-1), np.int64(0), RIGHT)
+
+
+@inner
+def better(best, worth, gain, feature, cut, missing_left):
+    """The better of the best split so far and a new one."""
+    if worth < best.worth:
+        return best
+    if worth == best.worth:
+        if feature > best.feature:
+            return best
+        if feature == best.feature and (
+            cut > best.cut or (cut == best.cut and missing_left >= best.missing_left)
+        ):
+            return best
+    return Split(worth, gain, feature, cut, missing_left)
+
+
+@inner
+def could_win(best, bound, feature, lowest_cut):
+    """True if a threshold at `lowest_cut` or above, worth up to `bound`, could replace the best split."""
+    if bound != best.worth:
+        return bound > best.worth
+    return feature < best.feature or (feature == best.feature and lowest_cut < best.cut)
+
+
+@inner
+def bound_worth(plan, node, gain, weight_before, weight_after):
+    """Worth that a gain can have while the left side's weight runs between two values.
+
+    One part is added for the rounding of the bound itself.
+    """
+    if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
+        if weight_before <= 0.0 or weight_after >= node.weight:
+            return SURE
+        before = split_entropy(weight_before, node.weight)
+        after = split_entropy(weight_after, node.weight)
+        # The entropy of the sides is concave in the weight: lowest at one of the two ends.
+        lower = weight_before if before < after else weight_after
+        return worth_of(plan, node, gain, lower) + 1
+    return worth_of(plan, node, gain, 0.0) + 1
+
+
+@inner
+def cut_after(top_rank, feature, n_codes, b, shift):
+    """The highest rank in a bin."""
+    return np.int64(top_rank[feature, min(((b + 1) << shift) - 1, n_codes - 1)])
+
+
+@inner
+def lowest_rank(top_rank, feature, b, shift):
+    """The lowest rank in a bin."""
+    return np.int64(top_rank[feature, (b << shift) - 1]) + 1 if b > 0 else np.int64(0)
+
+
+@inner
+def gather_keys(coded, rows, feature, shift, bounds, keys, best):
+    """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are."""
+    last, lane, block = last_code(coded, feature, shift), 8 * (feature % 4), feature // 4
+    codes, ranks, top_rank = coded.codes, coded.ranks, coded.top_rank
+    n_keys = np.int64(0)
+    for i in range(len(rows)):
+        row = rows[i]
+        b = np.int64(codes[block, row] >> lane & 255) >> shift
+        if b != last and could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
+            keys[n_keys] = (np.int64(ranks[feature, row]) << 32) | row
+            n_keys += 1
+    sort_keys(keys, n_keys)
+    return n_keys

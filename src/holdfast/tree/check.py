@@ -1,0 +1,248 @@
+"""What every tree promises, checked before a kernel walks it: no crash and no endless loop can follow."""
+
+from math import isfinite
+from numbers import Real
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.data.question import parse_question
+from holdfast.data.schema import Feature, Kind, Label, Schema
+from holdfast.errors import HoldfastError, QuestionError
+from holdfast.tree.tree import LEAF, Tree
+
+TOLERANCE = 1e-6  # of sums of shares and weights: other libraries keep theirs in single precision
+LOWEST_IMPURITY = -1e-9  # rounding leaves the impurity of a pure node a little below zero
+
+_ARRAY_TYPES = {
+    "feature": np.dtype(np.int32),
+    "threshold": np.dtype(np.float64),
+    "left": np.dtype(np.int32),
+    "right": np.dtype(np.int32),
+    "missing_left": np.dtype(np.bool_),
+    "set_start": np.dtype(np.int64),
+    "in_set": np.dtype(np.bool_),
+    "value": np.dtype(np.float64),
+    "count": np.dtype(np.float64),
+    "weight": np.dtype(np.float64),
+    "impurity": np.dtype(np.float64),
+}
+
+
+class BrokenTreeError(HoldfastError, ValueError):
+    """A tree, or its schema, breaks what the type promises."""
+
+
+def check_tree(tree: Tree) -> None:
+    """Raise a BrokenTreeError that names the array, the node and the value, unless the tree is sound."""
+    check_schema(tree.schema)
+    _check_text("criterion", tree.criterion)
+    for position, note in enumerate(tree.notes):
+        _check_text(f"notes[{position}]", note)
+    _check_types(tree)
+    _check_lengths(tree)
+    check_features(tree.schema, tree.feature)
+    _check_children(tree)
+    _check_splits(tree)
+    _check_values(tree)
+    _check_weights(tree)
+
+
+# -- the schema ---------------------------------------------------------------------------------------
+
+
+def check_schema(schema: Schema) -> None:
+    """Raise a BrokenTreeError that names the feature and the value, unless the schema is sound."""
+    for position, feature in enumerate(schema.features):
+        _check_feature(f"schema.features[{position}]", feature)
+    _check_distinct("schema.features", schema.names)
+    _check_user_questions(schema)
+    _check_text("schema.target.name", schema.target.name)
+    _check_labels("schema.target.classes", schema.target.classes)
+    _check_range("schema.target", schema.target.low, schema.target.high)
+
+
+def _check_feature(place: str, feature: Feature) -> None:
+    _check_text(f"{place}.name", feature.name)
+    if feature.kind not in get_args(Kind):
+        raise BrokenTreeError(f"{place}.kind is {feature.kind!r}: it is one of {', '.join(get_args(Kind))}.")
+    _check_range(f"{place} ({feature.name!r})", feature.low, feature.high)
+    _check_labels(f"{place}.categories", feature.categories)
+    if feature.kind == "numeric" and feature.categories:
+        raise BrokenTreeError(
+            f"{place}.categories is {feature.categories}: the feature is numeric and has none."
+        )
+    # By identity: 0 == False, but a question is never answered with a number.
+    if feature.kind == "question" and not (
+        len(feature.categories) == 2 and feature.categories[0] is False and feature.categories[1] is True
+    ):
+        raise BrokenTreeError(f"{place}.categories is {feature.categories}: a question has (False, True).")
+
+
+def _check_user_questions(schema: Schema) -> None:
+    # Rows are taken from the columns of the data first, and the questions are answered from those.
+    if schema.features[: len(schema.columns)] != schema.columns:
+        raise BrokenTreeError("schema.features has a question before a column: questions stand last.")
+    for position, text in enumerate(schema.questions, start=len(schema.columns)):
+        try:
+            parse_question(text, schema.columns)
+        except QuestionError as error:
+            raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
+
+
+def _check_range(place: str, low: float, high: float) -> None:
+    for name, bound in (("low", low), ("high", high)):
+        if not isinstance(bound, Real) or not isfinite(bound):
+            raise BrokenTreeError(f"{place}: {name} is {bound!r}: a range has finite ends.")
+    if low > high:
+        raise BrokenTreeError(f"{place}: low is {low} and high is {high}: the ends of the range are swapped.")
+
+
+def _check_labels(place: str, labels: tuple[Label, ...]) -> None:
+    for position, label in enumerate(labels):
+        # Exact types: a numpy scalar would come back from the model file as another type than it went in.
+        if type(label) not in (str, int, float, bool):
+            raise BrokenTreeError(
+                f"{place}[{position}] is a {type(label).__name__}: labels are str, int, float or bool."
+            )
+        if isinstance(label, str):
+            _check_text(f"{place}[{position}]", label)
+        elif not (-(2**63) <= label < 2**63 if isinstance(label, int) else isfinite(label)):
+            raise BrokenTreeError(f"{place}[{position}] is {label}: a number must be finite and fit 64 bits.")
+    _check_distinct(place, labels)
+
+
+def _check_distinct(place: str, labels: tuple[Label, ...]) -> None:
+    seen: dict[Label, Label] = {}
+    for position, label in enumerate(labels):
+        if label in seen:
+            raise BrokenTreeError(
+                f"{place}[{position}] is {label!r}, which equals the earlier {seen[label]!r}."
+            )
+        seen[label] = label
+
+
+def _check_text(place: str, text: str) -> None:
+    if not isinstance(text, str):
+        raise BrokenTreeError(f"{place} is {text!r}: it must be text.")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise BrokenTreeError(f"{place} is {text!r}: half of a surrogate pair cannot be written to a file.")
+
+
+# -- the arrays ---------------------------------------------------------------------------------------
+
+
+def _check_types(tree: Tree) -> None:
+    for name, expected in _ARRAY_TYPES.items():
+        array = getattr(tree, name)
+        if not isinstance(array, np.ndarray) or array.dtype != expected:
+            found = getattr(array, "dtype", type(array).__name__)
+            raise BrokenTreeError(f"{name} holds {found}: it must be an array of {expected}.")
+        dimensions = 2 if name == "value" else 1
+        if array.ndim != dimensions:
+            raise BrokenTreeError(f"{name} has {array.ndim} dimensions: it must have {dimensions}.")
+
+
+def _check_lengths(tree: Tree) -> None:
+    if tree.n_nodes == 0:
+        raise BrokenTreeError("feature is empty: a tree has at least one node.")
+    for name in _ARRAY_TYPES.keys() - {"in_set"}:
+        if (length := len(getattr(tree, name))) != tree.n_nodes:
+            raise BrokenTreeError(f"{name} has {length} nodes and feature has {tree.n_nodes}.")
+
+
+def check_features(schema: Schema, feature: IntArray) -> None:
+    """Raise a BrokenTreeError if a node asks about a feature that the schema does not have."""
+    outside = (feature < LEAF) | (feature >= len(schema.features))
+    _refuse(outside, "feature", feature, f"the schema has {len(schema.features)} features; a leaf has {LEAF}")
+
+
+def _check_children(tree: Tree) -> None:
+    """In preorder the leaves alone fix the shape, so both children of every node are known beforehand."""
+    inner = tree.feature != LEAF
+    # Right subtrees still to come once a node has been visited: below zero, and the tree is complete.
+    pending = np.cumsum(np.where(inner, 1, -1))
+    complete = np.flatnonzero(pending < 0)
+    if not complete.size:
+        raise BrokenTreeError(
+            f"feature ends after {tree.n_nodes} nodes: {pending[-1] + 1} subtrees are missing."
+        )
+    if complete[0] != tree.n_nodes - 1:
+        raise BrokenTreeError(
+            f"feature has {tree.n_nodes} nodes: the tree is complete after node {complete[0]}."
+        )
+    # Everything inside a left subtree has one more right subtree waiting than its parent has. So the right
+    # child is the next node with as many.
+    waiting = pending - np.where(inner, 1, -1)
+    by_waiting = np.argsort(waiting, kind="stable")
+    right = np.full(tree.n_nodes, LEAF)
+    right[by_waiting[:-1]] = by_waiting[1:]
+    left = np.arange(1, tree.n_nodes + 1)
+    _refuse_other("left", tree.left, np.where(inner, left, LEAF), "nodes stand in preorder")
+    _refuse_other("right", tree.right, np.where(inner, right, LEAF), "nodes stand in preorder")
+
+
+def _check_splits(tree: Tree) -> None:
+    """Each node has a threshold or a set of categories, and a leaf has neither."""
+    has_set, lengths = set_lengths(tree.schema, tree.feature)
+    has_threshold = (tree.feature != LEAF) & ~has_set
+    absent = has_threshold & ~np.isfinite(tree.threshold)
+    _refuse(absent, "threshold", tree.threshold, "it must be finite at a split of an ordered feature")
+    idle = ~has_threshold & ~np.isnan(tree.threshold)
+    _refuse(idle, "threshold", tree.threshold, "it must be NaN at a leaf and at a split on categories")
+    _refuse(has_set & (lengths == 0), "feature", tree.feature, "it has no categories to split on")
+    starts = np.where(has_set, np.cumsum(lengths) - lengths, -1)
+    _refuse_other("set_start", tree.set_start, starts, "the sets of the nodes follow one another")
+    if len(tree.in_set) != lengths.sum():
+        raise BrokenTreeError(f"in_set has {len(tree.in_set)} flags: the nodes' sets need {lengths.sum()}.")
+
+
+def set_lengths(schema: Schema, feature: IntArray) -> tuple[BoolArray, LongArray]:
+    """Whether each node splits on a set of categories, and how many flags the set has: 0 if there is none."""
+    # One more entry at the end, so that LEAF, which is -1, finds a feature without a set.
+    is_subset = np.array([each.is_subset for each in schema.features] + [False])
+    lengths = np.array([len(each.categories) for each in schema.features] + [0], np.int64) * is_subset
+    return is_subset[feature], lengths[feature]
+
+
+def _check_values(tree: Tree) -> None:
+    classes = tree.schema.target.classes
+    width = max(len(classes), 1)
+    if tree.value.shape[1] != width:
+        raise BrokenTreeError(f"value has {tree.value.shape[1]} columns: the target needs {width}.")
+    _refuse(~np.isfinite(tree.value), "value", tree.value, "every number must be finite")
+    if classes:
+        _refuse(tree.value < 0, "value", tree.value, "shares of classes are not negative")
+        with np.errstate(over="ignore"):
+            total = tree.value.sum(axis=1)
+        _refuse(np.abs(total - 1) > TOLERANCE, "value", tree.value, "shares of classes sum to 1")
+
+
+def _check_weights(tree: Tree) -> None:
+    for name, lowest in (("count", 0.0), ("weight", 0.0), ("impurity", LOWEST_IMPURITY)):
+        array = getattr(tree, name)
+        _refuse(~(np.isfinite(array) & (array >= lowest)), name, array, "it must be finite and not negative")
+    inner = tree.feature != LEAF
+    total = tree.weight.copy()
+    with np.errstate(over="ignore"):
+        total[inner] = tree.weight[tree.left[inner]] + tree.weight[tree.right[inner]]
+    apart = np.abs(total - tree.weight) > TOLERANCE * tree.weight
+    expected = np.where(apart, total, tree.weight)
+    _refuse_other("weight", tree.weight, expected, "it is the sum of the children's weights")
+
+
+def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:
+    """`broken` has one flag for each node, or for each number of each node."""
+    places = np.argwhere(broken)
+    if len(places):
+        node = places[0, 0]
+        raise BrokenTreeError(f"{name}[{node}] is {array[node]}: {reason}.")
+
+
+def _refuse_other(name: str, array: NDArray[Any], expected: NDArray[Any], reason: str) -> None:
+    nodes = np.flatnonzero(array != expected)
+    if len(nodes):
+        node = nodes[0]
+        raise BrokenTreeError(f"{name}[{node}] is {array[node]}, not {expected[node]}: {reason}.")

@@ -1,0 +1,101 @@
+"""A tree drawn with text: one line per node, the outcomes of the leaves in columns on the right."""
+
+from textwrap import wrap
+
+import numpy as np
+
+from holdfast.tree.rules import (
+    SHORT_LIST,
+    answer_text,
+    count_text,
+    outcome_text,
+    percent_text,
+    printable,
+    probability_text,
+    rows_text,
+    share_of_rows,
+)
+from holdfast.tree.tree import LEAF, Tree
+
+WIDTH = 100  # columns
+WIDEST_INDENT = 45  # columns left of a condition
+WIDEST_OUTCOME = 30  # columns of the outcome
+
+
+def drawing(tree: Tree, *, missing: bool = False) -> str:
+    """The tree as indented lines of at most 100 columns, with outcome, probability and rows of each leaf.
+
+    `missing=True` also says, at each condition, whether a missing value meets it.
+    """
+    leaves = np.flatnonzero(tree.feature == LEAF).tolist()
+    heading, *cells = _columns(tree, leaves)
+    stems = _stems(tree, WIDTH - len(heading) - 2, missing)
+    width = max(map(len, stems))
+    lines = [f"{stems[0]:{width}}  {heading}"]
+    outcomes = dict(zip(leaves, cells, strict=True))
+    for node, stem in enumerate(stems):
+        if node in outcomes:
+            lines.append(f"{_led(stem, width) if node else 'always':{width}}  {outcomes[node]}")
+        elif node:
+            lines.append(stem)
+    for note in tree.notes:
+        lines += wrap(f"Note: {printable(note)}", WIDTH)
+    return "\n".join(lines)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` letters: its middle gives way, as name and threshold stand at the ends."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 3
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def _columns(tree: Tree, leaves: list[int]) -> list[str]:
+    """A heading and one line per leaf, in columns."""
+    is_classes = tree.schema.target.is_classes
+    rows = [[printable(tree.schema.target.name), "p", "rows", "share"]]
+    for leaf in leaves:
+        probability = probability_text(float(tree.value[leaf].max())) if is_classes else ""
+        support = [count_text(float(tree.count[leaf])), percent_text(share_of_rows(tree, leaf))]
+        rows.append([outcome_text(tree, leaf), probability, *support])
+    if not is_classes:
+        rows = [[outcome, *support] for outcome, _, *support in rows]
+    columns = [[shortened(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    # Classes read from the left, and so do probabilities: 0.999 and 0.99 line up at the point.
+    sides = ["<", "<", ">", ">"] if is_classes else [">", ">", ">"]
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
+    """For every node: the guide lines down to it, and the condition that leads to it."""
+    # Deep trees get narrower steps, so that conditions keep room to be read.
+    dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
+    stems, indents = [rows_text(float(tree.count[0]))], [""]
+    for node in range(1, tree.n_nodes):
+        parent = int(tree.parent[node])
+        side = bool(tree.left[parent] == node)
+        start = indents[parent] + ("├" if side else "└") + dashes.replace("──", "─ ")
+        indents.append(indents[parent] + ("│" if side else " ") + " " * len(dashes))
+        if len(start) > WIDEST_INDENT:
+            start = f"…{start[1 - WIDEST_INDENT :]}"
+        stems.append(start + _fitted(tree, parent, side, missing, width - len(start)))
+    return stems
+
+
+def _fitted(tree: Tree, node: int, side: bool, missing: bool, width: int) -> str:
+    """The condition in at most `width` characters: fewer categories first, then a gap in the middle."""
+    for most in (SHORT_LIST, 4, 3, 2, 1):
+        text = answer_text(tree, node, side, missing=missing, most=most)
+        if len(text) <= width:
+            return text
+    return shortened(text, width)
+
+
+def _led(stem: str, width: int) -> str:
+    """The stem with dots that lead the eye to the outcome."""
+    return f"{stem} ".ljust(width, "·") if len(stem) < width else stem

@@ -1,0 +1,114 @@
+"""A tree as a table with one row per node."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.schema import Label, Target
+from holdfast.errors import DataError
+from holdfast.tree.rules import answer_text, class_names, share_of_rows
+from holdfast.tree.tree import LEAF, Tree
+
+BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
+
+
+def node_columns(tree: Tree) -> dict[str, list[Any]]:
+    """The columns of the table, one entry per node.
+
+    `question` is the condition for the left child and `condition` the one that leads to the node itself; a
+    column that says nothing at a node has None there, and -1 stands for "no such node". `share` is of all
+    rows, `gain` the decrease of impurity as a share of the root's weight.
+    """
+    nodes = range(tree.n_nodes)
+    is_leaf = (tree.feature == LEAF).tolist()
+    return {
+        "node": list(nodes),
+        "depth": tree.node_depth.tolist(),
+        "parent": tree.parent.tolist(),
+        "question": [None if is_leaf[node] else answer_text(tree, node, True) for node in nodes],
+        "condition": [_condition(tree, node) for node in nodes],
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "missing_goes": [_missing_goes(tree, node) for node in nodes],
+        "outcome": _outcomes(tree),
+        **_probabilities(tree),
+        "rows": tree.count.tolist(),
+        "weight": tree.weight.tolist(),
+        "share": [share_of_rows(tree, node) for node in nodes],
+        "impurity": tree.impurity.tolist(),
+        "gain": _gains(tree),
+    }
+
+
+def node_frame(tree: Tree, backend: str | None = None) -> Any:
+    """The table as a pandas, polars or pyarrow frame: the first that is installed, or the one asked for."""
+    import narwhals as nw
+
+    columns = node_columns(tree)
+    types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+    types |= dict.fromkeys(("node", "depth", "parent", "left", "right"), nw.Int64)
+    types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.String)
+    types["outcome"] = _outcome_type(tree.schema.target)
+    return nw.from_dict(columns, schema=types, backend=_installed(backend)).to_native()
+
+
+def _condition(tree: Tree, node: int) -> str | None:
+    parent = int(tree.parent[node])
+    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node))
+
+
+def _missing_goes(tree: Tree, node: int) -> str | None:
+    if tree.feature[node] == LEAF:
+        return None
+    return "left" if tree.missing_left[node] else "right"
+
+
+def _outcomes(tree: Tree) -> list[Label]:
+    """The predictions as they are; as text where the classes are a mixture that no column could hold."""
+    target = tree.schema.target
+    if not target.is_classes:
+        return list(tree.value[:, 0].tolist())
+    labels: tuple[Label, ...] = target.classes if _is_uniform(target) else class_names(target)
+    return [labels[place] for place in tree.outcome]
+
+
+def _outcome_type(target: Target) -> Any:
+    import narwhals as nw
+
+    if not target.is_classes:
+        return nw.Float64
+    kinds = {bool: nw.Boolean, int: nw.Int64, float: nw.Float64, str: nw.String}
+    return kinds[type(target.classes[0])] if _is_uniform(target) else nw.String
+
+
+def _is_uniform(target: Target) -> bool:
+    return len({type(label) for label in target.classes}) == 1
+
+
+def _probabilities(tree: Tree) -> dict[str, list[float]]:
+    names = class_names(tree.schema.target)  # none for regression
+    return {f"p({name})": tree.value[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _gains(tree: Tree) -> list[float | None]:
+    risk = tree.weight * tree.impurity
+    inner = np.flatnonzero(tree.feature != LEAF)
+    gains: list[float | None] = [None] * tree.n_nodes
+    decrease = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
+    for node, gain in zip(inner.tolist(), decrease.tolist(), strict=True):
+        gains[node] = gain / float(tree.weight[0]) if tree.weight[0] else 0.0
+    return gains
+
+
+def _installed(backend: str | None) -> Any:
+    if backend is not None and backend not in BACKENDS:
+        raise DataError(f"Cannot build a frame with {backend!r}. Choose one of {', '.join(BACKENDS)}.")
+    wanted = BACKENDS if backend is None else (backend,)
+    for name in wanted:
+        if find_spec(name) is not None:
+            return name
+    raise ImportError(
+        f"Cannot build a frame: {' or '.join(wanted)} is not installed. Install one, for example with "
+        f"`pip install {wanted[0]}`, or call node_columns(tree) for a plain dictionary of lists."
+    )

@@ -1,0 +1,94 @@
+"""Rows through a finished tree: the leaf each one reaches and the nodes it passes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.data.rows import encoded
+from holdfast.data.schema import Feature
+from holdfast.data.table import Table
+from holdfast.errors import DataError, SchemaMismatch
+from holdfast.tree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+    """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
+
+    Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
+    """
+    from holdfast.kernels.route import route
+
+    used = np.unique(tree.feature[tree.feature != LEAF])
+    if isinstance(X, Table):
+        rows = _rows_of_table(tree, X, used.tolist(), missing)
+    else:
+        rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
+    leaves = np.empty(len(rows), np.int32)
+    # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
+    route(
+        frozen(rows),
+        frozen(np.where(tree.feature == LEAF, LEAF, np.searchsorted(used, tree.feature)).astype(np.int32)),
+        tree.threshold,
+        tree.left,
+        tree.right,
+        tree.missing_left,
+        tree.set_start,
+        frozen(_categories_of_nodes(tree)),
+        tree.in_set,
+        leaves,
+    )
+    return leaves
+
+
+def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
+    """A sparse matrix, rows by nodes, with a 1 for every node from the root to each row's leaf."""
+    from scipy.sparse import csr_array
+
+    lengths = tree.node_depth[leaves] + 1
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    nodes = np.empty(ends[-1], np.int32)
+    # From the leaves up, all rows at once. A parent has the smaller number, so each row ends up sorted.
+    node, place = np.asarray(leaves), ends[1:] - 1
+    while len(node):
+        nodes[place] = node
+        node, place = tree.parent[node], place - 1
+        climbing = node >= 0
+        node, place = node[climbing], place[climbing]
+    return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
+
+
+def _rows_of_table(tree: Tree, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+    for index in used:
+        feature = tree.schema.features[index]
+        if index >= table.n_features or _code(feature) != _code(table.schema.features[index]):
+            raise SchemaMismatch(
+                f"Cannot route the table through the tree: the tree asks about the {feature.kind} feature "
+                f"{feature.name!r} at position {index}, and the table holds another one there, or other "
+                "categories. Use tree.on(table.schema), or read the data with schema=tree.schema."
+            )
+    rows = table.rows(used)
+    if missing == "error" and np.isnan(rows).any():
+        name = tree.schema.names[used[int(np.isnan(rows).any(axis=0).argmax())]]
+        raise DataError(
+            f"column {name!r} has missing values. Fill them in, or let them follow the learned side with "
+            'missing="learned".'
+        )
+    return rows
+
+
+def _code(feature: Feature) -> tuple[object, ...]:
+    """What fixes the meaning of the numbers in the feature's column; its range does not."""
+    return feature.name, feature.kind, feature.categories
+
+
+def _categories_of_nodes(tree: Tree) -> IntArray:
+    """Number of categories of the feature that each node asks about; 0 at a leaf."""
+    counts = np.zeros(tree.n_nodes, np.int32)
+    for index in np.unique(tree.feature[tree.feature != LEAF]):
+        counts[tree.feature == index] = len(tree.schema.features[index].categories)
+    return counts

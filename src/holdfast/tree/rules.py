@@ -1,0 +1,344 @@
+"""A tree in words: each question as a condition, and one IF ... THEN rule per leaf."""
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from re import sub
+from textwrap import wrap
+
+import numpy as np
+
+from holdfast.arrays import BoolArray
+from holdfast.data.schema import Feature, Label, Target
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+WIDTH = 80  # columns of rules_text
+MARGIN = 5  # of them for IF, AND, THEN
+SHORT_LIST = 6  # categories that read at a glance
+FULL_LIST = 24  # categories that a rule still spells out: whoever applies it by hand needs them
+CUT_LIST = 5  # categories shown of a list that is longer than that
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one leaf says. Its conditions stand in the order in which the tree first asks about a feature."""
+
+    conditions: tuple[str, ...]  # one per feature asked about; empty if the tree is a single leaf
+    outcome: str
+    leaf: int
+    count: float
+    weight: float
+    share: float  # of all rows
+    probabilities: tuple[float, ...]  # in the order of the schema's classes; empty for regression
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The values of one feature that get past one or more questions."""
+
+    feature: Feature
+    low: float  # of a numeric feature: low < value <= high
+    high: float
+    allowed: BoolArray  # of any other: one flag per category
+    missing: bool  # does a missing value get past?
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no known value gets past."""
+        return self.low >= self.high if self.feature.kind == "numeric" else not self.allowed.any()
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every known value gets past."""
+        if self.feature.kind == "numeric":
+            return self.low == -inf and self.high >= KNOWN
+        return bool(self.allowed.all())
+
+    @property
+    def is_impossible(self) -> bool:
+        """True if nothing gets past."""
+        return self.is_empty and not self.missing
+
+    def within(self, other: "Region") -> "Region":
+        """The values that get past both."""
+        return Region(
+            self.feature,
+            max(self.low, other.low),
+            min(self.high, other.high),
+            self.allowed & other.allowed,
+            self.missing and other.missing,
+        )
+
+    def among(self, reaching: "Region") -> "Region":
+        """The same region of a smaller world: the one without the categories that cannot come this far."""
+        missing = self.missing and reaching.missing
+        if self.feature.kind in ("numeric", "question"):
+            return replace(self, missing=missing)
+        labels = zip(self.feature.categories, reaching.allowed, strict=True)
+        feature = replace(self.feature, categories=tuple(label for label, is_in in labels if is_in))
+        return replace(self, feature=feature, allowed=self.allowed[reaching.allowed], missing=missing)
+
+
+def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, most: int = SHORT_LIST) -> str:
+    """The question of an inner node as a condition, for the yes side (True, left) or the no side.
+
+    Only the categories that can reach the node are told. `missing=True` adds "or missing" on the side that
+    missing values take. A list of more than `most` categories is cut.
+    """
+    region = _answer(tree, node, side)
+    reaching = _regions(tree, node).get(int(tree.feature[node]))
+    if reaching is not None and not region.within(reaching).is_impossible:
+        region = region.among(reaching)
+    return region_text(region, missing=missing, most=most)
+
+
+def conditions(tree: Tree, node: int, *, missing: bool = False) -> tuple[str, ...]:
+    """All that is known of a row at the node: one condition per feature asked about on the way to it."""
+    telling = [region for region in _regions(tree, node).values() if not (region.is_whole and region.missing)]
+    return tuple(region_text(region, missing=missing, most=FULL_LIST) for region in telling)
+
+
+def rules(tree: Tree, *, missing: bool = False) -> tuple[Rule, ...]:
+    """One rule per leaf, the all-yes leaf first and the all-no leaf last."""
+    return tuple(
+        Rule(
+            conditions=conditions(tree, leaf, missing=missing),
+            outcome=outcome_text(tree, leaf),
+            leaf=leaf,
+            count=float(tree.count[leaf]),
+            weight=float(tree.weight[leaf]),
+            share=share_of_rows(tree, leaf),
+            probabilities=tuple(tree.value[leaf].tolist()) if tree.schema.target.is_classes else (),
+        )
+        for leaf in np.flatnonzero(tree.feature == LEAF).tolist()
+    )
+
+
+def rules_text(tree: Tree, *, missing: bool = False) -> str:
+    """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
+
+    `missing=True` also says, at each condition, whether a missing value meets it.
+    """
+    blocks = ["\n".join(_rule_lines(tree, rule)) for rule in rules(tree, missing=missing)]
+    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
+    return "\n\n".join(blocks + notes)
+
+
+# -- one condition ----------------------------------------------------------------------------------------
+
+
+def region_text(region: Region, *, missing: bool = False, most: int = SHORT_LIST) -> str:
+    """The region as a condition."""
+    feature = region.feature
+    name = printable(feature.name)
+    subject = f"({name})" if feature.kind == "question" else name
+    if region.is_empty:
+        return f"{subject} is missing" if region.missing else f"{subject} is neither known nor missing"
+    if region.is_whole:
+        return f"{subject} is known or missing" if region.missing else f"{subject} is known"
+    said_of_missing = missing and region.missing
+    if feature.kind == "question":
+        text = _truth_text(region, subject if said_of_missing else name, subject)
+    elif feature.kind == "numeric":
+        text = _interval_text(name, region.low, region.high)
+    elif feature.kind == "ordered":
+        text = _order_text(name, feature.categories, np.flatnonzero(region.allowed).tolist())
+    else:
+        text = _set_text(name, feature.categories, region.allowed, most)
+    return f"{text} or missing" if said_of_missing else text
+
+
+def _truth_text(region: Region, question: str, bracketed: str) -> str:
+    is_true = bool(region.allowed[region.feature.categories.index(True)])
+    return question if is_true else f"not {bracketed}"
+
+
+def _interval_text(name: str, low: float, high: float) -> str:
+    if low == -inf:
+        return f"{name} <= {number_text(high)}"
+    if high >= KNOWN:
+        return f"{name} > {number_text(low)}"
+    digits = 6
+    while digits < 17 and number_text(low, digits) == number_text(high, digits):
+        digits += 1
+    return f"{number_text(low, digits)} < {name} <= {number_text(high, digits)}"
+
+
+def _order_text(name: str, categories: tuple[Label, ...], places: list[int]) -> str:
+    first, last = places[0], places[-1]
+    if first == last:
+        return f"{name} = {_item_text(categories[first])}"
+    if first == 0:
+        return f"{name} at most {_item_text(categories[last])}"
+    if last == len(categories) - 1:
+        return f"{name} above {_item_text(categories[first - 1])}"
+    return f"{name} from {_item_text(categories[first])} to {_item_text(categories[last])}"
+
+
+def _set_text(name: str, categories: tuple[Label, ...], allowed: BoolArray, most: int) -> str:
+    inside = [_item_text(label) for label, is_in in zip(categories, allowed, strict=True) if is_in]
+    outside = [_item_text(label) for label, is_in in zip(categories, allowed, strict=True) if not is_in]
+    is_negated = len(inside) > SHORT_LIST >= len(outside)
+    listed = outside if is_negated else inside
+    if len(listed) == 1:
+        return f"{name} {'is not' if is_negated else '='} {listed[0]}"
+    if len(listed) > most:
+        shown = min(most, CUT_LIST)
+        listed = [*listed[:shown], f"… {len(listed) - shown} more"]
+    return f"{name} {'not in' if is_negated else 'in'} {{{', '.join(listed)}}}"
+
+
+def _answer(tree: Tree, node: int, side: bool) -> Region:
+    feature = tree.schema.features[tree.feature[node]]
+    threshold = min(float(tree.threshold[node]), KNOWN)
+    if feature.kind == "numeric":
+        allowed: BoolArray = np.zeros(0, np.bool_)
+    elif feature.kind == "ordered":
+        allowed = (np.arange(len(feature.categories)) <= threshold) == side
+    else:
+        allowed = tree.left_categories(node) == side
+    low, high = (-inf, threshold) if side else (threshold, KNOWN)
+    return Region(feature, low, high, allowed, bool(tree.missing_left[node]) == side)
+
+
+def _regions(tree: Tree, node: int) -> dict[int, Region]:
+    """What can reach the node, for each feature asked about on the way, in the order of asking."""
+    way = []
+    while (parent := int(tree.parent[node])) != -1:
+        way.append((parent, bool(tree.left[parent] == node)))
+        node = parent
+    regions: dict[int, Region] = {}
+    for ancestor, side in reversed(way):
+        feature, region = int(tree.feature[ancestor]), _answer(tree, ancestor, side)
+        regions[feature] = region.within(regions[feature]) if feature in regions else region
+    return regions
+
+
+# -- one leaf ---------------------------------------------------------------------------------------------
+
+
+def outcome_text(tree: Tree, node: int) -> str:
+    """The class, or the mean, that the node predicts."""
+    if tree.schema.target.is_classes:
+        return class_names(tree.schema.target)[int(tree.outcome[node])]
+    return number_text(float(tree.value[node, 0]), 4)
+
+
+def share_of_rows(tree: Tree, node: int) -> float:
+    """Share of all rows that reached the node; 0 if the tree has seen none."""
+    return float(tree.count[node] / tree.count[0]) if tree.count[0] else 0.0
+
+
+def other_classes_text(tree: Tree, node: int, most: int = CUT_LIST) -> str:
+    """The other classes seen at the node, the most probable first; empty unless there are three or more."""
+    target, shares = tree.schema.target, tree.value[node]
+    if len(target.classes) < 3:
+        return ""
+    order = np.argsort(-shares, kind="stable").tolist()
+    seen = [index for index in order if shares[index] > 0 and index != tree.outcome[node]]
+    texts = [f"{class_names(target)[index]} {probability_text(float(shares[index]))}" for index in seen]
+    return ", ".join(texts[:most] + ([f"… {len(texts) - most} more"] if len(texts) > most else []))
+
+
+def _rule_lines(tree: Tree, rule: Rule) -> list[str]:
+    lines = []
+    for index, condition in enumerate(rule.conditions):
+        lines += _indented("AND  " if index else "IF   ", condition)
+    head = "THEN " if rule.conditions else "ALWAYS "
+    outcome = f"{printable(tree.schema.target.name)} = {rule.outcome}"
+    support = f"({_support_text(tree, rule)})"
+    if len(f"{head}{outcome}   {support}") <= WIDTH:
+        lines.append(f"{head}{outcome}   {support}")
+    else:
+        lines += [*_indented(head, outcome), " " * MARGIN + support]
+    if others := other_classes_text(tree, rule.leaf):
+        lines += _indented(" " * MARGIN, others.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", "))
+    return lines
+
+
+def _support_text(tree: Tree, rule: Rule) -> str:
+    rows = f"{count_text(rule.count)} of {count_text(float(tree.count[0]))} rows, {percent_text(rule.share)}"
+    if not rule.conditions:
+        rows = rows_text(rule.count)
+    return f"p = {probability_text(max(rule.probabilities))}; {rows}" if rule.probabilities else rows
+
+
+def _indented(head: str, text: str) -> list[str]:
+    lines = wrap(
+        unbreakable(text), WIDTH, initial_indent=head, subsequent_indent=" " * MARGIN, break_on_hyphens=False
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+# -- one value --------------------------------------------------------------------------------------------
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """The number to so many significant digits, or as many as its whole part and one decimal need.
+
+    A threshold halfway between two whole numbers is therefore never rounded to one of them.
+
+    >>> number_text(0.1 + 0.2), number_text(1234567.5)
+    ('0.3', '1234567.5')
+    """
+    if not isfinite(value):
+        return str(value)
+    whole = len(str(int(abs(value))))
+    return f"{value + 0.0:.{max(digits, whole + 1) if whole <= 15 else digits}g}"
+
+
+def probability_text(share: float) -> str:
+    """The share to two decimals, or to as many as tell "nearly always" from "always".
+
+    >>> probability_text(1.0), probability_text(0.9987)
+    ('1.00', '0.999')
+    """
+    text = f"{share:.2f}"
+    for decimals in range(3, 7):
+        if 0 < share < 1 and float(text) in (0, 1):
+            text = f"{share:.{decimals}f}"
+    return text
+
+
+def percent_text(share: float) -> str:
+    """The share in percent, to one decimal."""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def count_text(count: float) -> str:
+    """The number of rows, which weights can make a broken one."""
+    return f"{count:.0f}" if count == round(count) else number_text(count)
+
+
+def rows_text(count: float) -> str:
+    """The number of rows, with the word."""
+    return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
+
+
+def class_names(target: Target) -> tuple[str, ...]:
+    """The classes as text: all different, even where 1 and "1" are two classes."""
+    names = tuple(label_text(label) for label in target.classes)
+    return names if len(set(names)) == len(names) else tuple(map(repr, target.classes))
+
+
+def label_text(label: Label) -> str:
+    """A category or class as text; 1.0 and 1 read alike."""
+    is_whole = isinstance(label, float) and label.is_integer() and abs(label) < 1e15
+    return str(int(label)) if is_whole else printable(str(label))
+
+
+def printable(text: str) -> str:
+    """The text with line breaks and other invisible characters spelt out."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def unbreakable(text: str) -> str:
+    """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
+    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, text)
+
+
+def _item_text(label: Label) -> str:
+    # In a list, a label with a comma or a brace of its own would read as two.
+    text = label_text(label)
+    is_plain = text == text.strip() and text and not any(mark in text for mark in ",{}")
+    return text if is_plain else repr(text)

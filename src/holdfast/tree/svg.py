@@ -1,0 +1,364 @@
+"""A tree as one SVG picture that needs nothing but a browser: no style sheet, no script, no ids to clash."""
+
+from dataclasses import dataclass, replace
+from re import split
+from unicodedata import east_asian_width
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from holdfast.tree.drawing import shortened
+from holdfast.tree.rules import (
+    FULL_LIST,
+    NO_BREAK,
+    SHORT_LIST,
+    answer_text,
+    class_names,
+    conditions,
+    number_text,
+    outcome_text,
+    percent_text,
+    printable,
+    probability_text,
+    rows_text,
+    share_of_rows,
+    unbreakable,
+)
+from holdfast.tree.tree import LEAF, Tree
+
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+TEXT, SMALL, LEGIBLE = (
+    13,
+    12,
+    11,
+)  # sizes of the letters: of questions, of the rest, and the least one can read
+LINE = 16  # from one line of text to the next
+PAD = 10  # between the side of a box and its text
+MARGIN = 20  # around the picture
+PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
+WIDEST, MOST_LINES = 190, 3  # of the text in a box
+LONGEST = 300  # letters of a text that is worth fitting: the rest cannot show
+BAR = 6  # height of the bar of probabilities
+
+INK, GREY, EDGE, PAPER, SHADE = "#1c2733", "#586574", "#c5ced8", "#ffffff", "#f4f6f9"
+# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#808890")
+NARROW, WIDE = frozenset("fijlrtI .,:;|!'`()[]-·"), frozenset("mwMW@%<>=+…")
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where one node is drawn, and the lines of text in it."""
+
+    lines: tuple[str, ...]
+    width: float
+    height: float
+    x: float = 0.0  # left side
+    y: float = 0.0  # upper side
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The centre of the box."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+def svg(tree: Tree) -> str:
+    """The tree as the text of an SVG file, which also stands inside an HTML page.
+
+    A tree that fits across a page grows downwards, with yes on the left; a larger one grows to the right,
+    with yes above.
+    """
+    boxes, sideways = _layout(tree)
+    tree_width = _extent(boxes)
+    heading, width, top = _heading(tree, tree_width)
+    bottom = top + max(box.y + box.height for box in boxes)
+    notes = [line for note in tree.notes for line in _wrapped(f"Note: {printable(note)}", width - 2 * MARGIN)]
+    height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
+    return "\n".join(
+        [
+            # Wider than the page, the picture shrinks only while its smallest letters stay legible.
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'width="{width:.0f}" height="{height:.0f}" '
+            f'style="max-width:100%;min-width:{width * LEGIBLE / SMALL:.0f}px;height:auto" role="img" '
+            f'aria-label={quoteattr(repr(tree))} font-family="{FONT}" font-size="{SMALL}" fill="{INK}">',
+            _rect(0.5, 0.5, width - 1, height - 1, PAPER, EDGE, radius=8),
+            *heading,
+            f'<g transform="translate({(width - tree_width) / 2:.1f} {top:.1f})">',
+            *(_edge(tree, boxes, node, sideways) for node in range(1, tree.n_nodes)),
+            *(_node(tree, node, box, sideways) for node, box in enumerate(boxes)),
+            "</g>",
+            *(
+                _text(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
+                for place, note in enumerate(notes)
+            ),
+            "</svg>",
+        ]
+    )
+
+
+# -- where things stand -----------------------------------------------------------------------------------
+
+
+def _layout(tree: Tree) -> tuple[list[Box], bool]:
+    """The boxes in their places, and whether the tree grows to the right."""
+    downwards = _placed(tree, _sized(tree, sideways=False), sideways=False)
+    if _extent(downwards) <= PAGE:
+        return downwards, False
+    rightwards = _placed(tree, _sized(tree, sideways=True), sideways=True)
+    is_narrower = _extent(rightwards) < _extent(downwards)
+    return (rightwards, True) if is_narrower else (downwards, False)
+
+
+def _extent(boxes: list[Box]) -> float:
+    return max(box.x + box.width for box in boxes) + MARGIN
+
+
+def _sized(tree: Tree, sideways: bool) -> list[Box]:
+    """A box for every node, large enough for its text; all leaves alike."""
+    leaves = np.flatnonzero(tree.feature == LEAF).tolist()
+    texts = {leaf: (_fitted(outcome_text(tree, leaf), WIDEST), _support_text(tree, leaf)) for leaf in leaves}
+    first = max(text_width(outcome, TEXT, bold=True) for outcome, _ in texts.values())
+    second = max(text_width(support, SMALL) for _, support in texts.values())
+    width = (first + 16 + second if sideways else max(first, second)) + 2 * PAD
+    height = (26 if sideways else 46) + (BAR + 2 if tree.schema.target.is_classes else 0)
+    return [
+        Box(texts[node], width, height) if node in texts else _question_box(tree, node)
+        for node in range(tree.n_nodes)
+    ]
+
+
+def _question_box(tree: Tree, node: int) -> Box:
+    question, rows = _question_lines(tree, node), rows_text(float(tree.count[node]))
+    width = max(text_width(rows, SMALL), *(text_width(line, TEXT, bold=True) for line in question))
+    return Box((*question, rows), width + 2 * PAD, LINE * (len(question) + 1) + 12)
+
+
+def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
+    """The boxes in a tidy tree: every leaf has a lane of its own, a parent stands midway between its two.
+
+    A parent stands at least one lane away from the border of its subtree, so boxes of two lanes never meet.
+    """
+    breadth = np.array([box.height if sideways else box.width for box in boxes])
+    length = [box.width if sideways else box.height for box in boxes]
+    is_leaf = tree.feature == LEAF
+    gap = 8 if sideways else 14
+    lane = float((np.where(is_leaf, breadth + gap, (breadth + gap) / 2)).max())
+    middle = (np.cumsum(is_leaf) - 0.5) * lane + MARGIN - (lane - breadth[is_leaf][0]) / 2
+    for node in reversed(np.flatnonzero(~is_leaf).tolist()):  # children stand after their parent
+        middle[node] = (middle[tree.left[node]] + middle[tree.right[node]]) / 2
+    level = np.zeros(tree.depth + 1)
+    np.maximum.at(level, tree.node_depth, length)
+    start = MARGIN + np.concatenate([[0.0], np.cumsum(level + 50)])[tree.node_depth]
+    side = middle - breadth / 2
+    x, y = (start, side) if sideways else (side, start)
+    return [replace(box, x=float(x[node]), y=float(y[node])) for node, box in enumerate(boxes)]
+
+
+def _question_lines(tree: Tree, node: int) -> list[str]:
+    for most in (SHORT_LIST, 4, 3, 2, 1):
+        text = answer_text(tree, node, True, most=most)
+        if len(lines := _wrapped(text)) <= MOST_LINES:
+            return lines
+    letters = min(len(text), LONGEST)
+    while len(lines := _wrapped(shortened(text, letters))) > MOST_LINES:
+        letters -= 1
+    return lines
+
+
+def _wrapped(text: str, width: float = WIDEST) -> list[str]:
+    """The text in lines, which end at a space or within a name at an underscore."""
+    lines = [""]
+    for piece in split("(?<=[ _])", unbreakable(text)):
+        piece = _fitted(piece.replace(NO_BREAK, " "), width)
+        if lines[-1] and text_width((lines[-1] + piece).rstrip(), TEXT, bold=True) > width:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
+
+
+def _fitted(text: str, width: float) -> str:
+    letters = min(len(text), LONGEST)
+    while text_width(shortened(text, letters).rstrip(), TEXT, bold=True) > width:
+        letters -= 1
+    return shortened(text, letters)
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Pixels that the text takes, at most: the font is the reader's, so letters count as in a wide one."""
+    total = 0.0
+    for letter in text:
+        if letter in NARROW:
+            total += 0.41
+        elif letter in WIDE or east_asian_width(letter) in "WF":
+            total += 1.0
+        else:
+            total += 0.72 if letter.isupper() else 0.63
+    return total * size * (1.07 if bold else 1.0)
+
+
+# -- what is drawn ----------------------------------------------------------------------------------------
+
+
+def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
+    """The target and what the colours mean, with the width and height that the picture then needs."""
+    name = _fitted(printable(tree.schema.target.name), 2 * WIDEST)
+    parts = [_text(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
+    x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
+    right = max(width, 480.0) - MARGIN
+    for label, colour in _legend(tree):
+        label = _fitted(label, WIDEST)
+        step = 18 + text_width(label, SMALL) + 14
+        if x + step > right:
+            x, y = MARGIN, y + 20
+        parts += [_rect(x, y - 10, 12, 12, colour, radius=2), _text(x + 18, y, label, anchor="start")]
+        x += step
+        width = max(width, x - 14 + MARGIN)
+    return parts, width, y + 4
+
+
+def _legend(tree: Tree) -> list[tuple[str, str]]:
+    target = tree.schema.target
+    if target.is_classes:
+        names = class_names(target)
+        items = [(name, _class_colour(place)) for place, name in enumerate(names[:FULL_LIST])]
+        return items + ([(f"… {len(names) - FULL_LIST} more", PAPER)] if len(names) > FULL_LIST else [])
+    means = np.unique(tree.value[tree.feature == LEAF, 0])
+    marks = np.linspace(means[0], means[-1], 5).tolist() if len(means) > 1 else means.tolist()
+    return [(number_text(mean, 3), _tint(tree, mean)) for mean in marks]
+
+
+def _edge(tree: Tree, boxes: list[Box], node: int, sideways: bool) -> str:
+    parent = int(tree.parent[node])
+    is_yes, above, below = bool(tree.left[parent] == node), boxes[parent], boxes[node]
+    thickness = 1.5 + 8.5 * share_of_rows(tree, node)
+    if sideways:
+        (x, y), (end_x, end_y) = (above.x + above.width, above.middle[1]), (below.x, below.middle[1])
+        bend = f"{(x + end_x) / 2:.1f} {y:.1f} {(x + end_x) / 2:.1f} {end_y:.1f}"
+        away = thickness / 2 + (4 if is_yes else 12)
+        label = (end_x - 5, end_y - away if is_yes else end_y + away, "end")
+    else:
+        (x, y), (end_x, end_y) = (above.middle[0], above.y + above.height), (below.middle[0], below.y)
+        bend = f"{x:.1f} {(y + end_y) / 2:.1f} {end_x:.1f} {(y + end_y) / 2:.1f}"
+        away = thickness / 2 + 5
+        label = (end_x - away, end_y - 7, "end") if is_yes else (end_x + away, end_y - 7, "start")
+    return (
+        f'<path d="M{x:.1f} {y:.1f}C{bend} {end_x:.1f} {end_y:.1f}" fill="none" stroke="{EDGE}" '
+        f'stroke-width="{thickness:.1f}"/>'
+        + _text(label[0], label[1], "yes" if is_yes else "no", colour=GREY, anchor=label[2])
+    )
+
+
+def _node(tree: Tree, node: int, box: Box, sideways: bool) -> str:
+    is_leaf = tree.feature[node] == LEAF
+    drawn = _leaf(tree, node, box, sideways) if is_leaf else _inner(box)
+    title = "\n".join(_leaf_title(tree, node) if is_leaf else _inner_title(tree, node))
+    kind = "leaf" if is_leaf else "inner"
+    return f'<g data-node="{node}" data-kind="{kind}"><title>{escape(title)}</title>{"".join(drawn)}</g>'
+
+
+def _inner(box: Box) -> list[str]:
+    x, _ = box.middle
+    *question, rows = box.lines
+    parts = [_rect(box.x, box.y, box.width, box.height, SHADE, "#8b98a7")]
+    for place, line in enumerate(question):
+        parts.append(_text(x, box.y + 19 + LINE * place, line, size=TEXT, bold=True))
+    return [*parts, _text(x, box.y + box.height - 10, rows, colour=GREY)]
+
+
+def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
+    outcome, support = box.lines
+    is_classes = tree.schema.target.is_classes
+    colour = _class_colour(int(tree.outcome[node])) if is_classes else PALETTE[0]
+    fill = _tint(tree, float(tree.value[node].max()), colour)
+    parts = [_rect(box.x, box.y, box.width, box.height, fill, colour)]
+    x, _ = box.middle
+    if sideways:
+        parts.append(_text(box.x + PAD, box.y + 18, outcome, size=TEXT, bold=True, anchor="start"))
+        parts.append(_text(box.x + box.width - PAD, box.y + 18, support, anchor="end"))
+    else:
+        parts.append(_text(x, box.y + 19, outcome, size=TEXT, bold=True))
+        parts.append(_text(x, box.y + box.height - 10, support))
+    return parts + (_bar(tree, node, box.x + PAD, box.y + 25, box.width - 2 * PAD) if is_classes else [])
+
+
+def _bar(tree: Tree, node: int, x: float, y: float, width: float) -> list[str]:
+    """The shares of the classes, side by side."""
+    ends = x + width * np.cumsum(tree.value[node])
+    starts = np.concatenate([[x], ends[:-1]])
+    return [
+        _rect(float(start), y, float(end - start), BAR, _class_colour(place), radius=0)
+        for place, (start, end) in enumerate(zip(starts, ends, strict=True))
+        if end > start
+    ]
+
+
+def _tint(tree: Tree, value: float, colour: str = PALETTE[0]) -> str:
+    """The colour, the deeper the surer the class or the higher the mean; never too deep for dark letters."""
+    if tree.schema.target.is_classes:
+        low, high = 1 / len(tree.schema.target.classes), 1.0
+    else:
+        means = tree.value[tree.feature == LEAF, 0]
+        low, high = float(means.min()), float(means.max())
+    depth = 0.1 + 0.45 * ((value - low) / (high - low) if high > low else 1.0)
+    return _mixed(colour, 255, depth)
+
+
+def _class_colour(place: int) -> str:
+    # Past the end of the palette its colours come again, darker each time.
+    return _mixed(PALETTE[place % len(PALETTE)], 0, 0.6 ** (place // len(PALETTE)))
+
+
+def _mixed(colour: str, other: int, share: float) -> str:
+    """So large a share of the colour, the rest white (255) or black (0)."""
+    channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    return "#" + "".join(f"{round(other + share * (channel - other)):02x}" for channel in channels)
+
+
+def _support_text(tree: Tree, node: int) -> str:
+    rows, share = rows_text(float(tree.count[node])), float(tree.value[node].max())
+    percent = "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    return f"{percent} · {rows}" if tree.schema.target.is_classes else rows
+
+
+def _leaf_title(tree: Tree, node: int) -> list[str]:
+    target = tree.schema.target
+    lines = [*conditions(tree, node), f"{printable(target.name)} = {outcome_text(tree, node)}"]
+    if target.is_classes:
+        shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
+        lines += [f"p({name}) = {probability_text(share)}" for name, share in shares]
+    return [*lines, _size_text(tree, node)]
+
+
+def _inner_title(tree: Tree, node: int) -> list[str]:
+    yes, no = (answer_text(tree, node, side, missing=True, most=FULL_LIST) for side in (True, False))
+    return [f"yes: {yes}", f"no: {no}", _size_text(tree, node)]
+
+
+def _size_text(tree: Tree, node: int) -> str:
+    return f"{rows_text(float(tree.count[node]))}, {percent_text(share_of_rows(tree, node))}"
+
+
+def _rect(
+    x: float, y: float, width: float, height: float, fill: str, stroke: str = "none", radius: int = 6
+) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}" '
+        f'fill="{fill}" stroke="{stroke}"/>'
+    )
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int = SMALL,
+    bold: bool = False,
+    colour: str = INK,
+    anchor: str = "middle",
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{weight} fill="{colour}" '
+        f'text-anchor="{anchor}">{escape(text)}</text>'
+    )

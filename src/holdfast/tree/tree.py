@@ -1,0 +1,195 @@
+"""The tree: an immutable struct of arrays, with a value and a weight at every node."""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from sys import float_info
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.data.schema import Label, Schema
+from holdfast.errors import SchemaMismatch
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+LEAF = -1  # in `feature`, `left` and `right`
+KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes in preorder: the root is 0, a node's left subtree comes before its right one.
+
+    A row goes left at a node if its answer is yes: `x <= threshold`, or the category is in the node's set,
+    or the user's question is true. A missing value goes left where `missing_left` says so.
+    """
+
+    schema: Schema
+    feature: IntArray  # index into schema.features; LEAF at a leaf
+    threshold: FloatArray  # NaN at a leaf and at a split on categories
+    left: IntArray  # the child for "yes"; LEAF at a leaf
+    right: IntArray
+    missing_left: BoolArray
+    set_start: LongArray  # where the node's categories begin in `in_set`; -1 where the split is no set
+    in_set: BoolArray  # for each split on categories, one flag per category: does it go left?
+    value: FloatArray  # (nodes, classes) shares of the classes, or (nodes, 1) mean of the target
+    count: FloatArray  # rows that reached the node
+    weight: FloatArray  # their total weight
+    impurity: FloatArray  # of the criterion the tree was grown with
+    criterion: str = "gini"
+    notes: tuple[str, ...] = ()  # what the reader of the tree must know: a budget ran out, say
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if isinstance(array := getattr(self, field.name), np.ndarray):
+                object.__setattr__(self, field.name, frozen(array))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Copies and unpickled arrays can be written to, and would make the kernels compile once more.
+        for name, entry in state.items():
+            object.__setattr__(self, name, frozen(entry) if isinstance(entry, np.ndarray) else entry)
+
+    # -- size -----------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.feature == LEAF))
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """The parent of every node; -1 for the root."""
+        parent = np.full(self.n_nodes, -1, np.int32)
+        inner = np.flatnonzero(self.feature != LEAF).astype(np.int32)
+        parent[self.left[inner]] = inner
+        parent[self.right[inner]] = inner
+        return frozen(parent)
+
+    @cached_property
+    def node_depth(self) -> IntArray:
+        """Number of questions asked on the way to each node."""
+        depth = np.zeros(self.n_nodes, np.int32)
+        for node in range(1, self.n_nodes):  # preorder: a parent stands before its children
+            depth[node] = depth[self.parent[node]] + 1
+        return frozen(depth)
+
+    @property
+    def depth(self) -> int:
+        """Greatest number of questions that any row is asked."""
+        return int(self.node_depth.max())
+
+    @property
+    def mean_path_length(self) -> float:
+        """Number of questions asked of a row, averaged over the training weight."""
+        leaves = self.feature == LEAF
+        total = self.weight[leaves].sum()
+        return float(self.node_depth[leaves] @ self.weight[leaves] / total) if total else 0.0
+
+    # -- meaning --------------------------------------------------------------------------------------
+
+    def left_categories(self, node: int) -> BoolArray:
+        """One flag per category of the node's feature: does it go left?"""
+        start = self.set_start[node]
+        return self.in_set[start : start + len(self.schema.features[self.feature[node]].categories)]
+
+    @cached_property
+    def outcome(self) -> IntArray:
+        """Index of the most frequent class at every node; the first of them where several are."""
+        return frozen(self.value.argmax(axis=1).astype(np.int32))
+
+    @cached_property
+    def importances(self) -> FloatArray:
+        """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
+        risk = self.weight * self.impurity
+        inner = np.flatnonzero(self.feature != LEAF)
+        decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
+        total = np.zeros(len(self.schema.features))
+        np.add.at(total, self.feature[inner], decrease)
+        return frozen(total / total.sum() if total.sum() > 0 else total)
+
+    def on(self, schema: Schema) -> "Tree":
+        """The same tree measured on another ruler, which holds all its features, categories and classes."""
+        from holdfast.tree.remeasure import remeasured
+
+        return remeasured(self, schema)
+
+    # -- prediction -----------------------------------------------------------------------------------
+
+    def apply(self, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+        """The leaf that each row reaches.
+
+        `unknown="error"` refuses categories that the schema does not hold, instead of treating them as
+        missing with a warning; `missing="error"` refuses missing values in columns that the tree asks about.
+        """
+        from holdfast.tree.route import leaves_of
+
+        return leaves_of(self, X, unknown=unknown, missing=missing)
+
+    def predict(self, X: Any, **policy: str) -> Any:
+        """The class, or the mean, of the leaf that each row reaches."""
+        leaves = self.apply(X, **policy)
+        if self.schema.target.is_classes:
+            return label_array(self.schema.target.classes)[self.outcome[leaves]]
+        return self.value[leaves, 0]
+
+    def predict_proba(self, X: Any, **policy: str) -> FloatArray:
+        """The shares of the classes, in the order of the schema, in the leaf that each row reaches."""
+        if not self.schema.target.is_classes:
+            raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
+        shares: FloatArray = self.value[self.apply(X, **policy)]
+        return shares
+
+    def decision_path(self, X: Any, **policy: str) -> "csr_array":
+        """A sparse matrix with a 1 for every node that each row passes."""
+        from holdfast.tree.route import passed_nodes
+
+        return passed_nodes(self, self.apply(X, **policy))
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def rules(self) -> str:
+        """One IF ... THEN rule per leaf, with its support and probabilities."""
+        from holdfast.tree.rules import rules_text
+
+        return rules_text(self)
+
+    def __str__(self) -> str:
+        from holdfast.tree.drawing import drawing
+
+        return drawing(self)
+
+    def __repr__(self) -> str:
+        return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per node, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        from holdfast.tree.frame import node_frame
+
+        return node_frame(self, backend)
+
+    def to_svg(self) -> str:
+        """A drawing that opens in a browser."""
+        from holdfast.tree.svg import svg
+
+        return svg(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+    def replace(self, **changes: Any) -> "Tree":
+        """The same tree with some of its fields changed."""
+        return replace(self, **changes)
+
+
+def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
+    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text."""
+    is_mixed = len({isinstance(label, str) for label in labels}) > 1
+    return np.array(labels, object if is_mixed else None)

@@ -1,0 +1,92 @@
+"""Names and shapes: what is a frame, and what is not."""
+
+from math import nan
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+
+from holdfast.data.table import Table
+from holdfast.errors import DataError
+
+X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
+Y = np.array([0, 1, 1, 0])
+
+
+def test_columns_of_an_array_are_named_as_in_scikit_learn():
+    assert Table.from_arrays(X, Y).schema.names == ("x0", "x1")
+
+
+def test_whole_number_names_become_text():
+    assert Table.from_arrays(pd.DataFrame(X), Y).schema.names == ("0", "1")
+
+
+def test_mixed_names_are_refused():
+    with pytest.raises(TypeError, match=r"Column names must be text.*'int'"):
+        Table.from_arrays(pd.DataFrame(X, columns=["a", 1]), Y)
+
+
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame(X, columns=["a", "a"]), pa.table([X[:, 0], X[:, 1]], names=["a", "a"])]
+)
+def test_duplicate_column_names_are_listed(frame):
+    with pytest.raises(DataError, match="same name: 'a'"):
+        Table.from_arrays(frame, Y)
+
+
+def test_a_missing_target_column_lists_the_columns():
+    with pytest.raises(DataError, match=r"no column 'died' in the data. Its columns are 'age', 'sex'"):
+        Table.from_frame(pl.DataFrame({"age": [1], "sex": ["f"]}), target="died")
+
+
+def test_an_array_has_no_named_target():
+    with pytest.raises(TypeError, match="from_arrays"):
+        Table.from_frame(X, target="x1")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            np.empty((0, 3)),
+            r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required.",
+        ),
+        (pl.DataFrame({"a": []}), r"0 sample\(s\) \(shape=\(0, 1\)\)"),
+        (np.empty((4, 0)), r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required."),
+        (pd.DataFrame(index=range(4)), r"0 feature\(s\) \(shape=\(4, 0\)\)"),
+        (np.arange(4.0), "(?s)Expected 2D array, got 1D array instead.*Reshape your data"),
+        (pd.Series(np.arange(4.0)), "(?s)Expected 2D array, got 1D array instead.*Reshape your data"),
+        (3.0, "Expected 2D array, got scalar array instead"),
+        (np.zeros((4, 2, 2)), "Found array with dim 3"),
+        (X + 1j, "Complex data not supported"),
+        ([[1, 2], [3]], "X cannot be read as an array"),
+    ],
+)
+def test_data_of_another_shape_gets_the_standard_message(data, message):
+    with pytest.raises(ValueError, match=message):
+        Table.from_arrays(data, Y)
+
+
+def test_sparse_data_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"Sparse data was passed.*use X.toarray\(\)"):
+        Table.from_arrays(csr_array(X), Y)
+
+
+def test_a_frame_of_nothing_but_the_target_has_no_features():
+    with pytest.raises(DataError, match=r"0 feature\(s\)"):
+        Table.from_frame(pl.DataFrame({"outcome": [1, 2]}))
+
+
+def test_rows_and_labels_must_be_as_many():
+    with pytest.raises(ValueError, match="inconsistent numbers of rows: 4 in X and 3 in y"):
+        Table.from_arrays(X, Y[:3])
+
+
+def test_what_a_mask_hides_is_missing():
+    masked = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    table = Table.from_arrays(masked, [0, 1])
+    assert_array_equal(table.columns[1], [nan, 4.0])

@@ -1,0 +1,288 @@
+"""The door: the same table from every library, and a clear refusal of what no table can be made of."""
+
+import tracemalloc
+import warnings
+from math import inf, nan
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, SchemaMismatch
+
+X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
+Y = np.array([0, 1, 1, 0])
+PATIENTS = {
+    "age": [41, None, 63, 55],
+    "ward": ["icu", "er", None, "icu"],
+    "smoker": [True, None, False, True],
+    "bmi": [22.5, 31.0, 27.25, None],
+    "stage": ["I", "IV", None, "II"],
+}
+OUTCOME = ["lived", "died", "died", "lived"]
+
+
+def assert_same_table(left: Table, right: Table) -> None:
+    assert left.schema == right.schema
+    assert repr(left.schema) == repr(right.schema)  # 1, 1.0 and True are equal, and print differently
+    assert_array_equal(left.target, right.target)
+    for left_column, right_column in zip(left.columns, right.columns, strict=True):
+        assert_array_equal(left_column, right_column)
+
+
+# -- one table from every library ----------------------------------------------------------------------
+
+
+def test_a_frame_becomes_numbers_and_positions_of_categories(as_frame):
+    table = Table.from_frame(as_frame({**PATIENTS, "outcome": OUTCOME}))
+    assert table.schema == Schema(
+        (
+            Feature("age", low=41.0, high=63.0),
+            Feature("ward", "nominal", categories=("er", "icu")),
+            Feature("smoker", "nominal", categories=(False, True)),
+            Feature("bmi", low=22.5, high=31.0),
+            Feature("stage", "ordered", 0.0, 3.0, ("II", "I", "IV", "III")),
+        ),
+        Target("outcome", ("died", "lived")),
+    )
+    expected = [[41, nan, 63, 55], [1, 0, nan, 1], [1, nan, 0, 1], [22.5, 31, 27.25, nan], [1, 2, nan, 0]]
+    for column, values in zip(table.columns, expected, strict=True):
+        assert column.dtype == np.float64
+        assert_array_equal(column, values)
+    assert_array_equal(table.target, [1, 0, 0, 1])
+    assert table.target.dtype == np.int32
+    assert (table.n_rows, table.n_features, table.weight) == (4, 5, None)
+
+
+def column_of(values):
+    return st.lists(st.one_of(st.none(), values), min_size=3, max_size=3)
+
+
+whole = st.integers(-(2**53), 2**53)
+real = st.floats(allow_nan=False, allow_infinity=False)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+frames = st.fixed_dictionaries(
+    {
+        "whole": column_of(whole),
+        "real": column_of(real),
+        "text": column_of(words),
+        "flag": column_of(st.booleans()),
+    }
+)
+stages = column_of(st.sampled_from(["I", "II", "III", "IV"]))
+targets = st.one_of(
+    *(st.lists(values, min_size=3, max_size=3) for values in (st.booleans(), words, st.integers(0, 9), real))
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(columns=frames, order=stages, y=targets)
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+def test_every_library_gives_the_same_table(every_frame, columns, order, y):
+    first, *others = [
+        Table.from_frame(as_frame({**columns, "stage": order, "outcome": y})) for as_frame in every_frame
+    ]
+    for other in others:
+        assert_same_table(other, first)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(columns=frames, y=targets)
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+def test_an_array_of_objects_gives_the_same_table_as_a_frame(every_frame, objects, columns, y):
+    named = {f"x{index}": values for index, values in enumerate(columns.values())}
+    from_array = Table.from_arrays(objects(named), y)
+    for as_frame in every_frame:
+        assert_same_table(Table.from_arrays(as_frame(named), np.array(y, dtype=object)), from_array)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", "b", "b", "a"],
+        ("a", "b", "b", "a"),
+        np.array(["a", "b", "b", "a"]),
+        np.array(["a", "b", "b", "a"], dtype=object),
+        pd.Series(["a", "b", "b", "a"], index=[9, 8, 7, 6]),
+        pd.Series(["a", "b", "b", "a"], dtype="category"),
+        pl.Series(["a", "b", "b", "a"]),
+        nw.from_native(pl.Series(["a", "b", "b", "a"]), series_only=True),
+        pa.array(["a", "b", "b", "a"]),
+        pa.chunked_array([["a", "b"], ["b", "a"]]),
+    ],
+)
+def test_the_target_comes_in_any_container(y):
+    table = Table.from_arrays(X, y)
+    assert table.schema.target == Target("y", ("a", "b"))
+    assert_array_equal(table.target, [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "frame", [nw.from_native(pl.DataFrame(PATIENTS)), pa.RecordBatch.from_pydict(PATIENTS)]
+)
+def test_narwhals_frames_and_record_batches_are_frames_too(frame):
+    assert Table.from_arrays(frame, Y).schema.names == tuple(PATIENTS)
+
+
+def test_a_list_of_rows_keeps_its_numbers_next_to_text():
+    table = Table.from_arrays([[1, "a"], [2.5, "b"]], [0, 1])
+    assert table.schema.features == (
+        Feature("x0", low=1.0, high=2.5),
+        Feature("x1", "nominal", categories=("a", "b")),
+    )
+
+
+# -- memory --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_of_a_float_array_are_views_that_cannot_be_written(order):
+    matrix = np.asarray(X, order=order)
+    table = Table.from_arrays(matrix, Y)
+    assert all(np.shares_memory(column, matrix) for column in table.columns)
+    assert not any(column.flags.writeable for column in table.columns)
+    assert matrix.flags.writeable
+
+
+def test_columns_of_a_frame_of_floats_are_views():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    table = Table.from_arrays(frame, Y)
+    assert all(np.shares_memory(column, frame.to_numpy()) for column in table.columns)
+
+
+def test_reading_a_large_array_needs_little_memory_besides_it():
+    matrix = np.random.default_rng(0).random((20_000, 60))
+    y = np.arange(20_000) % 3
+    Table.from_arrays(X, Y)  # whatever is imported or cached is not at stake
+    tracemalloc.start()
+    Table.from_arrays(matrix, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.15 * matrix.nbytes
+
+
+def test_rows_are_the_asked_for_columns_side_by_side():
+    table = Table.from_arrays(X, Y, questions=["x0 > 2"])
+    matrix = table.rows([2, 0])
+    assert matrix.flags.c_contiguous
+    assert_array_equal(matrix, [[0, 1], [0, 2], [1, 3], [1, 4]])
+
+
+# -- kinds ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", [["x1"], [1], [False, True], np.array([1]), np.array([False, True])])
+def test_numbers_become_categories_on_request(choice):
+    table = Table.from_arrays(X, Y, categorical_features=choice)
+    assert table.schema.features[0].kind == "numeric"
+    assert table.schema.features[1] == Feature("x1", "nominal", categories=(5, 6, 7))
+    assert_array_equal(table.columns[1], [0, 1, 0, 2])
+
+
+def test_without_categorical_features_only_text_is_nominal():
+    frame = pl.DataFrame({"flag": [True, False], "text": ["a", "b"]})
+    table = Table.from_arrays(frame, [0, 1], categorical_features=None)
+    assert [feature.kind for feature in table.schema.features] == ["numeric", "nominal"]
+
+
+@pytest.mark.parametrize("choice", [["x7"], [2], [-1], ["x0", 9]])
+def test_a_categorical_column_that_does_not_exist_lists_the_columns(choice):
+    with pytest.raises(DataError, match=r"not in the data. Its 2 columns are 'x0', 'x1'"):
+        Table.from_arrays(X, Y, categorical_features=choice)
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [("x1", r"write \['x1'\]"), ([True], "1 flags for 2 columns"), ([2.5], "names 2.5")],
+)
+def test_categorical_features_are_checked(choice, message):
+    with pytest.raises(DataError, match=message):
+        Table.from_arrays(X, Y, categorical_features=choice)
+
+
+def test_thousands_of_categories_are_fine():
+    table = Table.from_arrays(np.array([[f"c{index}"] for index in range(3000)]), np.arange(3000) % 2)
+    assert len(table.schema.features[0].categories) == 3000
+
+
+def test_a_date_column_is_refused_by_name():
+    frame = pd.DataFrame({"admit_date": pd.to_datetime(["2020-01-01"] * 4)})
+    with pytest.raises(TypeError, match="column 'admit_date' is a date: derive a number of days"):
+        Table.from_arrays(frame, Y)
+
+
+def test_infinity_is_refused_by_column_name():
+    with pytest.raises(ValueError, match="column 'x1' contains infinity"):
+        Table.from_arrays(np.array([[1.0, 2.0], [2.0, inf]]), [0, 1])
+
+
+# -- warnings ------------------------------------------------------------------------------------------
+
+
+def test_a_single_class_is_fine_with_a_warning():
+    with pytest.warns(DataWarning, match="the target has one class, 'a'"):
+        table = Table.from_arrays(X, ["a"] * 4)
+    assert table.schema.target.classes == ("a",)
+
+
+def test_one_row_gives_one_warning():
+    with pytest.warns(DataWarning) as caught:
+        Table.from_arrays([[1.0, 2.0]], [0])
+    assert len(caught) == 1
+
+
+def test_constant_and_empty_columns_are_named_in_one_warning():
+    frame = pl.DataFrame({"a": [1.0, 1.0], "b": [None, None], "c": ["x", "x"], "d": [1, 2], "e": [1.0, None]})
+    with pytest.warns(DataWarning, match="one value only, or none: 'a', 'b', 'c'.") as caught:
+        Table.from_arrays(frame, [0, 1])
+    assert len(caught) == 1
+
+
+def test_a_flood_of_constant_columns_is_cut_short():
+    with pytest.warns(DataWarning, match="'x9' and 32 more"):
+        Table.from_arrays(np.zeros((2, 42)), [0, 1])
+
+
+def test_good_data_gives_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Table.from_arrays(X, Y)
+
+
+# -- questions -----------------------------------------------------------------------------------------
+
+
+def test_a_question_is_a_feature_after_the_columns():
+    frame = pl.DataFrame({"bmi": [20.0, 40.0, None], "sex": ["f", "m", "f"], "outcome": [0, 1, 1]})
+    table = Table.from_frame(frame, questions=["bmi ** 2 < 900", "sex == 'm'"])
+    assert table.schema.names == ("bmi", "sex", "bmi ** 2 < 900", "sex == 'm'")
+    assert table.schema.features[2] == Feature("bmi ** 2 < 900", "question", categories=(False, True))
+    assert_array_equal(table.columns[2], [1.0, 0.0, nan])
+    assert_array_equal(table.columns[3], [0.0, 1.0, 0.0])
+    assert table.n_features == 4
+
+
+def test_a_question_asked_twice_is_refused():
+    with pytest.raises(DataError, match="same text: 'x0 > 2'"):
+        Table.from_arrays(X, Y, questions=["x0 > 2", "x0 > 2"])
+
+
+def test_questions_come_as_a_list():
+    with pytest.raises(DataError, match=r"write \['x0 > 2'\]"):
+        Table.from_arrays(X, Y, questions="x0 > 2")
+
+
+def test_the_schema_s_questions_are_asked_of_new_data():
+    schema = Table.from_arrays(X, Y, questions=["x0 > 2"]).schema
+    table = Table.from_arrays(X[::-1], Y, schema=schema)
+    assert_array_equal(table.columns[2], [1, 1, 0, 0])
+    with pytest.raises(SchemaMismatch, match="x1 > 2"):
+        Table.from_arrays(X, Y, schema=schema, questions=["x1 > 2"])

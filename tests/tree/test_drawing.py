@@ -1,0 +1,100 @@
+import pytest
+from trees import (
+    AGE,
+    FARE_KNOWN,
+    FORTY_LEAVES,
+    LONE_LEAF,
+    NUMERIC,
+    PRICE,
+    SUBSET,
+    SURVIVED,
+    balanced,
+    leaf,
+    split,
+    tree_of,
+)
+
+from holdfast.data.schema import Feature, Target
+from holdfast.tree.drawing import drawing, shortened
+
+
+def test_a_tree_of_two_classes():
+    assert drawing(SUBSET) == (
+        "100 rows                     survived  p     rows   share\n"
+        "├─ pain in {atypical, none}\n"
+        "│  ├─ pain = atypical ·····  yes       0.80    30  30.0 %\n"
+        "│  └─ pain = none ·········  no        0.90    30  30.0 %\n"
+        "└─ pain in {other, typical}\n"
+        "   ├─ sex = female ········  yes       0.60    30  30.0 %\n"
+        "   └─ sex = male ··········  no        1.00    10  10.0 %"
+    )
+
+
+def test_a_regression_tree_has_means_and_no_probabilities():
+    assert drawing(PRICE) == (
+        "100 rows         price  rows   share\n"
+        "├─ rooms <= 6.5\n"
+        "│  ├─ age <= 50   22.6    60  60.0 %\n"
+        "│  └─ age > 50   12.35    20  20.0 %\n"
+        "└─ rooms > 6.5      45    20  20.0 %"
+    )
+
+
+def test_a_lone_leaf():
+    assert drawing(LONE_LEAF) == (
+        "2207 rows  survived  p     rows    share\nalways     no        0.68  2207  100.0 %"
+    )
+
+
+def test_the_side_of_missing_values_is_told_if_asked_for():
+    assert "└─ age > 50 or missing" in drawing(NUMERIC, missing=True)
+    assert "missing" not in drawing(NUMERIC)
+    assert "└─ fare is missing" in drawing(FARE_KNOWN)
+
+
+def test_forty_leaves_take_one_line_per_node_within_100_columns():
+    lines = drawing(FORTY_LEAVES).splitlines()
+    assert len(lines) == FORTY_LEAVES.n_nodes
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("questions", [10, 20, 40, 60])
+def test_even_a_very_deep_tree_stays_within_100_columns(questions):
+    node = leaf(1, 0.3, 0.7)
+    for number in range(questions):
+        node = split("age", 20.0 + number, leaf(30, 0.9, 0.1), node)
+    lines = drawing(tree_of(node, (AGE,), SURVIVED)).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert all("age" in line for line in lines[1:])
+
+
+def test_long_names_lose_their_middle_and_keep_their_threshold():
+    long = Feature("x" * 150, low=0.0, high=1.0)
+    target = Target("t" * 90, classes=("a" * 90, "b" * 90))
+    text = drawing(tree_of(split(long.name, 0.25, leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (long,), target))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "x…xx" in text
+    assert "xx <= 0.25" in text
+
+
+def test_long_lists_lose_categories_before_they_lose_letters():
+    ward = Feature(
+        "ward", "nominal", categories=tuple(f"a long name of ward {number}" for number in range(20))
+    )
+    tree = tree_of(
+        split("ward", ward.categories[:10], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
+    )
+    assert "├─ ward in {a long name of ward 0, a long name of ward 1, … 8 more}" in drawing(tree)
+
+
+def test_shortened_text_keeps_both_ends():
+    assert shortened("abcdefghij", 7) == "abcd…ij"
+    assert shortened("abc", 3) == "abc"
+
+
+def test_notes_stand_below_the_tree():
+    assert drawing(NUMERIC.replace(notes=("time ran out",))).splitlines()[-1] == "Note: time ran out"
+
+
+def test_printing_a_tree_draws_it():
+    assert str(balanced(6)) == drawing(balanced(6))

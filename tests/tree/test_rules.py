@@ -1,0 +1,276 @@
+import numpy as np
+import pytest
+from trees import (
+    AGE,
+    FARE,
+    FARE_KNOWN,
+    FORTY_LEAVES,
+    LONE_LEAF,
+    NUMERIC,
+    ORDERED,
+    PRICE,
+    QUESTION,
+    SEX,
+    SPECIES,
+    SUBSET,
+    SURVIVED,
+    leaf,
+    split,
+    tree_of,
+)
+
+from holdfast.data.schema import Feature, Target
+from holdfast.tree.rules import answer_text, number_text, percent_text, probability_text, rules, rules_text
+from holdfast.tree.tree import KNOWN
+
+NO, YES = leaf(10, 0.9, 0.1), leaf(10, 0.1, 0.9)
+
+
+def both(tree, node=0, **options):
+    return answer_text(tree, node, True, **options), answer_text(tree, node, False, **options)
+
+
+def ward_tree(wards: int, left: int):
+    ward = Feature("ward", "nominal", categories=tuple(f"w{number}" for number in range(wards)))
+    return tree_of(split("ward", ward.categories[:left], NO, YES), (ward,), SURVIVED)
+
+
+# -- one question -----------------------------------------------------------------------------------------
+
+
+def test_a_threshold_reads_as_at_most_and_above():
+    assert both(NUMERIC) == ("age <= 50", "age > 50")
+
+
+def test_one_category_reads_as_equal_and_several_as_a_set():
+    assert both(SUBSET) == ("pain in {atypical, none}", "pain in {other, typical}")
+    assert both(SUBSET, 4) == ("sex = female", "sex = male")
+
+
+def test_categories_that_cannot_reach_a_node_are_not_told_there():
+    assert both(SUBSET, 1) == ("pain = atypical", "pain = none")  # other and typical went right at the root
+
+
+def test_a_question_reads_as_written_or_negated():
+    assert both(QUESTION) == ("bmi ** 2 < 900", "not (bmi ** 2 < 900)")
+
+
+def test_ordered_categories_read_as_a_stretch_of_their_order():
+    assert both(ORDERED) == ("slope at most up", "slope = steep")
+    assert both(ORDERED, 1) == ("slope = down", "slope above down")
+
+
+def test_the_known_threshold_asks_whether_the_value_is_known():
+    assert both(FARE_KNOWN) == ("fare is known", "fare is missing")
+
+
+def test_a_set_of_all_categories_asks_whether_the_value_is_known():
+    tree = tree_of(split("sex", ("female", "male"), NO, YES), (SEX,), SURVIVED)
+    assert both(tree) == ("sex is known", "sex is missing")
+
+
+def test_a_known_question_that_sends_everything_left_says_so():
+    tree = tree_of(split("fare", KNOWN, NO, YES, missing_left=True), (FARE,), SURVIVED)
+    assert both(tree) == ("fare is known or missing", "fare is neither known nor missing")
+
+
+def test_or_missing_stands_on_the_side_that_missing_values_take_if_asked_for():
+    assert both(NUMERIC, missing=True) == ("age <= 50", "age > 50 or missing")
+    assert both(SUBSET, missing=True) == ("pain in {atypical, none} or missing", "pain in {other, typical}")
+    assert both(QUESTION, missing=True) == ("(bmi ** 2 < 900) or missing", "not (bmi ** 2 < 900)")
+
+
+def test_or_missing_is_not_told_where_no_missing_value_can_come():
+    assert both(FARE_KNOWN, 1, missing=True) == ("fare <= 23.35", "fare > 23.35")
+    # missing ages went right at the root, so they cannot reach the second question on age
+    assert both(NUMERIC, 1, missing=True) == ("age <= 30", "age > 30")
+
+
+def test_a_long_list_is_told_by_the_short_one_of_the_other_side():
+    assert both(ward_tree(9, 2)) == ("ward in {w0, w1}", "ward not in {w0, w1}")
+    assert both(ward_tree(9, 1)) == ("ward = w0", "ward is not w0")
+    assert answer_text(ward_tree(12, 6), 0, False) == "ward in {w6, w7, w8, w9, w10, w11}"
+
+
+def test_two_long_lists_are_cut():
+    yes, no = both(ward_tree(50, 8))
+    assert yes == "ward in {w0, w1, w2, w3, w4, … 3 more}"
+    assert no == "ward in {w8, w9, w10, w11, w12, … 37 more}"
+
+
+def test_labels_that_would_blur_a_list_are_quoted():
+    feature = Feature("note", "nominal", categories=("", "a, b", "c", "two words", 1.0, True))
+    tree = tree_of(split("note", ("", "a, b", "c"), NO, YES), (feature,), SURVIVED)
+    assert both(tree) == ("note in {'', 'a, b', c}", "note in {two words, 1, True}")
+
+
+def test_line_breaks_in_names_are_spelt_out():
+    feature = Feature("age\nin years", low=0.0, high=90.0)
+    assert answer_text(tree_of(split(feature.name, 5.0, NO, YES), (feature,), SURVIVED), 0, True) == (
+        "age\\nin years <= 5"
+    )
+
+
+# -- numbers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (50.0, "50"),
+        (0.1 + 0.2, "0.3"),
+        (23.35, "23.35"),
+        (0.123456789, "0.123457"),
+        (-0.0, "0"),
+        (1e6, "1000000"),
+        (123457.5, "123457.5"),  # never rounded onto a whole number that a row may have
+        (20000001.5, "20000001.5"),
+        (1e-7, "1e-07"),
+        (1e20, "1e+20"),
+        (-2.5, "-2.5"),
+    ],
+)
+def test_numbers_are_short_and_faithful(value, text):
+    assert number_text(value) == text
+
+
+def test_nearly_certain_is_not_shown_as_certain():
+    assert [probability_text(share) for share in (1.0, 0.0, 0.5, 0.996, 0.9996, 0.004)] == [
+        "1.00",
+        "0.00",
+        "0.50",
+        "0.996",
+        "0.9996",
+        "0.004",
+    ]
+    assert [percent_text(share) for share in (1.0, 0.0544, 0.0001, 0.0)] == [
+        "100.0 %",
+        "5.4 %",
+        "< 0.1 %",
+        "0.0 %",
+    ]
+
+
+# -- rules ------------------------------------------------------------------------------------------------
+
+
+def test_nested_thresholds_of_one_feature_merge_into_a_range():
+    assert [rule.conditions for rule in rules(NUMERIC)] == [
+        ("age <= 30",),
+        ("30 < age <= 50",),
+        ("age > 50",),
+    ]
+
+
+def test_nested_subsets_merge_into_the_categories_that_remain():
+    assert [rule.conditions for rule in rules(SUBSET)] == [
+        ("pain = atypical",),
+        ("pain = none",),
+        ("pain in {other, typical}", "sex = female"),
+        ("pain in {other, typical}", "sex = male"),
+    ]
+
+
+def test_nested_cuts_of_an_order_merge_into_a_stretch():
+    assert [rule.conditions[0] for rule in rules(ORDERED)] == [
+        "slope = down",
+        "slope from flat to up",
+        "slope = steep",
+    ]
+
+
+def test_a_known_value_needs_no_mention_once_it_is_compared():
+    assert [rule.conditions for rule in rules(FARE_KNOWN)] == [
+        ("fare <= 23.35",),
+        ("fare > 23.35",),
+        ("fare is missing",),
+    ]
+
+
+def test_a_missing_value_meets_a_merged_condition_only_if_it_passes_every_question():
+    root_left = NUMERIC.replace(missing_left=np.array([True, True, False, False, False]))
+    assert [rule.conditions for rule in rules(root_left, missing=True)] == [
+        ("age <= 30 or missing",),
+        ("30 < age <= 50",),
+        ("age > 50",),
+    ]
+
+
+def test_bounds_closer_than_six_digits_still_differ_in_the_rule():
+    tree = tree_of(split("age", 30.0000002, split("age", 30.0000001, NO, YES), YES), (AGE,), SURVIVED)
+    assert rules(tree)[1].conditions == ("30.0000001 < age <= 30.0000002",)
+
+
+def test_conditions_stand_in_the_order_of_asking():
+    tree = tree_of(
+        split("fare", 9.0, split("age", 5.0, split("fare", 3.0, NO, YES), NO), NO), (AGE, FARE), SURVIVED
+    )
+    assert rules(tree)[1].conditions == ("3 < fare <= 9", "age <= 5")
+
+
+def test_a_rule_carries_its_support():
+    rule = rules(NUMERIC)[1]
+    assert (rule.outcome, rule.leaf, rule.count, rule.weight, rule.share) == ("yes", 3, 20, 20, 0.2)
+    assert rule.probabilities == (0.1, 0.9)
+
+
+@pytest.mark.parametrize("tree", [NUMERIC, SUBSET, SPECIES, PRICE, LONE_LEAF, FORTY_LEAVES])
+def test_the_rules_share_all_rows_out(tree):
+    assert sum(rule.share for rule in rules(tree)) == pytest.approx(1.0)
+
+
+def test_classes_that_read_alike_are_told_apart():
+    tree = tree_of(leaf(1, 0.4, 0.6), (AGE,), Target("y", classes=(1, "1")))
+    assert rules(tree)[0].outcome == "'1'"
+
+
+# -- rules as text ----------------------------------------------------------------------------------------
+
+
+def test_rules_of_a_tree_with_two_classes():
+    assert rules_text(NUMERIC) == (
+        "IF   age <= 30\n"
+        "THEN survived = no   (p = 0.75; 40 of 100 rows, 40.0 %)\n"
+        "\n"
+        "IF   30 < age <= 50\n"
+        "THEN survived = yes   (p = 0.90; 20 of 100 rows, 20.0 %)\n"
+        "\n"
+        "IF   age > 50\n"
+        "THEN survived = no   (p = 1.00; 40 of 100 rows, 40.0 %)"
+    )
+
+
+def test_rules_of_three_classes_name_the_others():
+    assert rules_text(SPECIES).split("\n\n") == [
+        "IF   petal length <= 2.45\nTHEN species = setosa   (p = 1.00; 50 of 150 rows, 33.3 %)",
+        "IF   petal length > 2.45\nAND  petal width <= 1.75\n"
+        "THEN species = versicolor   (p = 0.90; 54 of 150 rows, 36.0 %)\n     virginica 0.08, setosa 0.02",
+        "IF   petal length > 2.45\nAND  petal width > 1.75\n"
+        "THEN species = virginica   (p = 0.98; 46 of 150 rows, 30.7 %)\n     versicolor 0.02",
+    ]
+
+
+def test_rules_of_a_regression_tree_have_a_mean():
+    assert "AND  age > 50\nTHEN price = 12.35   (20 of 100 rows, 20.0 %)" in rules_text(PRICE)
+
+
+def test_a_lone_leaf_always_says_the_same():
+    assert rules_text(LONE_LEAF) == "ALWAYS survived = no   (p = 0.68; 2207 rows)"
+
+
+def test_notes_of_the_tree_stand_below_its_rules():
+    assert rules_text(LONE_LEAF.replace(notes=("time ran out",))).endswith("\n\nNOTE time ran out")
+
+
+def test_rules_stay_within_80_columns_and_break_no_category():
+    ward = Feature("ward", "nominal", categories=tuple(f"ward {number:02d}" for number in range(40)))
+    tree = tree_of(split("ward", ward.categories[:20], NO, YES), (ward,), SURVIVED)
+    lines = rules_text(tree).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "IF   ward in {ward 00, ward 01, ward 02, ward 03, ward 04, ward 05, ward 06,"
+    assert lines[1].startswith("     ward 07, ")
+    assert max(map(len, rules_text(FORTY_LEAVES).splitlines())) <= 80
+
+
+def test_a_tree_knows_its_rules():
+    assert NUMERIC.rules() == rules_text(NUMERIC)
