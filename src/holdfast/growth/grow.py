@@ -1,5 +1,6 @@
 """A table and rules become a tree."""
 
+import math
 import threading
 import warnings
 from collections.abc import Iterator
@@ -160,15 +161,20 @@ def _values(
 
 def _thresholds(table: Table, fields: np.ndarray) -> FloatArray:  # type: ignore[type-arg]
     """The midpoint between the two values on either side of each split."""
-    threshold = np.full(len(fields), np.nan)
-    for node in np.flatnonzero(fields[:, kernels.LAST_LEFT] >= 0):
-        feature, below, above = fields[node, [kernels.FEATURE, kernels.LAST_LEFT, kernels.FIRST_RIGHT]]
-        if feature >= 0:
-            column = table.columns[feature]
-            threshold[node] = midpoint(column[below], column[above]) if above >= 0 else KNOWN
-            if table.schema.features[feature].kind == "ordered" and above >= 0:
-                threshold[node] = np.floor(threshold[node]) + 0.5
-    return threshold
+    threshold = [math.nan] * len(fields)
+    features = fields[:, kernels.FEATURE].tolist()
+    below, above = fields[:, kernels.LAST_LEFT].tolist(), fields[:, kernels.FIRST_RIGHT].tolist()
+    for node, feature in enumerate(features):
+        if feature < 0 or below[node] < 0:
+            continue
+        column = table.columns[feature]
+        if above[node] < 0:
+            threshold[node] = KNOWN
+        elif table.schema.features[feature].kind == "ordered":
+            threshold[node] = math.floor(midpoint(column[below[node]], column[above[node]])) + 0.5
+        else:
+            threshold[node] = midpoint(column[below[node]], column[above[node]])
+    return np.array(threshold)
 
 
 def midpoint(below: float, above: float) -> float:

@@ -130,16 +130,14 @@ def consider(plan, node, total, left, feature, cut, best):
 
 @inner
 def scan_categories(plan, node, total, coded, feature, histogram, scratch, best):
-    """The best set of categories of the feature.
+    """The best set of categories of the feature, and whether it takes several values.
 
     Its `cut` is the length of the prefix, or, where all sets are tried, the bit pattern of the set.
     """
     order, left, n_stats = scratch.order, scratch.left, plan.n_stats
     n = list_present(plan, coded, feature, histogram, order)
-    scratch.promise[feature] = -1
-    scratch.varied[feature] = n > 1
     if n < 2:
-        return best
+        return best, False
     for k in range(n_stats):
         left[k] = 0
     if not lists_all(plan, n):
@@ -149,7 +147,7 @@ def scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
             for k in range(n_stats):
                 left[k] += histogram[at + k]
             best = consider(plan, node, total, left, feature, np.int64(i + 1), best)
-        return best
+        return best, True
     # A Gray code: each set differs from the one before by a single category. The first category stays out.
     pattern = np.int64(0)
     for step in range(1, 1 << (n - 1)):
@@ -161,7 +159,7 @@ def scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
         for k in range(n_stats):
             left[k] += histogram[at + k] if pattern >> bit & 1 else -histogram[at + k]
         best = consider(plan, node, total, left, feature, pattern, best)
-    return best
+    return best, True
 
 
 @inner

@@ -12,7 +12,7 @@ from holdfast.kernels.criteria import (
     worth_of,
     x_log_x,
 )
-from holdfast.kernels.histogram import add_row, last_code
+from holdfast.kernels.histogram import MISSING_CODE, add_row
 from holdfast.kernels.jit import inner
 from holdfast.kernels.split import (
     LEFT,
@@ -23,6 +23,7 @@ from holdfast.kernels.split import (
     could_win,
     cut_after,
     gather_keys,
+    is_behind,
     lowest_rank,
 )
 
@@ -38,23 +39,26 @@ def parts_gain(plan, node, total, left, inside):
         weight_left += left[k]
         weight_in += inside[k]
     weight_right = node.weight - weight_left - weight_in
-    gain = most_left = most_right = most = 0.0
+    of_left = of_right = 0.0  # squares, the greatest, or logarithms
     for k in range(plan.n_classes):
-        in_left, in_all = float(left[k]), float(total[k])
-        in_right = in_all - in_left - inside[k]
+        in_left = float(left[k])
+        in_right = total[k] - in_left - inside[k]
         if plan.criterion == GINI:
-            gain += in_left * in_left / max(weight_left, 1.0) + in_right * in_right / max(weight_right, 1.0)
-            gain -= in_all * in_all / node.weight
+            of_left += in_left * in_left
+            of_right += in_right * in_right
         elif plan.criterion == MISCLASSIFICATION:
-            most_left, most_right = max(most_left, in_left), max(most_right, in_right)
-            most = max(most, in_all)
+            of_left, of_right = max(of_left, in_left), max(of_right, in_right)
         else:
-            gain += x_log_x(in_left) + x_log_x(in_right) - x_log_x(in_all)
-    if plan.criterion == MISCLASSIFICATION:
-        return most_left + most_right + weight_in - most
+            of_left += x_log_x(in_left)
+            of_right += x_log_x(in_right)
+    impure = weight_left + weight_right  # of the left and the right part
     if plan.criterion == GINI:
-        return gain + weight_in
-    return gain - x_log_x(weight_left) - x_log_x(weight_right) + x_log_x(node.weight)
+        impure -= of_left / max(weight_left, 1.0) + of_right / max(weight_right, 1.0)
+    elif plan.criterion == MISCLASSIFICATION:
+        impure -= of_left + of_right
+    else:
+        impure = x_log_x(weight_left) + x_log_x(weight_right) - of_left - of_right
+    return node.impurity - impure
 
 
 @inner
@@ -83,18 +87,19 @@ def consider(plan, node, total, left, feature, cut, missing_left, best):
     weight = float(whole)
     gain = classes_gain(plan.criterion, plan.n_classes, left, total, weight, node.weight)
     rows = left[plan.n_stats - 1] if plan.counts_apart else whole
-    if is_allowed(plan, node, rows, weight, 0.0, 0.0):
+    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, weight, 0.0, 0.0):
         best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
     return gain, best
 
 
 @inner
-def scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scratch, best):
-    """The best threshold of the feature at a border of bins, and a bound for every bin: see `scan_pair`."""
-    n_stats, n_codes, top_rank, bounds = plan.n_stats, coded.n_codes[feature], coded.top_rank, scratch.bounds
-    left, trial, inside, corner = scratch.left, scratch.trial, scratch.inside, scratch.corner
-    begin = coded.start[feature] * n_stats
-    at_missing = begin + last_code(coded, feature, fine) * n_stats
+def scan_classes(
+    plan, node, total, n_codes, top_rank, feature, fine, shift, histogram, begin, bounds, four, best
+):
+    """The best threshold of the feature at a border of bins, and bounds: see `scan_pair`."""
+    n_stats = plan.n_stats
+    left, trial, inside, corner = four
+    at_missing = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = float(weight_of(plan, histogram, at_missing))
     any_missing = missing_weight > 0.0
     for k in range(n_stats):
@@ -125,7 +130,7 @@ def scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scra
                 best = tried
         if previous >= 0 and bounds[feature, previous] != NEVER:
             highest = max(highest, gain, gain_missing)
-            bound = bound_worth(plan, node, highest, weight_before, weight_left + missing_weight)
+            bound = bound_worth(plan, node, highest, weight_before, weight_left + missing_weight, best)
             bounds[feature, previous] = bound
             promise = max(promise, bound)
         if at_end:
@@ -139,9 +144,7 @@ def scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scra
             left[k] += inside[k]
         previous, weight_before, weight_left = b, weight_left, weight_left + weight_in
         n_present += 1
-    scratch.varied[feature] = n_present > 1 or any_missing or promise != NEVER
-    scratch.promise[feature] = promise
-    return best
+    return best, promise, n_present > 1 or any_missing or promise != NEVER
 
 
 @inner
@@ -152,7 +155,7 @@ def open_classes(plan, node, total, coded, sample, rows, feature, fine, shift, h
     block, lane = feature // 4, 8 * (feature % 4)
     n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
     begin = coded.start[feature] * n_stats
-    at_missing = begin + last_code(coded, feature, fine) * n_stats
+    at_missing = begin + (MISSING_CODE >> fine) * n_stats
     any_missing = weight_of(plan, histogram, at_missing) > 0
     for k in range(n_stats):
         left[k] = 0

@@ -11,7 +11,7 @@ from holdfast.kernels.classes import START as HEAD
 from holdfast.kernels.criteria import NEVER, weight_of
 from holdfast.kernels.histogram import count_all
 from holdfast.kernels.jit import inner, kernel
-from holdfast.kernels.search import describe, mix, search
+from holdfast.kernels.search import FULL_ROWS, describe, mix, search
 from holdfast.kernels.split import Scratch, no_split
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
@@ -19,9 +19,6 @@ from holdfast.kernels.split import Scratch, no_split
 START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT, MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT = range(13)
 N_FIELDS = 13
 NONE = np.int64(-1)
-# A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
-# are counted in coarser bins: about eight rows to a bin were fastest at every size.
-FULL_ROWS = 2048
 
 
 class Limits(NamedTuple):
@@ -137,7 +134,6 @@ def new_scratch(plan, coded, n_rows):
         np.empty(plan.n_stats, np.int64),
         np.empty((n_features, 256), np.int64),
         np.empty(n_features, np.int64),
-        np.empty(n_features, np.bool_),
         np.empty(n_rows, np.int64),
         np.empty(widest, np.int64),
         np.empty(widest, np.float64),

@@ -7,7 +7,7 @@ that pass arrays made the scan of two classes three times slower.
 import numpy as np
 
 from holdfast.kernels.criteria import NEVER, is_allowed, pair_gain, worth_of
-from holdfast.kernels.histogram import last_code
+from holdfast.kernels.histogram import MISSING_CODE
 from holdfast.kernels.jit import inner
 from holdfast.kernels.split import (
     LEFT,
@@ -18,6 +18,7 @@ from holdfast.kernels.split import (
     could_win,
     cut_after,
     gather_keys,
+    is_behind,
     lowest_rank,
 )
 
@@ -43,26 +44,25 @@ def corner_gain(criterion, node, weight_left, sum_left, weight_in, sum_in, sum_a
 def consider(plan, node, rows, weight, total, sum_all, feature, cut, missing_left, best):
     """The gain of a split, allowed or not, and the better of it and the best so far."""
     gain = pair_gain(plan.criterion, weight, total, node.weight, sum_all)
-    if is_allowed(plan, node, rows, weight, total, sum_all):
+    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, weight, total, sum_all):
         best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
     return gain, best
 
 
 @inner
-def scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch, best):
-    """The best threshold of the feature at a border of bins, and a bound for every bin.
+def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, histogram, begin, bounds, best):
+    """The best threshold of the feature at a border of bins, a bound for every bin, and the highest of them.
 
     The histogram has dropped `fine` bits of the codes, the bins drop `shift`. Missing values are tried on both
-    sides, and on their own against all the known ones.
+    sides, and on their own against all the known ones. Also tells whether the feature takes several values.
     """
-    n_stats, n_codes, top_rank, bounds = plan.n_stats, coded.n_codes[feature], coded.top_rank, scratch.bounds
-    begin = coded.start[feature] * n_stats
+    n_stats = plan.n_stats
     # With classes the weight is the sum of the first two entries; either way the second is the sum.
     both = plan.n_classes
-    at = begin + last_code(coded, feature, fine) * n_stats
+    at = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = float(histogram[at] + (histogram[at + 1] if both else 0))
     missing_sum, missing_rows = float(histogram[at + 1]), histogram[at + n_stats - 1]
-    any_missing, sum_all = missing_weight > 0.0, float(total[1])
+    any_missing = missing_weight > 0.0
     weight = sum_ = weight_before = highest = 0.0
     rows = n_present = cut = np.int64(0)
     previous, promise = np.int64(-1), NEVER
@@ -91,7 +91,7 @@ def scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch
                 _, best = consider(plan, node, n, with_weight, with_sum, sum_all, feature, cut, LEFT, best)
         if previous >= 0 and bounds[feature, previous] != NEVER:
             highest = max(highest, gain, gain_missing)
-            bound = bound_worth(plan, node, highest, weight_before, weight + missing_weight)
+            bound = bound_worth(plan, node, highest, weight_before, weight + missing_weight, best)
             bounds[feature, previous] = bound
             promise = max(promise, bound)
         if at_end:
@@ -113,9 +113,7 @@ def scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch
         previous, weight_before = b, weight
         weight, sum_, rows = weight + weight_in, sum_ + sum_in, rows + rows_in
         n_present += 1
-    scratch.varied[feature] = n_present > 1 or any_missing or promise != NEVER
-    scratch.promise[feature] = promise
-    return best
+    return best, promise, n_present > 1 or any_missing or promise != NEVER
 
 
 @inner
@@ -127,7 +125,7 @@ def open_pair(plan, node, total, coded, sample, rows, feature, fine, shift, hist
     block, lane, both, bits = feature // 4, 8 * (feature % 4), plan.n_classes, plan.label_bits
     n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
     begin = coded.start[feature] * n_stats
-    at = begin + last_code(coded, feature, fine) * n_stats
+    at = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
     missing_sum, missing_rows = histogram[at + 1], histogram[at + n_stats - 1]
     sum_all = float(total[1])

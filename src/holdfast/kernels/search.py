@@ -13,7 +13,10 @@ from holdfast.kernels.pair import open_pair, scan_pair
 from holdfast.kernels.split import could_win, no_split
 
 
-ROWS_TO_SCAN_ALL = 4096  # a node of fewer rows scans coarser bins than it may have counted
+# A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
+# are counted in coarser bins, and scanned in coarser ones still where a bin is dear: with two classes about 16
+# rows to a bin were fastest, with more 32, with numbers, whose bounds are wider, 8.
+FULL_ROWS = 2048
 
 
 @inner
@@ -71,8 +74,11 @@ def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_d
     that could hold the best split are opened last, the most promising feature first.
     """
     best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
-    while shift < 4 and len(rows) << shift < ROWS_TO_SCAN_ALL:
+    rows_to_scan_all = 4096 if plan.n_classes == 2 else 8192 if plan.n_classes > 2 else FULL_ROWS
+    while shift < 4 and len(rows) << shift < rows_to_scan_all:
         shift += 1
+    sum_all = float(total[1])
+    four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
     drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
     for i in range(n_features):
         drawn[i], promise[i] = i, NEVER
@@ -85,13 +91,20 @@ def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_d
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
             count_one(plan, coded, sample, rows, feature, no_shift if coded.is_subset[feature] else fine, histogram)
+        n_codes, begin, varied = np.int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats, False
         if coded.is_subset[feature]:
-            best = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
+            best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
         elif is_pair:
-            best = scan_pair(plan, node, total, coded, feature, fine, shift, histogram, scratch, best)
+            best, promise[feature], varied = scan_pair(
+                plan, node, sum_all, n_codes, coded.top_rank, feature, fine, shift, histogram, begin,
+                scratch.bounds, best,
+            )  # fmt: skip
         else:
-            best = scan_classes(plan, node, total, coded, feature, fine, shift, histogram, scratch, best)
-        n_varied += scratch.varied[feature]
+            best, promise[feature], varied = scan_classes(
+                plan, node, total, n_codes, coded.top_rank, feature, fine, shift, histogram, begin,
+                scratch.bounds, four, best,
+            )  # fmt: skip
+        n_varied += varied
         if i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
         while True:

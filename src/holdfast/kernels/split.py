@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, SignArray
+from holdfast.arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, NEVER, split_entropy, worth_of
-from holdfast.kernels.histogram import last_code
+from holdfast.kernels.histogram import MISSING_CODE
 from holdfast.kernels.jit import inner
 from holdfast.kernels.sort import sort_keys
 
@@ -40,7 +40,6 @@ class Scratch(NamedTuple):
     corner: LongArray  # (stats,)
     bounds: LongArray  # (features, 256) worth that a threshold inside the bin could have at most
     promise: LongArray  # (features,) the highest bound of the feature
-    varied: BoolArray  # (features,) does the feature take several values in the node?
     keys: LongArray  # (rows,) rank and row, to be sorted
     order: LongArray  # (categories + 1,)
     place: FloatArray  # (categories + 1,)
@@ -78,11 +77,19 @@ def could_win(best, bound, feature, lowest_cut):
 
 
 @inner
-def bound_worth(plan, node, gain, weight_before, weight_after):
+def is_behind(plan, gain, best):
+    """True if a gain is so far behind the best split that its worth need not be worked out."""
+    return gain < best.gain * 0.999999 and plan.criterion != GAIN_RATIO and plan.criterion != MUTUAL_INFORMATION
+
+
+@inner
+def bound_worth(plan, node, gain, weight_before, weight_after, best):
     """Worth that a gain can have while the left side's weight runs between two values.
 
     One part is added for the rounding of the bound itself.
     """
+    if is_behind(plan, gain, best):
+        return NEVER
     if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
         if weight_before <= 0.0 or weight_after >= node.weight:
             return SURE
@@ -109,7 +116,7 @@ def lowest_rank(top_rank, feature, b, shift):
 @inner
 def gather_keys(coded, rows, feature, shift, bounds, keys, best):
     """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are."""
-    last, lane, block = last_code(coded, feature, shift), 8 * (feature % 4), feature // 4
+    last, lane, block = MISSING_CODE >> shift, 8 * (feature % 4), feature // 4
     codes, ranks, top_rank = coded.codes, coded.ranks, coded.top_rank
     n_keys = np.int64(0)
     for i in range(len(rows)):

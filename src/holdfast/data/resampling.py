@@ -1,0 +1,24 @@
+"""Bootstrap samples as repetitions of rows."""
+
+import numpy as np
+
+from holdfast.arrays import IntArray
+
+
+def bootstrap_counts(repeats: IntArray, seed: int, index: int) -> IntArray:
+    """How often each row is drawn in sample `index`, as many draws with replacement as there are rows.
+
+    A row that stands for several is drawn as often. Sample i depends on the seed and on i alone, never on
+    where or in what order the samples are drawn.
+
+    >>> bootstrap_counts(np.ones(5, np.int32), seed=0, index=0)
+    array([1, 0, 2, 1, 1], dtype=int32)
+    """
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
+    n_rows = len(repeats)
+    n_draws = int(repeats.sum(dtype=np.int64))
+    if n_draws == n_rows and repeats.min() == 1:
+        drawn = generator.integers(0, n_rows, n_rows)
+    else:
+        drawn = np.repeat(np.arange(n_rows), repeats)[generator.integers(0, n_draws, n_draws)]
+    return np.bincount(drawn, minlength=n_rows).astype(np.int32)

@@ -1,0 +1,230 @@
+"""What the estimators share: parameters as growth rules, columns under their names, one fitted tree."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.frame import Frame, frame_of
+from holdfast.data.question import parse_question
+from holdfast.data.schema import Label, Schema
+from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.data.wording import listed
+from holdfast.errors import DataWarning, RulesError
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.tree import Tree, label_array
+
+POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
+
+
+class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator whose model is one tree.
+
+    A subclass names its parameters in `__init__`: those that bear the name of a growth rule are taken for it.
+    """
+
+    # The parameters that the methods here read.
+    max_features: Any
+    min_impurity_decrease: float
+    questions: Any
+    categorical_features: Any
+    unknown: str
+    missing: str
+    random_state: Any
+
+    # What fit leaves behind.
+    tree_: Tree
+    schema_: Schema
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_outputs_: int
+
+    # -- fitting --------------------------------------------------------------------------------------
+
+    def _rules(self) -> GrowthRules:
+        """The growth rules that the parameters spell out; a RulesError names one that is out of range."""
+        self._check_policies()
+        parameters = self.get_params(deep=False)
+        named_alike = {
+            rule.name: parameters[rule.name] for rule in fields(GrowthRules) if rule.name in parameters
+        }
+        try:
+            return GrowthRules(**named_alike, min_gain=self.min_impurity_decrease)
+        except RulesError as error:
+            # The one rule that scikit-learn has another name for.
+            raise RulesError(str(error).replace("min_gain", "min_impurity_decrease")) from None
+
+    def _check_policies(self) -> None:
+        for name, choices in POLICIES.items():
+            if (choice := getattr(self, name)) not in choices:
+                raise RulesError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
+
+    def _seed(self) -> int:
+        """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
+        generator = check_random_state(self.random_state)
+        return 0 if self.max_features is None else int(generator.randint(2**32, dtype=np.uint32))
+
+    def _table(self, X: Any, y: Any, sample_weight: Any, task: Task) -> Table:
+        """The rows to learn from, read as the parameters say."""
+        return Table.from_arrays(
+            X,
+            y,
+            sample_weight,
+            task=task,
+            categorical_features=self.categorical_features,
+            questions=() if self.questions is None else self.questions,
+            target=_name_of(y),
+        )
+
+    def _remember(self, X: Any, tree: Tree) -> Self:
+        """Take the tree for the fitted one, along with the names of the columns of X."""
+        self.tree_ = tree
+        self.schema_ = tree.schema
+        self.n_outputs_ = 1
+        self.n_features_in_ = len(tree.schema.columns)
+        if hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        if _has_text_names(X):
+            self.feature_names_in_ = np.array([column.name for column in tree.schema.columns], object)
+        return self
+
+    # -- new rows -------------------------------------------------------------------------------------
+
+    def apply(self, X: Any) -> IntArray:
+        """The leaf that each row reaches, as an index of a node of `tree_`."""
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> Any:
+        """A sparse matrix, rows by nodes, with a 1 for every node that each row passes."""
+        from holdfast.tree.route import passed_nodes
+
+        leaves = self._leaves(X)
+        return passed_nodes(self.tree_, leaves)
+
+    def _leaves(self, X: Any) -> IntArray:
+        check_is_fitted(self)
+        return self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
+
+    def _matched(self, frame: Frame) -> Frame:
+        """The columns under names by which the tree finds them, with a warning where it goes by position."""
+        name = type(self).__name__
+        is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
+        if is_array and has_names:
+            _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
+        if is_array or has_names:
+            return frame
+        made_up = tuple(column.name for column in self.schema_.columns)
+        if set(made_up) == set(frame.names) or len(made_up) != len(frame.names):
+            return frame
+        _warn(f"X has feature names, but {name} was fitted without feature names")
+        return replace(frame, names=made_up)
+
+    # -- the tree -------------------------------------------------------------------------------------
+
+    def get_depth(self) -> int:
+        """Greatest number of questions that any row is asked."""
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves of the tree."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def rules(self) -> str:
+        """One IF ... THEN rule per leaf, as text."""
+        check_is_fitted(self)
+        return self.tree_.rules()
+
+    def to_sklearn(self) -> Any:
+        """The same tree as a fitted estimator of scikit-learn."""
+        from holdfast.adapters.sklearn import to_sklearn
+
+        check_is_fitted(self)
+        return to_sklearn(self.tree_)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of the decrease of impurity that each column brought.
+
+        One number per column of X, as scikit-learn's tools expect. What a question of the user brought is
+        divided evenly among the columns it reads; `tree_.importances` has it undivided, questions last.
+        """
+        check_is_fitted(self)
+        columns, shares = self.schema_.columns, self.tree_.importances
+        importances = shares[: len(columns)].copy()
+        for text, share in zip(self.schema_.questions, shares[len(columns) :], strict=True):
+            read = list(parse_question(text, columns).columns)
+            importances[read] += share / len(read)
+        return importances
+
+    # -- scikit-learn ---------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Text and categories are read as well, but those tags promise that nothing else is.
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def classes_of(y: Any, table: Table) -> NDArray[Any]:
+    """The classes in the order of the table, each as y first writes it, so that the dtype of y is kept."""
+    _, rows = np.unique(table.target, return_index=True)
+    if isinstance(y, list | tuple):
+        # As one array, numbers next to text would turn into text.
+        return label_array(tuple(np.asarray(y, object).ravel()[rows].tolist()))
+    classes: NDArray[Any] = np.asarray(y).ravel()[rows]
+    return classes
+
+
+def check_class_weight(class_weight: Any, classes: Sequence[Label]) -> None:
+    """Raise a RulesError unless it is "balanced", None, or a mapping that speaks of these classes.
+
+    A label that is none of them may stand if every class has its weight: other rows may hold it.
+    """
+    if class_weight is None or class_weight == "balanced":
+        return
+    if not isinstance(class_weight, Mapping):
+        raise RulesError(
+            f"class_weight={class_weight!r} is unknown: give a mapping from labels to weights, 'balanced', "
+            "or None."
+        )
+    strange = [label for label in class_weight if label not in classes]
+    if strange and any(label not in class_weight for label in classes):
+        raise RulesError(
+            f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
+            "Write the labels as y has them."
+        )
+
+
+def _name_of(y: Any) -> str:
+    """The name that a series bears, for the rules to speak of; else y."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
+def _has_text_names(X: Any) -> bool:
+    """True if X is a frame, unless its columns are only numbered, as those of pandas can be."""
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        return all(isinstance(name, str) for name in X.columns)
+    # Asked of the type: a lazy frame would have to work out its columns.
+    return hasattr(type(X), "columns")
+
+
+def _warn(start: str) -> None:
+    warnings.warn(
+        f"{start}: its columns are taken in the order that they had then.", DataWarning, stacklevel=5
+    )

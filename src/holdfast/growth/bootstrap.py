@@ -1,0 +1,43 @@
+"""Many trees from one table, each on a bootstrap sample of its rows."""
+
+from collections.abc import Sequence
+
+from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.table import Table
+from holdfast.growth.grow import grow_sample
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.sample import measure
+from holdfast.parallel import batches, run_all
+from holdfast.tree.tree import Tree
+
+ROWS_PER_TASK = 20_000  # trees of small tables share a task: starting one costs as much as growing such a tree
+
+
+def grow_bootstraps(
+    table: Table,
+    rules: GrowthRules = CART,
+    n_trees: int = 100,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> list[Tree]:
+    """Trees on bootstrap samples of the table, which is coded once for all of them.
+
+    Tree i depends on the seed and on i, never on the number of jobs.
+
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> [tree.n_leaves for tree in grow_bootstraps(table, n_trees=3)]
+    [2, 2, 2]
+    """
+    units = measure(table, rules)
+    _ = table.coded  # before the threads start
+
+    def grow_some(indices: Sequence[int]) -> list[Tree]:
+        return [
+            grow_sample(table, rules, units, bootstrap_counts(units.repeats, seed, index), seed + index)
+            for index in indices
+        ]
+
+    size = max(1, ROWS_PER_TASK // table.n_rows)
+    tasks = batches(range(n_trees), size)
+    return [tree for trees in run_all(grow_some, tasks, n_jobs) for tree in trees]

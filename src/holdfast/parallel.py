@@ -1,0 +1,28 @@
+"""The one place that runs independent tasks."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from holdfast.errors import RulesError
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def run_all(task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None = None) -> list[_R]:
+    """The results of the task on every item, in the order of the items.
+
+    Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
+    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores.
+    """
+    from joblib import Parallel, delayed
+
+    if n_jobs == 0:
+        raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
+    results: list[_R] = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)(item) for item in items)
+    return results
+
+
+def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    """The items in runs of `size`: one task each, where a single item is too small a task."""
+    return [items[i : i + size] for i in range(0, len(items), size)]

@@ -1,0 +1,95 @@
+"""From loose nodes to a tree: other libraries number their nodes in orders of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.data.schema import Schema
+from holdfast.tree.check import BrokenTreeError, check_features, check_tree
+from holdfast.tree.tree import LEAF, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of one tree, the root first and the others in any order; the fields are those of a Tree."""
+
+    feature: IntArray  # LEAF at a leaf, where thresholds and children are not looked at
+    threshold: FloatArray  # not looked at where the split is a set of categories
+    left: IntArray
+    right: IntArray
+    missing_left: BoolArray
+    value: FloatArray
+    count: FloatArray
+    weight: FloatArray
+    impurity: FloatArray
+    sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
+
+
+def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
+    """The tree that the nodes make, numbered in preorder, with every one of them in it.
+
+    A BrokenTreeError says what is wrong if they make no tree.
+    """
+    check_features(schema, nodes.feature)
+    order = _visits(nodes)
+    place = np.empty(len(order) + 1, np.int32)
+    place[order] = np.arange(len(order))
+    place[LEAF] = LEAF  # the entry after the last
+    inner = nodes.feature[order] != LEAF
+    set_start, in_set = _sets(nodes, order)
+    tree = Tree(
+        schema=schema,
+        feature=nodes.feature[order].astype(np.int32),
+        threshold=np.where(inner & (set_start < 0), nodes.threshold[order], np.nan),
+        left=place[np.where(inner, nodes.left[order], LEAF)],
+        right=place[np.where(inner, nodes.right[order], LEAF)],
+        missing_left=inner & nodes.missing_left[order],
+        set_start=set_start,
+        in_set=in_set,
+        value=nodes.value[order],
+        count=nodes.count[order],
+        weight=nodes.weight[order],
+        impurity=nodes.impurity[order],
+        criterion=criterion,
+        notes=notes,
+    )
+    check_tree(tree)
+    return tree
+
+
+def _visits(nodes: Nodes) -> LongArray:
+    """The nodes in the order of a walk that goes left first."""
+    feature, left, right = nodes.feature.tolist(), nodes.left.tolist(), nodes.right.tolist()
+    seen = [False] * len(feature)
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        if not 0 <= node < len(feature):
+            raise BrokenTreeError(f"a child is node {node}: the nodes are 0 to {len(feature) - 1}.")
+        if seen[node]:
+            raise BrokenTreeError(f"node {node} is the child of two nodes, or the root is a child.")
+        seen[node] = True
+        order.append(node)
+        if feature[node] != LEAF:
+            waiting += (right[node], left[node])
+    if len(order) < len(feature):
+        raise BrokenTreeError(
+            f"node {seen.index(False)} is nobody's child: the root leads to {len(order)} nodes "
+            f"of {len(feature)}."
+        )
+    return np.array(order, np.int64)
+
+
+def _sets(nodes: Nodes, order: LongArray) -> tuple[LongArray, BoolArray]:
+    """Where each node's categories begin among the flags, nodes in their new order, and the flags."""
+    set_start = np.full(len(order), -1, np.int64)
+    flags: list[BoolArray] = [np.empty(0, np.bool_)]
+    size = 0
+    for place, node in enumerate(order.tolist()):
+        if node in nodes.sets:
+            set_start[place] = size
+            flags.append(nodes.sets[node])
+            size += len(nodes.sets[node])
+    return set_start, np.concatenate(flags)

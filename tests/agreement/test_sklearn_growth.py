@@ -1,0 +1,174 @@
+"""Our grower against scikit-learn's, node by node: the same split wherever one is the best."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from side_by_side import Comparison, Data, loss, slack, walk_together
+from sklearn import datasets
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.class_weight import compute_sample_weight
+
+from holdfast.adapters import as_tree
+from holdfast.data.table import Table
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.tree import Tree
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+
+pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How far both trees grow."""
+
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    max_leaf_nodes: int | None = None
+
+
+SIZES = [Sizes(3), Sizes(6), Sizes(), Sizes(6, 5), Sizes(None, 5), Sizes(None, 1, 10), Sizes(None, 5, 10)]
+
+
+# -- data -------------------------------------------------------------------------------------------------
+
+
+def bundled(load: Callable[..., Any]) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load(return_X_y=True)
+    return X, y[:, 0] if y.ndim == 2 else y
+
+
+def with_gaps(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some values missing, more of them where the target is high: missing values tell something."""
+    likely = 0.1 + 0.3 * (y > np.median(y))[:, None]
+    return np.where(np.random.default_rng(0).random(X.shape) < likely, np.nan, X), y
+
+
+def shared(file: str, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The numeric columns of a shared file, whose target is the last column."""
+    if not (SHARED / file).exists():
+        pytest.skip(f"{SHARED / file} is not there")
+    frame = pd.read_csv(SHARED / file)
+    if rows:
+        frame = frame.sample(rows, random_state=0)
+    y = frame.iloc[:, -1]
+    X = frame.iloc[:, :-1].select_dtypes("number")
+    return X.to_numpy(float), (y if pd.api.types.is_numeric_dtype(y) else pd.factorize(y)[0])
+
+
+DATA: dict[str, Callable[[], tuple[np.ndarray, Any]]] = {
+    "breast cancer": lambda: bundled(datasets.load_breast_cancer),
+    "iris": lambda: bundled(datasets.load_iris),
+    "wine": lambda: bundled(datasets.load_wine),
+    "digits": lambda: bundled(datasets.load_digits),
+    "three classes": lambda: datasets.make_classification(
+        500, 8, n_informative=5, n_classes=3, flip_y=0.1, random_state=0
+    ),
+    "wine with gaps": lambda: with_gaps(*bundled(datasets.load_wine)),
+    "breast cancer with gaps": lambda: with_gaps(*bundled(datasets.load_breast_cancer)),
+    "shared wdbc": lambda: shared("breast_cancer_wdbc.csv"),
+    "shared pima": lambda: shared("pima_diabetes.csv"),
+    "diabetes": lambda: bundled(datasets.load_diabetes),
+    "linnerud": lambda: bundled(datasets.load_linnerud),
+    "friedman": lambda: datasets.make_friedman1(300, random_state=0),
+    "diabetes with gaps": lambda: with_gaps(*bundled(datasets.load_diabetes)),
+    "shared california": lambda: shared("california_housing.csv.gz", rows=1000),
+    "shared hitters": lambda: shared("hitters_salary.csv"),
+}
+OF_CLASSES = list(DATA)[:9]
+OF_NUMBERS = list(DATA)[9:]
+CASES = [(name, criterion) for name in OF_CLASSES for criterion in ("gini", "entropy")]
+CASES += [(name, criterion) for name in OF_NUMBERS for criterion in ("squared_error", "poisson")]
+
+
+@cache
+def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The data, its features rounded to the precision that scikit-learn reads them in."""
+    X, y = DATA[name]()
+    if np.isnan(X).any() and tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+        pytest.skip("before 1.9 scikit-learn had errors in the splits of columns with missing values")
+    y = np.asarray(y)
+    if name in OF_NUMBERS and y.min() < 0:
+        y = y - y.min()
+    return X.astype(np.float32).astype(np.float64), y
+
+
+# -- both growers -----------------------------------------------------------------------------------------
+
+
+def compared(name: str, criterion: str, sizes: list[Sizes], weight: Any = None, **options: Any) -> Comparison:
+    """All that was found in the trees of these sizes, each of which is checked."""
+    X, y = rows_of(name)
+    table = Table.from_arrays(
+        X, y, weight, task="classification" if name in OF_CLASSES else "regression"
+    )
+    given = np.ones(len(y)) if weight is None else weight
+    if options.get("class_weight"):
+        given = given * compute_sample_weight("balanced", y)
+    nodes: dict[int, dict[bytes, Any]] = {}
+    total = Comparison()
+    for size in sizes:
+        known = nodes.setdefault(size.min_samples_leaf, {})
+        data = Data(X, table.target, given, criterion, size.min_samples_leaf, known)
+        ours = grow(table, GrowthRules(criterion, **vars(size), **options))
+        found = checked(ours, theirs_of(table, X, y, weight, criterion, size, options), data, size)
+        total = Comparison(total.agreed + found.agreed, total.tied + found.tied, total.parted + found.parted)
+    return total
+
+
+def theirs_of(
+    table: Table, X: np.ndarray, y: np.ndarray, weight: Any, criterion: str, size: Sizes, options: dict[str, Any]
+) -> Tree:
+    kind = DecisionTreeClassifier if table.schema.target.is_classes else DecisionTreeRegressor
+    model = kind(criterion=criterion, random_state=0, **vars(size), **options).fit(X, y, weight)
+    return as_tree(model, table.schema)
+
+
+def checked(ours: Tree, theirs: Tree, data: Data, size: Sizes) -> Comparison:
+    """What the walk through both trees found, with all that must hold about it."""
+    found = walk_together(ours, theirs, data)
+    if found.parted and size.max_leaf_nodes:
+        return found  # other splits compete for the last leaves
+    for place in found.uneven:
+        node = data.node(place.rows)
+        gain = max((split.gain for split in node.splits), default=0.0)
+        # A pure node, or a split that gains nothing: rounding decides whether it is made.
+        assert size.max_leaf_nodes or gain <= slack(node, gain), (place, gain)
+    if not found.parted:
+        our_loss, their_loss = loss(ours, data), loss(theirs, data)
+        root = data.node(np.flatnonzero(data.weight > 0))
+        assert our_loss <= their_loss * (1 + 1e-9) + slack(root, 0.0)
+    return found
+
+
+@pytest.mark.parametrize(("name", "criterion"), CASES)
+def test_both_make_the_best_split_at_every_node(name: str, criterion: str) -> None:
+    found = compared(name, criterion, SIZES)
+    assert found.agreed > found.tied / 2
+
+
+@pytest.mark.parametrize(("name", "criterion"), CASES)
+def test_both_weigh_rows_in_the_same_way(name: str, criterion: str) -> None:
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(rows_of(name)[1]))
+    assert compared(name, criterion, [Sizes(), Sizes(None, 5), Sizes(None, 1, 10)], weight).agreed
+
+
+@pytest.mark.parametrize(("name", "criterion"), CASES)
+def test_both_take_a_bootstrap_as_whole_weights(name: str, criterion: str) -> None:
+    rows = len(rows_of(name)[1])
+    weight = np.random.default_rng(2).multinomial(rows, np.full(rows, 1 / rows)).astype(float)
+    assert compared(name, criterion, [Sizes(6), Sizes(), Sizes(None, 1, 10)], weight).agreed
+
+
+@pytest.mark.parametrize(("name", "criterion"), [case for case in CASES if case[0] in OF_CLASSES])
+def test_both_balance_classes_in_the_same_way(name: str, criterion: str) -> None:
+    sizes = [Sizes(6), Sizes(None, 5), Sizes(None, 1, 10)]
+    assert compared(name, criterion, sizes, class_weight="balanced").agreed

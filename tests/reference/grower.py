@@ -1,0 +1,321 @@
+"""The best split of a node by trying every one, in exact arithmetic: the slow and obvious twin of the grower."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.arrays import BoolArray
+from holdfast.data.table import Table
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.tree import LEAF, Tree
+
+Rows = tuple[int, ...]
+Exact = Fraction | int
+Number = Exact | float  # a float where the criterion takes logarithms
+MISSING = -1  # as a category
+PART = 2.0**-36  # two splits whose worth differs by less may be tied
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to split a node; worth decides, then the lower feature, cut, and missing values right."""
+
+    feature: int
+    cut: float  # highest value that goes left; 0 for a set of categories
+    missing_left: bool
+    left: frozenset[int]  # rows
+    gain: Number  # impurity of the node minus that of its two sides, times weight
+    worth: Number
+
+    @property
+    def rank(self) -> tuple[int, float, bool]:
+        """Where the split stands among those of equal worth."""
+        return self.feature, self.cut, self.missing_left
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """A table and rules, and what they say about any set of rows."""
+
+    table: Table
+    rules: GrowthRules
+
+    # -- rows -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def repeats(self) -> list[int]:
+        """How many rows each row stands for: whole weights are repetitions, all others are importances."""
+        weight = self.table.weight
+        if weight is None:
+            return [1] * self.table.n_rows
+        is_whole = all(float(one).is_integer() for one in weight)
+        return [int(one) if is_whole else int(one > 0) for one in weight]
+
+    @cached_property
+    def weights(self) -> list[Exact]:
+        """What each row weighs, with all its repetitions."""
+        given = self.table.weight
+        plain = [exact(1.0 if given is None else given[row]) for row in range(self.table.n_rows)]
+        if self.rules.class_weight is None:
+            return plain
+        classes = self.table.schema.target.classes
+        of_class = [sum(plain[row] for row in self._rows_of(k)) for k in range(len(classes))]
+        n_present = sum(weight > 0 for weight in of_class)
+        factors: list[Exact] = [1] * len(classes)
+        for k, label in enumerate(classes):
+            if self.rules.class_weight != "balanced":
+                factors[k] = exact(self.rules.class_weight.get(label, 1.0))
+            elif of_class[k]:
+                factors[k] = Fraction(sum(plain)) / (n_present * of_class[k])
+        return [weight * factors[self.table.target[row]] for row, weight in enumerate(plain)]
+
+    @cached_property
+    def targets(self) -> list[Exact]:
+        """The target as exact numbers."""
+        return [exact(target) for target in self.table.target]
+
+    @cached_property
+    def root(self) -> Rows:
+        """The rows that count."""
+        return tuple(row for row, repeats in enumerate(self.repeats) if repeats > 0)
+
+    def _rows_of(self, k: int) -> list[int]:
+        return [row for row in range(self.table.n_rows) if self.table.target[row] == k]
+
+    def count(self, rows: Rows) -> int:
+        """Number of rows, repetitions counted."""
+        return sum(self.repeats[row] for row in rows)
+
+    def weight(self, rows: Rows) -> Exact:
+        """Their total weight."""
+        return sum(self.weights[row] for row in rows)
+
+    def total(self, rows: Rows) -> Exact:
+        """The weighted sum of their targets."""
+        return sum(self.weights[row] * self.targets[row] for row in rows)
+
+    def class_weights(self, rows: Rows) -> list[Exact]:
+        """The weight of each class."""
+        of_class: list[Exact] = [0] * len(self.table.schema.target.classes)
+        for row in rows:
+            of_class[self.table.target[row]] += self.weights[row]
+        return of_class
+
+    @property
+    def rounding(self) -> float:
+        """How far the worth of a split may be off: weights and targets are kept as multiples of a unit."""
+        weights, targets = self.weights, self.targets if self.table.schema.target.classes == () else []
+        return 0.0 if all(isinstance(one, int) for one in (*weights, *targets)) else 1e-9
+
+    def is_pure(self, rows: Rows) -> bool:
+        """True if the rows agree on the target."""
+        return len({self.targets[row] for row in rows}) <= 1
+
+    # -- worth ----------------------------------------------------------------------------------------
+
+    def impurity(self, rows: Rows) -> Number:
+        """The impurity of a node of these rows by the criterion's definition, times its weight."""
+        weight, criterion = self.weight(rows), self.rules.criterion
+        if criterion == "squared_error":
+            squares = sum(self.weights[row] * self.targets[row] ** 2 for row in rows)
+            return squares - Fraction(self.total(rows) ** 2) / weight
+        if criterion == "poisson":
+            mean = Fraction(self.total(rows)) / weight
+            positive = [row for row in rows if self.targets[row] > 0]
+            return math.fsum(
+                float(self.weights[row] * self.targets[row]) * math.log(self.targets[row] / mean)
+                for row in positive
+            )
+        of_class = self.class_weights(rows)
+        if criterion == "gini":
+            return weight - Fraction(sum(one * one for one in of_class)) / weight
+        if criterion in ("misclassification", "purity"):
+            return weight - max(of_class)
+        return entropy(of_class)
+
+    def worth(self, node: Number, gain: Number, left: Exact, right: Exact) -> Number:
+        """The gain on the scale on which splits compete; `node` is the node's impurity times weight."""
+        if self.rules.criterion == "gain_ratio":
+            return gain / entropy([left, right])
+        if self.rules.criterion == "mutual_information":
+            return 2 * gain / (entropy([left, right]) + node)
+        return gain / (node if isinstance(node, float) else Fraction(node))
+
+    def is_allowed(self, left: Rows, right: Rows) -> bool:
+        """True if both sides hold enough rows and weight, and for Poisson an event."""
+        rules = self.rules
+        least = rows_asked(rules.min_samples_leaf, self.count(self.root))
+        least_weight = Fraction(rules.min_weight_fraction_leaf) * self.weight(self.root)
+        for side in (left, right):
+            if self.count(side) < least or self.weight(side) < least_weight:
+                return False
+            if rules.criterion == "poisson" and self.total(side) == 0:
+                return False
+        return True
+
+    # -- splits ---------------------------------------------------------------------------------------
+
+    def candidates(self, rows: Rows) -> list[Candidate]:
+        """Every split that the rules allow."""
+        found, node = [], self.impurity(rows)
+        for feature, kind in enumerate(self.table.schema.features):
+            splits = self._sets(rows, feature) if kind.is_subset else self._thresholds(rows, feature)
+            for cut, missing_left, left in splits:
+                right = tuple(row for row in rows if row not in left)
+                inside = tuple(row for row in rows if row in left)
+                if self.is_allowed(inside, right):
+                    gain = node - self.impurity(inside) - self.impurity(right)
+                    worth = self.worth(node, gain, self.weight(inside), self.weight(right))
+                    found.append(Candidate(feature, cut, missing_left, left, gain, worth))
+        return found
+
+    def _thresholds(self, rows: Rows, feature: int) -> Iterator[tuple[float, bool, frozenset[int]]]:
+        column = self.table.columns[feature]
+        missing = frozenset(row for row in rows if np.isnan(column[row]))
+        values = sorted({float(column[row]) for row in rows if row not in missing})
+        for value in values:
+            known = frozenset(row for row in rows if column[row] <= value)
+            if value < values[-1] or missing:
+                yield value, False, known
+            if value < values[-1] and missing:
+                yield value, True, known | missing
+
+    def _sets(self, rows: Rows, feature: int) -> Iterator[tuple[float, bool, frozenset[int]]]:
+        column = self.table.columns[feature]
+        category = {row: MISSING if np.isnan(column[row]) else int(column[row]) for row in rows}
+        first, *others = sorted(set(category.values()), key=lambda code: (code == MISSING, code))
+        for pattern in range(2 ** len(others) - 1):  # the last pattern would send all of them left
+            chosen = {first} | {code for bit, code in enumerate(others) if pattern >> bit & 1}
+            left = frozenset(row for row in rows if category[row] in chosen)
+            yield 0.0, MISSING in chosen, left
+
+    def may_split(self, rows: Rows, depth: int) -> bool:
+        """True unless the rules, or a target that does not vary, end growth here."""
+        rules = self.rules
+        least = rows_asked(rules.min_samples_split, self.count(self.root))
+        too_deep = rules.max_depth is not None and depth >= rules.max_depth
+        return not (too_deep or self.count(rows) < least or self.is_pure(rows))
+
+    def is_enough(self, rows: Rows, split: Candidate) -> bool:
+        """True if the split gains what the rules ask for, which may be nothing; the limit itself is enough."""
+        whole = float(self.impurity(rows))
+        least = self.rules.min_gain * float(self.weight(self.root))
+        return float(split.gain) >= max(least, self.rules.min_relative_gain * whole) - 1e-10 * whole
+
+
+def exact(value: float) -> Exact:
+    """The number as it is stored, to the last bit; whole numbers as such, for speed."""
+    fraction = Fraction(float(value))
+    return fraction.numerator if fraction.denominator == 1 else fraction
+
+
+def entropy(weights: list[Exact]) -> float:
+    """Entropy in bits of parts with these weights, times their sum."""
+    total = sum(weights)
+    return math.fsum(float(weight) * math.log2(total / weight) for weight in weights if weight > 0)
+
+
+def rows_asked(value: int | float, n_rows: int) -> int:
+    """A number of rows given as such or as a share of all rows."""
+    return value if isinstance(value, int) else math.ceil(value * n_rows)
+
+
+def best_of(candidates: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
+    """The split that should be taken, and all that are within rounding of it."""
+    highest = max(float(candidate.worth) for candidate in candidates)
+    tied = [candidate for candidate in candidates if float(candidate.worth) >= highest - PART]
+    return min(tied, key=lambda candidate: candidate.rank), tied
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of the reference tree."""
+
+    rows: Rows
+    split: Candidate | None = None
+    tied: tuple[Candidate, ...] = ()
+    left: "Node | None" = None
+    right: "Node | None" = None
+
+
+def reference_tree(table: Table, rules: GrowthRules) -> Node:
+    """The tree that the rules grow on the table, depth first and without drawing features."""
+    oracle = Oracle(table, rules)
+    return _grown(oracle, oracle.root, 0)
+
+
+def _grown(oracle: Oracle, rows: Rows, depth: int) -> Node:
+    candidates = oracle.candidates(rows) if oracle.may_split(rows, depth) else []
+    if not candidates:
+        return Node(rows)
+    split, tied = best_of(candidates)
+    if not oracle.is_enough(rows, split):
+        return Node(rows)
+    left = tuple(row for row in rows if row in split.left)
+    right = tuple(row for row in rows if row not in split.left)
+    return Node(
+        rows, split, tuple(tied), _grown(oracle, left, depth + 1), _grown(oracle, right, depth + 1)
+    )
+
+
+# -- a grown tree against the oracle --------------------------------------------------------------------
+
+
+def disagreements(table: Table, rules: GrowthRules, tree: Tree) -> list[str]:
+    """Every node of a tree, grown without drawing features, that is not what the rules ask for, in words."""
+    oracle, found, waiting = Oracle(table, rules), [], [(0, 0, Oracle(table, rules).root)]
+    while waiting:
+        node, depth, rows = waiting.pop()
+        candidates = oracle.candidates(rows) if oracle.may_split(rows, depth) else []
+        if tree.left[node] == LEAF:
+            if candidates and oracle.is_enough(rows, best_of(candidates)[0]):
+                found.append(f"node {node} is a leaf, and could be split: {best_of(candidates)[0]}")
+            continue
+        yes = going_left(tree, node, table)
+        left = frozenset(row for row in rows if yes[row])
+        found += _faults(oracle, rows, candidates, f"node {node}", int(tree.feature[node]), left)
+        waiting.append((int(tree.left[node]), depth + 1, tuple(row for row in rows if row in left)))
+        waiting.append((int(tree.right[node]), depth + 1, tuple(row for row in rows if row not in left)))
+    return found
+
+
+def _faults(
+    oracle: Oracle, rows: Rows, candidates: list[Candidate], name: str, feature: int, left: frozenset[int]
+) -> list[str]:
+    """What is wrong with a split of the rows."""
+    sides = (left, frozenset(rows) - left)
+    own = [each for each in candidates if each.feature == feature and each.left in sides]
+    if not own:
+        return [f"{name} has a split that is not allowed: feature {feature}, rows {sorted(left)} left"]
+    best, tied = best_of(candidates)
+    if float(own[0].worth) < float(best.worth) - 2 * PART - oracle.rounding:
+        return [f"{name} has {own[0]}, worth {float(own[0].worth)}, not {best}, worth {float(best.worth)}"]
+    if not oracle.is_enough(rows, own[0]):
+        return [f"{name} has {own[0]}, which gains too little"]
+    is_subset = oracle.table.schema.features[best.feature].is_subset
+    if not oracle.rounding and are_equal(tied):
+        if own[0].feature != best.feature or (own[0].rank != best.rank and not is_subset):
+            return [f"{name} has {own[0]}, which is tied with {best}: that one comes first"]
+    return []
+
+
+def are_equal(tied: list[Candidate]) -> bool:
+    """True if the splits are tied beyond doubt: their worth is the same, not only within a part."""
+    worths = [float(each.worth) for each in tied]
+    return max(worths) - min(worths) < 1e-14
+
+
+def going_left(tree: Tree, node: int, table: Table) -> BoolArray:
+    """One flag per row of the table: is its answer at the node yes?"""
+    feature = tree.feature[node]
+    column = table.columns[feature]
+    is_missing = np.isnan(column)
+    if table.schema.features[feature].is_subset:
+        yes = tree.left_categories(node)[np.where(is_missing, 0, column).astype(int)]
+    else:
+        yes = column <= tree.threshold[node]
+    return np.where(is_missing, tree.missing_left[node], yes)
