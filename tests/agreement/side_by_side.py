@@ -20,6 +20,7 @@ class Data:
     criterion: str
     min_rows: int
     nodes: dict[bytes, Node] = field(default_factory=dict)  # shallow and deep trees share most of theirs
+    best: dict[bytes, list[Split]] = field(default_factory=dict)
 
     def node(self, rows: np.ndarray) -> Node:
         """The node that these rows make."""
@@ -29,6 +30,15 @@ class Data:
                 self.X[rows], self.y[rows], self.weight[rows], self.criterion, self.min_rows
             )
         return self.nodes[key]
+
+    def best_splits(self, rows: np.ndarray) -> list[Split]:
+        """The best splits of the node that these rows make, the lowest feature and threshold first."""
+        key = rows.tobytes()
+        if key not in self.best:
+            node = self.node(rows)
+            best = best_splits(node, node.splits)
+            self.best[key] = sorted(best, key=lambda split: (split.feature, split.below, split.missing_left))
+        return self.best[key]
 
 
 class Place(NamedTuple):
@@ -70,8 +80,9 @@ def _compare(ours: Tree, theirs: Tree, place: Place, data: Data, found: Comparis
     """Check the splits of one node; the two places below it if both trees part its rows in the same way."""
     node, X = data.node(place.rows), data.X[place.rows]
     left, their_left = goes_left(ours, place.ours, X), goes_left(theirs, place.theirs, X)
-    best = best_splits(node, node.splits)
-    seen = best_splits(node, [split for split in node.splits if is_seen(split)])
+    best = seen = data.best_splits(place.rows)
+    if not all(map(is_seen, best)):
+        seen = best_splits(node, [split for split in node.splits if is_seen(split)])
     assert any((split.goes_left(X) == left).all() for split in best), _story("ours", ours, place.ours, best)
     assert any((split.goes_left(X) == their_left).all() for split in seen), _story(
         "theirs", theirs, place.theirs, seen
@@ -98,7 +109,8 @@ def goes_left(tree: Tree, node: int, X: np.ndarray) -> np.ndarray:
 def best_splits(node: Node, splits: list[Split]) -> list[Split]:
     """The splits that gain the most, or less by so little that rounding could hide it."""
     most = max((split.gain for split in splits), default=0.0)
-    return [split for split in splits if split.gain >= most - slack(node, most)]
+    least = most - slack(node, most)
+    return [split for split in splits if split.gain >= least]
 
 
 def slack(node: Node, gain: float) -> float:

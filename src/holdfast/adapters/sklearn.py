@@ -100,7 +100,7 @@ def _nodes_of(tree: Any) -> Nodes:
         value=np.array(tree.value[:, 0, :], np.float64),
         count=tree.n_node_samples.astype(np.float64),
         weight=np.array(tree.weighted_n_node_samples, np.float64),
-        impurity=np.array(tree.impurity, np.float64),
+        impurity=np.maximum(tree.impurity, 0.0),  # rounding leaves pure nodes a little below it
     )
 
 

@@ -31,10 +31,12 @@ class Units:
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
     total: LongArray  # weight times target, in units; empty with classes
+    square: LongArray  # weight times target squared, in units, rounded up; empty with classes
     repeats: IntArray  # how many rows each row stands for
     importance: FloatArray  # the weight of one repetition, as given
     weight_unit: float
     total_unit: float
+    square_unit: float
 
     @property
     def label_bits(self) -> int:
@@ -44,14 +46,14 @@ class Units:
     @property
     def n_stats(self) -> int:
         """Length of a vector of statistics."""
-        return max(self.n_classes, 2) + (self.weight is not None)
+        return (max(self.n_classes, 2) if self.n_classes else 3) + (self.weight is not None)
 
     def sample(self, counts: IntArray) -> Sample:
         """The rows, each repeated as often as `counts` says."""
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
         if self.n_classes:
-            return Sample(frozen(weight << self.label_bits | self.label), _NOTHING, frozen(counts))
-        return Sample(frozen(weight), frozen(counts * self.total), frozen(counts))
+            return Sample(frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, frozen(counts))
+        return Sample(frozen(weight), frozen(counts * self.total), frozen(counts * self.square), frozen(counts))
 
 
 _NOTHING = frozen(np.empty(0, np.int64))
@@ -71,11 +73,25 @@ def measure(table: Table, rules: GrowthRules) -> Units:
     if not np.all(importance == 1.0):
         weight, weight_unit = whole_units(importance, n_repeats, bits)
         weight = np.maximum(weight, 1)  # a row that counts at all counts for something
-    total, total_unit = _NOTHING, 1.0
+    total = square = _NOTHING
+    total_unit = square_unit = 1.0
     if not n_classes:
-        total, total_unit = whole_units(importance * centred(table.target, criterion, repeats), n_repeats, bits)
+        middle = centred(table.target, criterion, repeats)
+        total, total_unit = whole_units(importance * middle, n_repeats, bits)
+        square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
+        square = square + 1  # rounded up, for an upper bound
     return Units(
-        criterion, n_classes, label, weight, total, repeats, importance, weight_unit, total_unit
+        criterion=criterion,
+        n_classes=n_classes,
+        label=label,
+        weight=weight,
+        total=total,
+        square=square,
+        repeats=repeats,
+        importance=importance,
+        weight_unit=weight_unit,
+        total_unit=total_unit,
+        square_unit=square_unit,
     )
 
 

@@ -1,8 +1,8 @@
 """What a split is worth: functions of additive sufficient statistics, so that one scan serves every criterion.
 
 A node, or one side of a split, is a short vector of whole numbers. With classes it holds the weight of each
-class; with a numeric target, the weight and the weighted sum of the target. Where rows and weights differ,
-the number of rows follows at the end. Whole numbers add up exactly in any order, so that a histogram minus
+class; with a numeric target, the weight and the weighted sums of the target and of its square, which only
+bounds use. Where rows and weights differ, the number of rows follows at the end. Whole numbers add up exactly in any order, so that a histogram minus
 another is exact, equal splits have equal worth to the last bit, and nothing depends on threads or chunks.
 
 Gains are in units of weight times impurity: impurity of the node minus that of its two sides.
@@ -33,6 +33,7 @@ class Plan(NamedTuple):
     counts_apart: int  # 1 if its last entry is the number of rows, 0 if weight and rows are the same
     min_rows: int  # in each side of a split
     min_weight: float  # in each side of a split
+    square_unit: float  # unit of the sums of squares, in units of sum * sum / weight
 
 
 class Node(NamedTuple):

@@ -32,6 +32,7 @@ class Sample(NamedTuple):
 
     weight: LongArray  # in units; with classes, the class stands in the last bits
     total: LongArray  # weight times target, in units; empty with classes
+    square: LongArray  # weight times target squared, in units, rounded up; empty with classes
     count: IntArray  # how many rows it stands for; read only where that is not its weight
 
 
@@ -50,6 +51,7 @@ def add_row(plan, sample, row, stats):
     else:
         stats[0] += weight
         stats[1] += sample.total[row]
+        stats[2] += sample.square[row]
     if plan.counts_apart:
         stats[plan.n_stats - 1] += sample.count[row]
 
@@ -64,10 +66,10 @@ def count_four(plan, codes, block, sample, rows, starts, shifts, histogram):
     block, n_stats, bits = np.uint64(block), np.uint64(plan.n_stats), plan.label_bits
     start_0, start_1, start_2, start_3 = starts
     shift_0, shift_1, shift_2, shift_3 = shifts
-    weights, totals, counts = sample.weight, sample.total, sample.count
+    weights, totals, squares, counts = sample.weight, sample.total, sample.square, sample.count
     label_mask, last = (1 << bits) - 1, np.uint64(plan.n_stats - 1)
     with_classes, counts_apart = plan.n_classes > 0, plan.counts_apart
-    one = np.uint64(1)
+    one, two = np.uint64(1), np.uint64(2)
     for i in range(len(rows)):
         row = np.uint64(rows[i])
         four, weight = codes[block, row], weights[row]
@@ -83,15 +85,19 @@ def count_four(plan, codes, block, sample, rows, starts, shifts, histogram):
             histogram[at_2 + label] += weight
             histogram[at_3 + label] += weight
         else:
-            total = totals[row]
+            total, square = totals[row], squares[row]
             histogram[at_0] += weight
             histogram[at_0 + one] += total
+            histogram[at_0 + two] += square
             histogram[at_1] += weight
             histogram[at_1 + one] += total
+            histogram[at_1 + two] += square
             histogram[at_2] += weight
             histogram[at_2 + one] += total
+            histogram[at_2 + two] += square
             histogram[at_3] += weight
             histogram[at_3 + one] += total
+            histogram[at_3 + two] += square
         if counts_apart:
             count = np.int64(counts[row])
             histogram[at_0 + last] += count
@@ -104,7 +110,8 @@ def count_four(plan, codes, block, sample, rows, starts, shifts, histogram):
 def count_one(plan, coded, sample, rows, feature, shift, histogram):
     """The histogram of one feature."""
     codes, ranks, block, lane = coded.codes, coded.ranks, feature // 4, 8 * (feature % 4)
-    weights, totals, counts, bits = sample.weight, sample.total, sample.count, plan.label_bits
+    weights, totals, squares, counts = sample.weight, sample.total, sample.square, sample.count
+    bits = plan.label_bits
     n_stats, start, is_wide = plan.n_stats, coded.start[feature], coded.is_wide[feature]
     last = last_code(coded, feature, shift)
     for i in range(start * n_stats, (start + last + 1) * n_stats):
@@ -120,6 +127,7 @@ def count_one(plan, coded, sample, rows, feature, shift, histogram):
         else:
             histogram[at] += weights[row]
             histogram[at + 1] += totals[row]
+            histogram[at + 2] += squares[row]
         if plan.counts_apart:
             histogram[at + n_stats - 1] += counts[row]
 

@@ -4,9 +4,11 @@ The same steps as in `classes.py`, which serves any number of classes from array
 that pass arrays made the scan of two classes three times slower.
 """
 
+import math
+
 import numpy as np
 
-from holdfast.kernels.criteria import NEVER, is_allowed, pair_gain, worth_of
+from holdfast.kernels.criteria import NEVER, SQUARED_ERROR, is_allowed, pair_gain, worth_of
 from holdfast.kernels.histogram import MISSING_CODE
 from holdfast.kernels.jit import inner
 from holdfast.kernels.split import (
@@ -24,20 +26,36 @@ from holdfast.kernels.split import (
 
 
 @inner
-def corner_gain(criterion, node, weight_left, sum_left, weight_in, sum_in, sum_all):
-    """The highest gain at the two inner corners of the box of a bin.
+def corner_gain(plan, node, weight_left, sum_left, weight_in, sum_in, square_in, sum_all, best):
+    """No threshold inside the bin gains more than this or than one of the bin's borders.
 
     All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
-    further than if each of them had one of the two.
+    further than if each of them had one of the two. Where that does not rule the bin out, numbers have a
+    closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root of
+    weight times sum of squared deviations, together.
     """
+    criterion = plan.criterion
     high_weight = min(max((sum_in - node.low * weight_in) / (node.high - node.low), 0.0), weight_in)
     low_weight = weight_in - high_weight
-    return max(
+    bound = max(
         pair_gain(
             criterion, weight_left + high_weight, sum_left + high_weight * node.high, node.weight, sum_all
         ),
         pair_gain(criterion, weight_left + low_weight, sum_left + low_weight * node.low, node.weight, sum_all),
     )
+    weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
+    if criterion != SQUARED_ERROR or bound < best.gain or weight_left <= 0.0 or weight_after >= node.weight:
+        return bound
+    squared_mean = sum_in * sum_in / weight_in
+    spread = max(square_in * plan.square_unit - squared_mean, 0.0) + 1e-12 * squared_mean
+    reach = 0.5 * math.sqrt(weight_in * spread)
+    closer = max(
+        pair_gain(criterion, weight_left, sum_left - reach, node.weight, sum_all),
+        pair_gain(criterion, weight_left, sum_left + reach, node.weight, sum_all),
+        pair_gain(criterion, weight_after, sum_after - reach, node.weight, sum_all),
+        pair_gain(criterion, weight_after, sum_after + reach, node.weight, sum_all),
+    )
+    return min(bound, closer)
 
 
 @inner
@@ -70,11 +88,12 @@ def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, hist
     for b in range(n_bins + 1):
         at_end = b == n_bins
         bounds[feature, b] = NEVER
-        weight_in = sum_in = rows_in = 0
+        weight_in = sum_in = square_in = rows_in = 0
         for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
             at = begin + f * n_stats
             weight_in += histogram[at] + (histogram[at + 1] if both else 0)
             sum_in += histogram[at + 1]
+            square_in += 0 if both else histogram[at + 2]
             rows_in += histogram[at + n_stats - 1]
         if weight_in == 0 and not at_end:
             continue
@@ -97,18 +116,13 @@ def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, hist
         if at_end:
             break
         if cut_after(top_rank, feature, n_codes, b, shift) > lowest_rank(top_rank, feature, b, shift):
-            inside = float(weight_in), float(sum_in)
-            highest = max(
-                gain,
-                gain_missing,
-                corner_gain(plan.criterion, node, weight, sum_, inside[0], inside[1], sum_all),
-            )
+            in_w, in_s, in_q = float(weight_in), float(sum_in), float(square_in)
+            corner = corner_gain(plan, node, weight, sum_, in_w, in_s, in_q, sum_all, best)
+            highest = max(gain, gain_missing, corner)
             if any_missing:
                 with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
-                highest = max(
-                    highest,
-                    corner_gain(plan.criterion, node, with_weight, with_sum, inside[0], inside[1], sum_all),
-                )
+                corner = corner_gain(plan, node, with_weight, with_sum, in_w, in_s, in_q, sum_all, best)
+                highest = max(highest, corner)
             bounds[feature, b] = 0
         previous, weight_before = b, weight
         weight, sum_, rows = weight + weight_in, sum_ + sum_in, rows + rows_in

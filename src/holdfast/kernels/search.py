@@ -14,8 +14,8 @@ from holdfast.kernels.split import could_win, no_split
 
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
-# are counted in coarser bins, and scanned in coarser ones still where a bin is dear: with two classes about 16
-# rows to a bin were fastest, with more 32, with numbers, whose bounds are wider, 8.
+# are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, and 32
+# where a bin is dear because of many classes.
 FULL_ROWS = 2048
 
 
@@ -74,7 +74,7 @@ def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_d
     that could hold the best split are opened last, the most promising feature first.
     """
     best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
-    rows_to_scan_all = 4096 if plan.n_classes == 2 else 8192 if plan.n_classes > 2 else FULL_ROWS
+    rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096
     while shift < 4 and len(rows) << shift < rows_to_scan_all:
         shift += 1
     sum_all = float(total[1])

@@ -1,0 +1,158 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from holdfast import Table, Tree, __version__, grow, load, save
+from holdfast.cli.main import main
+
+HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
+
+
+@pytest.fixture(scope="module")
+def tree() -> Tree:
+    rows = [[20.0, "A"], [30.0, "B"], [50.0, "A"], [60.0, "B"]]
+    return grow(Table.from_arrays(rows, ["no", "no", "yes", "yes"]))
+
+
+@pytest.fixture
+def model(tree: Tree, tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    save(tree, path)
+    return path
+
+
+def holdfast(*arguments: object, columns: int = 80) -> Result:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(main, [str(argument) for argument in arguments])
+
+
+def refusal(result: Result) -> str:
+    """What the user reads when something was refused."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    line, end = result.stderr.split("\n")
+    assert end == ""
+    return line
+
+
+# -- cheap to ask -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", ["--version", "--help", "demo --help", "show --help"])
+def test_asking_for_help_or_the_version_imports_nothing_heavy(question: str) -> None:
+    program = (
+        "import sys\n"
+        "from holdfast.cli.main import main\n"
+        f"main({question.split()!r}, standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
+    assert run.stdout
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    assert holdfast("--version").output == f"holdfast, version {__version__}\n"
+
+
+# -- show -------------------------------------------------------------------------------------------------
+
+
+def test_show_draws_the_tree(model: Path, tree: Tree) -> None:
+    assert holdfast("show", model).output == f"{tree}\n"
+
+
+def test_show_prints_the_rules(model: Path, tree: Tree) -> None:
+    assert holdfast("show", model, "--format", "rules").output == f"{tree.rules()}\n"
+
+
+def test_show_writes_the_picture_to_a_file(model: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "tree.svg"
+    assert holdfast("show", model, "--format", "svg", "-o", picture).output == ""
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_show_lists_the_nodes_as_csv(model: Path, tree: Tree) -> None:
+    lines = list(csv.DictReader(holdfast("show", model, "--format", "csv").output.splitlines()))
+    assert [line["question"] for line in lines] == ["x0 <= 40", "", ""]
+    assert [float(line["rows"]) for line in lines] == tree.count.tolist()
+
+
+def test_a_terminal_without_the_letters_to_draw_with_gets_question_marks(model: Path) -> None:
+    result = CliRunner(charset="latin-1").invoke(main, ["show", str(model)])
+    assert result.exit_code == 0
+    assert result.output.splitlines()[1].startswith("?? x0 <= 40")
+
+
+# -- refusals ---------------------------------------------------------------------------------------------
+
+
+def test_a_missing_file_is_refused_in_one_line() -> None:
+    assert refusal(holdfast("show", "nowhere.json")).startswith(
+        "Error: Cannot use 'nowhere.json': No such file"
+    )
+
+
+def test_a_folder_is_refused_in_one_line(tmp_path: Path) -> None:
+    assert "it is a folder" in refusal(holdfast("show", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"age,sex\n41,f\n", b"\x80\x04K\x01.", b"{}", bytes(range(256))]
+)
+def test_a_file_that_is_no_model_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes(content)
+    assert f"Cannot load the model file '{path}'" in refusal(holdfast("show", path))
+
+
+def test_an_edited_model_is_refused_in_one_line(model: Path) -> None:
+    document = json.loads(model.read_text())
+    document["nodes"]["left"][0] = 2
+    model.write_text(json.dumps(document))
+    assert "checksum" in refusal(holdfast("show", model))
+
+
+def test_a_picture_that_cannot_be_written_is_refused_in_one_line(model: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "no such folder" / "tree.svg"
+    assert str(nowhere) in refusal(holdfast("show", model, "--format", "svg", "-o", nowhere))
+
+
+def test_a_demo_folder_that_is_a_file_is_refused_before_any_work(model: Path) -> None:
+    assert str(model) in refusal(holdfast("demo", "-o", model))
+
+
+# -- demo -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_demo_tells_its_story_within_the_terminal(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = holdfast("demo", "-o", "new/folder", columns=columns)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.output.splitlines())) <= columns
+    tree = load("new/folder/model.json")
+    for line in str(tree).splitlines():
+        assert f"  {line}" in result.output
+    assert "200 bootstrap samples" in result.output
+    assert f"holdfast show {Path('new/folder/model.json')}" in result.output
+
+
+def test_the_demo_leaves_a_small_tree_and_its_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert holdfast("demo").exit_code == 0
+    folder = Path("holdfast-demo")
+    assert sorted(path.name for path in folder.iterdir()) == ["model.json", "tree.svg"]
+    tree = load(folder / "model.json")
+    assert tree.depth <= 3
+    assert tree.count[tree.feature < 0].min() >= 5
+    assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")
