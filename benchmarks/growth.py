@@ -56,22 +56,23 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
 
 
 def bootstrap_fit(data: Data, depth: int | None, seed: int) -> object:
-    counts = np.bincount(np.random.default_rng(seed).integers(0, len(data.y), len(data.y)), minlength=len(data.y))
-    model = (DecisionTreeRegressor if data.is_regression else DecisionTreeClassifier)(max_depth=depth, random_state=0)
-    return model.fit(data.X, data.y, sample_weight=counts)
+    n = len(data.y)
+    counts = np.bincount(np.random.default_rng(seed).integers(0, n, n), minlength=n)
+    model = DecisionTreeRegressor if data.is_regression else DecisionTreeClassifier
+    return model(max_depth=depth, random_state=0).fit(data.X, data.y, sample_weight=counts)
 
 
 def compare(data: Data, depth: int | None, n_trees: int, n_peer: int, repeats: int) -> list[float]:
-    """Milliseconds: coding the table, one tree (ours, theirs), a tree of the collection (ours, trees, forest)."""
+    """Milliseconds: coding the table, one tree (ours, theirs), one of many (ours, trees, forest)."""
     rules = GrowthRules(max_depth=depth, **data.rules)
     task = "regression" if data.is_regression else "classification"
     coding = seconds(lambda: Table.from_arrays(data.X, data.y, task=task).coded, 1)
     table = Table.from_arrays(data.X, data.y, task=task)
     _ = table.coded
-    single = (DecisionTreeRegressor if data.is_regression else DecisionTreeClassifier)(max_depth=depth, random_state=0)
+    single = DecisionTreeRegressor if data.is_regression else DecisionTreeClassifier
     forest = RandomForestRegressor if data.is_regression else RandomForestClassifier
     ours_one = seconds(lambda: grow(table, rules), repeats)
-    peer_one = seconds(lambda: single.fit(data.X, data.y), 1)
+    peer_one = seconds(lambda: single(max_depth=depth, random_state=0).fit(data.X, data.y), 1)
     ours = seconds(lambda: grow_bootstraps(table, rules, n_trees, n_jobs=JOBS), repeats) / n_trees
     trees = seconds(
         lambda: Parallel(n_jobs=JOBS, prefer="threads")(
@@ -79,9 +80,8 @@ def compare(data: Data, depth: int | None, n_trees: int, n_peer: int, repeats: i
         ),
         1,
     )
-    forests = seconds(
-        lambda: forest(n_peer, max_features=None, max_depth=depth, n_jobs=JOBS, random_state=0).fit(data.X, data.y), 1
-    )
+    many = forest(n_peer, max_features=None, max_depth=depth, n_jobs=JOBS, random_state=0)
+    forests = seconds(lambda: many.fit(data.X, data.y), 1)
     return [1e3 * t for t in (coding, ours_one, peer_one, ours, trees / n_peer, forests / n_peer)]
 
 
@@ -94,17 +94,20 @@ def main() -> None:
     start = time.perf_counter()
     grow(Table.from_arrays([[0.0], [1.0]], ["a", "b"]))
     console.print(f"first tree, with compiling or loading the kernels: {time.perf_counter() - start:.1f} s")
-    grid = Grid(title=f"milliseconds a tree, {JOBS} threads; ratio = the faster of scikit-learn's two / holdfast")
+    title = f"milliseconds a tree, {JOBS} threads; ratio = the faster of scikit-learn's two / holdfast"
+    grid = Grid(title=title)
     grid.add_column("data")
-    columns = ["depth", "coding once", "one tree", "sklearn", "ratio", "of collection", "sklearn trees", "sklearn forest"]
-    for column in [*columns, "ratio"]:
+    of_one = ["depth", "coding once", "one tree", "sklearn", "ratio"]
+    of_many = ["of collection", "sklearn trees", "sklearn forest", "ratio"]
+    for column in of_one + of_many:
         grid.add_column(column, justify="right")
     for data in data_sets(quick):
         small, large = len(data.y) < 1_000, len(data.y) > 100_000
         for depth in (3, 5, 7, None):
             n_trees = 200 if not large or depth else 8
             n_peer = 200 if small else 6 if large else 20
-            coding, one, peer, ours, trees, forest = compare(data, depth, n_trees, n_peer, 3 if not large else 1)
+            repeats = 1 if large else 3
+            coding, one, peer, ours, trees, forest = compare(data, depth, n_trees, n_peer, repeats)
             ratios = (peer / one, min(trees, forest) / ours)
             grid.add_row(
                 data.name,

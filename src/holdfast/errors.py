@@ -9,7 +9,7 @@ class DataError(HoldfastError, ValueError):
     """The data cannot be used as it is."""
 
 
-class SchemaMismatch(DataError):
+class SchemaMismatch(DataError):  # noqa: N818 (the name says what is wrong)
     """New data, or another tree, does not fit the schema it is measured against."""
 
 
@@ -19,6 +19,10 @@ class QuestionError(HoldfastError, ValueError):
 
 class RulesError(HoldfastError, ValueError):
     """A growth rule is outside its range."""
+
+
+class BrokenTreeError(HoldfastError, ValueError):
+    """A tree, or its schema, breaks what the type promises."""
 
 
 class ModelFileError(HoldfastError, ValueError):

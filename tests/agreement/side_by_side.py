@@ -1,4 +1,4 @@
-"""Two trees grown on the same rows, walked together from the root: do they make the same splits?"""
+"""Two trees grown on the same rows, walked together from the root: do both make the best splits?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class Comparison:
 def walk_together(ours: Tree, theirs: Tree, data: Data) -> Comparison:
     """How the trees compare; an AssertionError if one of them made a split that is not the best.
 
-    Below a tie that the trees resolved in two ways they are not compared: their rows differ.
+    Below a tie that the trees resolved in two ways they are not compared: there the rows differ.
     """
     found = Comparison()
     places = [Place(0, 0, np.flatnonzero(data.weight > 0))]

@@ -7,14 +7,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from few_rows import X, Y
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from holdfast.data.table import Table
 from holdfast.errors import DataError
-
-X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
-Y = np.array([0, 1, 1, 0])
 
 
 def test_columns_of_an_array_are_named_as_in_scikit_learn():

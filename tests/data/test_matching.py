@@ -5,22 +5,13 @@ from math import nan
 import numpy as np
 import polars as pl
 import pytest
+from few_rows import OUTCOME, PATIENTS, X, Y
 from numpy.testing import assert_array_equal
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, SchemaMismatch
 
-X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
-Y = np.array([0, 1, 1, 0])
-PATIENTS = {
-    "age": [41, None, 63, 55],
-    "ward": ["icu", "er", None, "icu"],
-    "smoker": [True, None, False, True],
-    "bmi": [22.5, 31.0, 27.25, None],
-    "stage": ["I", "IV", None, "II"],
-}
-OUTCOME = ["lived", "died", "died", "lived"]
 OLD = Table.from_frame(pl.DataFrame({**PATIENTS, "outcome": OUTCOME})).schema
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from few_rows import OUTCOME, PATIENTS, X, Y
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -17,17 +18,6 @@ from numpy.testing import assert_array_equal
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
-
-X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
-Y = np.array([0, 1, 1, 0])
-PATIENTS = {
-    "age": [41, None, 63, 55],
-    "ward": ["icu", "er", None, "icu"],
-    "smoker": [True, None, False, True],
-    "bmi": [22.5, 31.0, 27.25, None],
-    "stage": ["I", "IV", None, "II"],
-}
-OUTCOME = ["lived", "died", "died", "lived"]
 
 
 def assert_same_table(left: Table, right: Table) -> None:

@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from few_rows import X, Y
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError
-
-X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 7.0]])
-Y = np.array([0, 1, 1, 0])
 
 
 @pytest.mark.parametrize(

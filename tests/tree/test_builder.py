@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.errors import BrokenTreeError
 from holdfast.tree.builder import Nodes, preorder
-from holdfast.tree.check import BrokenTreeError
 from holdfast.tree.tree import LEAF
 
 AGE = Feature("age", low=18.0, high=90.0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.tree.check import BrokenTreeError, check_schema, check_tree
+from holdfast.errors import BrokenTreeError
+from holdfast.tree.check import check_schema, check_tree
 from holdfast.tree.tree import Tree
 
 AGE = Feature("age", low=18.0, high=90.0)

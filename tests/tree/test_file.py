@@ -30,8 +30,8 @@ from trees import (
 )
 
 from holdfast.data.schema import Feature, Label, Schema, Target
-from holdfast.errors import ModelFileError
-from holdfast.tree.check import BrokenTreeError, check_tree
+from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.tree.check import check_tree
 from holdfast.tree.file import load, load_tree, save, save_tree, tree_from_json, tree_to_json
 from holdfast.tree.tree import Tree
 

@@ -20,8 +20,9 @@ from trees import (
 )
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.rules import answer_text, number_text, percent_text, probability_text, rules, rules_text
+from holdfast.tree.rules import answer_text, rules, rules_text
 from holdfast.tree.tree import KNOWN
+from holdfast.tree.wording import number_text, percent_text, probability_text
 
 NO, YES = leaf(10, 0.9, 0.1), leaf(10, 0.1, 0.9)
 

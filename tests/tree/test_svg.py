@@ -21,7 +21,8 @@ from trees import (
 )
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.svg import PALETTE, svg, text_width
+from holdfast.tree.layout import text_width
+from holdfast.tree.svg import PALETTE, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALL = [NUMERIC, SUBSET, QUESTION, ORDERED, FARE_KNOWN, SPECIES, PRICE, LONE_LEAF, FORTY_LEAVES]

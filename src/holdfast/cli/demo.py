@@ -18,8 +18,9 @@ from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.file import load, save
-from holdfast.tree.rules import percent_text, rules
+from holdfast.tree.rules import rules
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import percent_text
 
 RULES = GrowthRules(max_depth=3, min_samples_leaf=5)
 N_TREES = 200
@@ -118,6 +119,10 @@ def _show_many_trees(tumours: Tumours, first: Scored, console: Console) -> None:
     )
     console.print(_roots(scored))
     console.print(
+        "\nWith other tumours held out, more or fewer of the trees are as accurate as the first one; their "
+        "first questions vary as much."
+    )
+    console.print(
         "\nThat is the problem holdfast is about. Exact distances between trees, and trees that stay "
         "recognisable when the data changes, come next; this version grows, reads and keeps trees."
     )
@@ -160,6 +165,9 @@ def _read_tumours() -> Tumours:
     data = load_breast_cancer()
     names = tuple(map(str, data.feature_names))
     diagnosis = data.target_names[data.target].tolist()
+    # One of six splits that were tried, each with four sets of rules. On all of them the 200 trees began with
+    # 59 to 80 different questions, but between 1 and 197 were as accurate as the first tree. Chosen because
+    # here the 200 are on average as accurate as the first.
     parts = train_test_split(data.data, diagnosis, test_size=1 / 3, random_state=0, stratify=diagnosis)
     known, held_out = (Frame(names, list(part.T), len(part)) for part in parts[:2])
     table = Table.from_arrays(known, parts[2], target="diagnosis")

@@ -1,6 +1,7 @@
 """Which columns the user wants read as categories."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,20 @@ def readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:
     """
     if categorical_features is None:
         return ["numbers"] * len(names)
-    if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
-            raise DataError(
-                f"categorical_features is {categorical_features!r}, not 'from_dtype', None or a list. "
-                f"For one column, write [{categorical_features!r}]."
-            )
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return ["by dtype"] * len(names)
-    chosen = _indices(list(categorical_features), names)
+    chosen = _indices(_choices(categorical_features), names)
     return ["categories" if index in chosen else "by dtype" for index in range(len(names))]
+
+
+def _choices(categorical_features: Any) -> list[Any]:
+    if not isinstance(categorical_features, str):  # which would be listed letter by letter
+        with suppress(TypeError):
+            return list(categorical_features)
+    raise DataError(
+        f"categorical_features is {categorical_features!r}, not 'from_dtype', None or a list. "
+        f"For one column, write [{categorical_features!r}]."
+    )
 
 
 def _indices(choices: list[Any], names: Sequence[str]) -> set[int]:

@@ -1,7 +1,7 @@
 """The only door for data: numpy, pandas, polars or Arrow become one table."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,7 @@ class Table:
         (('f', 'm'), array([1, 0], dtype=int32))
         """
         check_task(task)
+        questions = _texts_of(questions)
         frame = frame_of(X)
         line = read_line(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows)
@@ -195,8 +196,20 @@ def _answers(
     return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
 
 
+def _texts_of(questions: Any) -> tuple[str, ...]:
+    if isinstance(questions, str):
+        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
+    if not isinstance(questions, Iterable):
+        raise TypeError(f"questions is {questions!r}: it must be a list of texts, such as ['age > 60'].")
+    texts = tuple(questions)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"questions[{position}] is {text!r}: a question is a text, such as 'age > 60'.")
+    return tuple(map(str, texts))
+
+
 def _check_questions(questions: Sequence[str], schema: Schema) -> None:
-    if questions and tuple(questions) != schema.questions:
+    if questions and questions != schema.questions:
         raise SchemaMismatch(
             f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
             "Leave them out: the questions of the schema are asked anyway."
@@ -204,8 +217,6 @@ def _check_questions(questions: Sequence[str], schema: Schema) -> None:
 
 
 def _refuse_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
-    if isinstance(questions, str):
-        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
     texts = [*names, *questions]
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:

@@ -189,17 +189,12 @@ def classes_of(y: Any, table: Table) -> NDArray[Any]:
 
 
 def check_class_weight(class_weight: Any, classes: Sequence[Label]) -> None:
-    """Raise a RulesError unless it is "balanced", None, or a mapping that speaks of these classes.
+    """Raise a RulesError if it is a mapping that speaks of other classes than these.
 
     A label that is none of them may stand if every class has its weight: other rows may hold it.
     """
-    if class_weight is None or class_weight == "balanced":
-        return
     if not isinstance(class_weight, Mapping):
-        raise RulesError(
-            f"class_weight={class_weight!r} is unknown: give a mapping from labels to weights, 'balanced', "
-            "or None."
-        )
+        return
     strange = [label for label in class_weight if label not in classes]
     if strange and any(label not in class_weight for label in classes):
         raise RulesError(

@@ -10,7 +10,8 @@ from holdfast.growth.sample import measure
 from holdfast.parallel import batches, run_all
 from holdfast.tree.tree import Tree
 
-ROWS_PER_TASK = 20_000  # trees of small tables share a task: starting one costs as much as growing such a tree
+# Trees of small tables share a task: starting one costs as much as growing such a tree.
+ROWS_PER_TASK = 20_000
 
 
 def grow_bootstraps(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, frozen
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.criteria import class_impurity
@@ -17,6 +17,7 @@ from holdfast.growth.sample import Units, measure
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON, Plan
 from holdfast.kernels.histogram import Coded
+from holdfast.kernels.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, Tree
 
 NO_LIMIT = 2**40
@@ -109,10 +110,10 @@ def _limits(
     )
 
 
-def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> np.ndarray:  # type: ignore[type-arg]
+def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> LongArray:
     length = int(coded.start[-1]) * plan.n_stats
     n_slots = 1
-    if n_rows >= kernels.FULL_ROWS and not limits.n_drawn:
+    if n_rows >= FULL_ROWS and not limits.n_drawn:
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, 64))
     return np.empty((n_slots, length), np.int64)
 
@@ -160,7 +161,7 @@ def _values(
     return mean[:, None], weight, impurity
 
 
-def _thresholds(table: Table, fields: np.ndarray) -> FloatArray:  # type: ignore[type-arg]
+def _thresholds(table: Table, fields: LongArray) -> FloatArray:
     """The midpoint between the two values on either side of each split."""
     threshold = [math.nan] * len(fields)
     features = fields[:, kernels.FEATURE].tolist()

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import RulesError
@@ -34,9 +37,12 @@ class GrowthRules:
     max_nodes: int | None = None
 
     def __post_init__(self) -> None:
-        _check_whole("max_depth", self.max_depth, 1, optional=True)
-        _check_whole("max_leaf_nodes", self.max_leaf_nodes, 2, optional=True)
-        _check_whole("max_nodes", self.max_nodes, 1, optional=True)
+        for field in fields(self):
+            object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
+        _check_criterion(self.criterion)
+        _check_whole("max_depth", self.max_depth, 1)
+        _check_whole("max_leaf_nodes", self.max_leaf_nodes, 2)
+        _check_whole("max_nodes", self.max_nodes, 1)
         _check_rows("min_samples_split", self.min_samples_split, 2)
         _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
         _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
@@ -45,6 +51,7 @@ class GrowthRules:
         if self.max_seconds is not None:
             _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
         features_drawn(self.max_features, 1)
+        _check_class_weight(self.class_weight)
 
     @property
     def is_best_first(self) -> bool:
@@ -61,8 +68,10 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
         if max_features not in shares:
             raise RulesError(f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}.")
         drawn = int(shares[max_features])
-    elif isinstance(max_features, bool) or not max_features > 0:
-        raise RulesError(f"max_features={max_features!r} is out of range: it must be above 0, or None.")
+    elif not _is_number(max_features) or not max_features > 0:
+        raise RulesError(
+            f"max_features={max_features!r} is out of range: it must be a number above 0, a name, or None."
+        )
     elif _is_whole(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
@@ -77,15 +86,44 @@ def rows_needed(value: int | float, n_rows: float) -> int:
     return int(value) if _is_whole(value) else math.ceil(value * n_rows)
 
 
+def _plain(value: Any) -> Any:
+    """The value, as Python's own number or text if it is one of numpy's."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _is_whole(value: object) -> bool:
-    # numpy's whole numbers are no ints, but know their index.
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _check_whole(name: str, value: int | None, least: int, *, optional: bool) -> None:
-    if optional and value is None:
+def _check_criterion(criterion: object) -> None:
+    # Which names there are depends on the target, so they are looked up when the tree grows.
+    if not isinstance(criterion, str):
+        raise RulesError(f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'.")
+
+
+def _check_class_weight(class_weight: object) -> None:
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
-    if not _is_whole(value) or value is None or value < least:
+    if not isinstance(class_weight, Mapping):
+        raise RulesError(
+            f"class_weight={class_weight!r} is unknown: give a mapping from labels to weights, 'balanced', "
+            "or None."
+        )
+    for label, factor in class_weight.items():
+        if not _is_number(factor) or not 0.0 < factor < math.inf:
+            raise RulesError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
+
+
+def _check_whole(name: str, value: int | None, least: int) -> None:
+    if value is None:
+        return
+    if not _is_whole(value) or value < least:
         raise RulesError(
             f"{name}={value!r} is out of range: it must be a whole number of at least {least}, or None."
         )
@@ -95,7 +133,9 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
     if _is_whole(value):
         fits = value >= least
     else:
-        fits = isinstance(value, float) and 0.0 < value < 1.0 or (value == 1.0 and name == "min_samples_split")
+        # The root has all rows to split, but none of its children can have them all.
+        highest = 1.0 if name == "min_samples_split" else math.nextafter(1.0, 0.0)
+        fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:
         raise RulesError(
             f"{name}={value!r} is out of range: it must be a whole number of at least {least}, "
@@ -104,7 +144,7 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+    if not _is_number(value) or not low <= value <= high:
         raise RulesError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
 
 

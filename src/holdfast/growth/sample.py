@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
-from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
@@ -53,7 +52,8 @@ class Units:
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
         if self.n_classes:
             return Sample(frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, frozen(counts))
-        return Sample(frozen(weight), frozen(counts * self.total), frozen(counts * self.square), frozen(counts))
+        total, square = counts * self.total, counts * self.square
+        return Sample(frozen(weight), frozen(total), frozen(square), frozen(counts))
 
 
 _NOTHING = frozen(np.empty(0, np.int64))
@@ -116,21 +116,13 @@ def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> Fl
         of_class = np.bincount(table.target, weight, minlength=len(classes))
         present = of_class > 0
         factors = np.where(present, weight.sum() / (present.sum() * np.where(present, of_class, 1.0)), 1.0)
-    elif isinstance(rules.class_weight, str):
-        raise RulesError(f"class_weight={rules.class_weight!r} is unknown: 'balanced', a mapping, or None.")
     else:
-        factors = np.array([_factor(rules.class_weight.get(label, 1.0), label) for label in classes])
+        factors = np.array([float(rules.class_weight.get(label, 1.0)) for label in classes])
     return np.asarray(factors[table.target], np.float64)
 
 
-def _factor(factor: float, label: Label) -> float:
-    if not 0.0 < factor < math.inf:
-        raise RulesError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
-    return float(factor)
-
-
 def centred(target: NDArray[np.float64], criterion: int, repeats: IntArray) -> FloatArray:
-    """The target, for squared error as deviation from its middle, which leaves more bits to the differences."""
+    """The target, for squared error as deviation from its middle: more bits for the differences."""
     if criterion == POISSON:
         if target.min() < 0:
             raise DataError(f"criterion='poisson' needs targets of at least 0, and one is {target.min():g}.")

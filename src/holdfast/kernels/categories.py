@@ -10,29 +10,31 @@ import math
 
 import numpy as np
 
+from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels import classes, pair
 from holdfast.kernels.classes import START
-from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, weight_of
-from holdfast.kernels.histogram import last_code
-from holdfast.kernels.jit import inner
+from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, Node, Plan, weight_of
+from holdfast.kernels.histogram import Coded, last_code
+from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.sort import sort_by
-from holdfast.kernels.split import RIGHT
+from holdfast.kernels.split import RIGHT, Scratch, Split
 
-NO_SHIFT = np.int64(0)  # categories keep all bits of their codes
+NO_SHIFT = int64(0)  # categories keep all bits of their codes
 MOST_LISTED = 9  # categories up to which all 255 sets are tried
 QUESTION = 2  # in Coded.is_subset: the answer yes goes left
 
 
 @inner
-def place_of(plan, coded, feature, code):
+def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
     """Where the statistics of a category stand in a histogram."""
-    return (coded.start[feature] + code) * plan.n_stats
+    start: int = coded.start[feature]
+    return (start + code) * plan.n_stats
 
 
 @inner
-def list_present(plan, coded, feature, histogram, order):
+def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, order: LongArray) -> int:
     """Write the codes that occur in the node, the missing one last; how many they are."""
-    n = np.int64(0)
+    n = int64(0)
     for code in range(coded.n_codes[feature]):
         if weight_of(plan, histogram, place_of(plan, coded, feature, code)) > 0:
             order[n] = code
@@ -45,7 +47,7 @@ def list_present(plan, coded, feature, histogram, order):
 
 
 @inner
-def lists_all(plan, n):
+def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
     ordering_is_exact = plan.n_classes == 0 or plan.n_classes == 2
     is_ratio = plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION
@@ -53,7 +55,16 @@ def lists_all(plan, n):
 
 
 @inner
-def place_on_component(plan, coded, feature, histogram, total, order, n, place):
+def place_on_component(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+) -> None:
     """place[code] = the category's class shares along their first principal component."""
     n_classes = plan.n_classes
     weight = 0.0
@@ -80,7 +91,7 @@ def place_on_component(plan, coded, feature, histogram, total, order, n, place):
 
 
 @inner
-def first_component(covariance, scratch):
+def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
     """The axis of greatest variance, by the power method from the class that varies most."""
     n = len(covariance)
     axis = np.zeros(n)
@@ -105,7 +116,16 @@ def first_component(covariance, scratch):
 
 
 @inner
-def arrange(plan, coded, feature, histogram, total, order, n, place):
+def arrange(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+) -> None:
     """Sort the categories so that good sets are prefixes."""
     if plan.n_classes > 2:
         place_on_component(plan, coded, feature, histogram, total, order, n, place)
@@ -117,7 +137,9 @@ def arrange(plan, coded, feature, histogram, total, order, n, place):
 
 
 @inner
-def consider(plan, node, total, left, feature, cut, best):
+def consider(
+    plan: Plan, node: Node, total: LongArray, left: LongArray, feature: int, cut: int, best: Split
+) -> Split:
     """The better of the best split so far and the one that sends `left` to the left."""
     if plan.n_classes > 2:
         return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
@@ -129,7 +151,16 @@ def consider(plan, node, total, left, feature, cut, best):
 
 
 @inner
-def scan_categories(plan, node, total, coded, feature, histogram, scratch, best):
+def scan_categories(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    best: Split,
+) -> tuple[Split, bool]:
     """The best set of categories of the feature, and whether it takes several values.
 
     Its `cut` is the length of the prefix, or, where all sets are tried, the bit pattern of the set.
@@ -146,10 +177,10 @@ def scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
             at = place_of(plan, coded, feature, order[i])
             for k in range(n_stats):
                 left[k] += histogram[at + k]
-            best = consider(plan, node, total, left, feature, np.int64(i + 1), best)
+            best = consider(plan, node, total, left, feature, int64(i + 1), best)
         return best, True
     # A Gray code: each set differs from the one before by a single category. The first category stays out.
-    pattern = np.int64(0)
+    pattern = int64(0)
     for step in range(1, 1 << (n - 1)):
         bit = 0
         while not step >> bit & 1:
@@ -163,7 +194,9 @@ def scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
 
 
 @inner
-def choose_set(plan, total, coded, feature, cut, histogram, scratch):
+def choose_set(
+    plan: Plan, total: LongArray, coded: Coded, feature: int, cut: int, histogram: LongArray, scratch: Scratch
+) -> int:
     """Mark in `in_set` which categories go left; whether missing values do, or -1 if none was seen.
 
     The first category of the node goes left, or the answer yes, so that the same split is always drawn the

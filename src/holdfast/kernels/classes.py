@@ -1,23 +1,26 @@
 """Thresholds for three classes or more: the statistics are arrays."""
 
-import numpy as np
-
+from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.criteria import (
     GINI,
     MISCLASSIFICATION,
     NEVER,
+    Node,
+    Plan,
     classes_gain,
     is_allowed,
     weight_of,
     worth_of,
     x_log_x,
 )
-from holdfast.kernels.histogram import MISSING_CODE, add_row
-from holdfast.kernels.jit import inner
+from holdfast.kernels.histogram import MISSING_CODE, Coded, Sample, add_row
+from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.split import (
     LEFT,
     RIGHT,
     ROW_MASK,
+    Scratch,
+    Split,
     better,
     bound_worth,
     could_win,
@@ -27,12 +30,12 @@ from holdfast.kernels.split import (
     lowest_rank,
 )
 
-START = np.int64(0)  # where the statistics stand in an array of their own
+START = int64(0)  # where the statistics stand in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried
 
 
 @inner
-def parts_gain(plan, node, total, left, inside):
+def parts_gain(plan: Plan, node: Node, total: LongArray, left: LongArray, inside: LongArray) -> float:
     """Gain of splitting into left, right, and one pure part for each class inside the bin: an upper bound."""
     weight_left = weight_in = 0.0
     for k in range(plan.n_classes):
@@ -62,7 +65,15 @@ def parts_gain(plan, node, total, left, inside):
 
 
 @inner
-def corner_gain(plan, node, total, left, inside, corner, best):
+def corner_gain(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    left: LongArray,
+    inside: LongArray,
+    corner: LongArray,
+    best: Split,
+) -> float:
     """No threshold inside the bin gains more than this or than one of the bin's borders.
 
     A cheap bound first; where it beats the best split, the corners of the box, one for each set of classes.
@@ -81,7 +92,16 @@ def corner_gain(plan, node, total, left, inside, corner, best):
 
 
 @inner
-def consider(plan, node, total, left, feature, cut, missing_left, best):
+def consider(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    left: LongArray,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> tuple[float, Split]:
     """The gain of a split, allowed or not, and the better of it and the best so far."""
     whole = weight_of(plan, left, START)
     weight = float(whole)
@@ -94,8 +114,20 @@ def consider(plan, node, total, left, feature, cut, missing_left, best):
 
 @inner
 def scan_classes(
-    plan, node, total, n_codes, top_rank, feature, fine, shift, histogram, begin, bounds, four, best
-):
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    n_codes: int,
+    top_rank: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    begin: int,
+    bounds: LongArray,
+    four: tuple[LongArray, LongArray, LongArray, LongArray],
+    best: Split,
+) -> tuple[Split, int, bool]:
     """The best threshold of the feature at a border of bins, and bounds: see `scan_pair`."""
     n_stats = plan.n_stats
     left, trial, inside, corner = four
@@ -105,7 +137,7 @@ def scan_classes(
     for k in range(n_stats):
         left[k] = 0
     weight_left = weight_before = highest = 0.0
-    previous, promise, n_present, cut = np.int64(-1), NEVER, np.int64(0), np.int64(0)
+    previous, promise, n_present, cut = int64(-1), NEVER, int64(0), int64(0)
     n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
     for b in range(n_bins + 1):
         at_end = b == n_bins
@@ -148,7 +180,20 @@ def scan_classes(
 
 
 @inner
-def open_classes(plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best):
+def open_classes(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    best: Split,
+) -> Split:
     """The best threshold inside the bins of the feature that could still win: see `open_pair`."""
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
@@ -159,9 +204,9 @@ def open_classes(plan, node, total, coded, sample, rows, feature, fine, shift, h
     any_missing = weight_of(plan, histogram, at_missing) > 0
     for k in range(n_stats):
         left[k] = 0
-    done = i = np.int64(0)  # fine bins before `done` are in `left`
+    done = i = int64(0)  # fine bins before `done` are in `left`
     while i < n_keys:
-        b = np.int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
+        b = int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
         top = cut_after(top_rank, feature, n_codes, b, shift)
         if not could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
             while i < n_keys and keys[i] >> 32 <= top:

@@ -1,9 +1,10 @@
-"""What a split is worth: functions of additive sufficient statistics, so that one scan serves every criterion.
+"""What a split is worth: functions of additive sufficient statistics, and one scan serves every criterion.
 
 A node, or one side of a split, is a short vector of whole numbers. With classes it holds the weight of each
 class; with a numeric target, the weight and the weighted sums of the target and of its square, which only
-bounds use. Where rows and weights differ, the number of rows follows at the end. Whole numbers add up exactly in any order, so that a histogram minus
-another is exact, equal splits have equal worth to the last bit, and nothing depends on threads or chunks.
+bounds use. Where rows and weights differ, the number of rows follows at the end. Whole numbers add up exactly
+in any order, so that a histogram minus another is exact, equal splits have equal worth to the last bit, and
+nothing depends on threads or chunks.
 
 Gains are in units of weight times impurity: impurity of the node minus that of its two sides.
 """
@@ -11,16 +12,15 @@ Gains are in units of weight times impurity: impurity of the node minus that of 
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from holdfast.kernels.jit import inner
+from holdfast.arrays import LongArray
+from holdfast.kernels.jit import inner, int64
 
 GINI, ENTROPY, MISCLASSIFICATION, GAIN_RATIO, MUTUAL_INFORMATION, SQUARED_ERROR, POISSON = range(7)
 
 # Worth is compared after rounding to this many parts of the node's impurity: two splits that differ by less
 # are tied, and the lower feature and threshold win. Rounding errors of the gain lie far below it.
 PARTS = 2.0**36
-NEVER = np.int64(-1)  # worth of what cannot be split
+NEVER = int64(-1)  # worth of what cannot be split
 
 
 class Plan(NamedTuple):
@@ -47,29 +47,29 @@ class Node(NamedTuple):
 
 
 @inner
-def x_log_x(x):
+def x_log_x(x: float) -> float:
     """x log2 x, continued to 0."""
     return x * math.log2(x) if x > 0.0 else 0.0
 
 
 @inner
-def weight_of(plan, stats, at):
+def weight_of(plan: Plan, stats: LongArray, at: int) -> int:
     """Total weight of the statistics that stand at a place of an array."""
+    weight: int = stats[at]
     if plan.n_classes == 0:
-        return stats[at]
-    weight = stats[at]
+        return weight
     for k in range(1, plan.n_classes):
         weight += stats[at + k]
     return weight
 
 
 @inner
-def pair_gain(criterion, weight_left, sum_left, weight, total):
+def pair_gain(criterion: int, weight_left: float, sum_left: float, weight: float, total: float) -> float:
     """Gain of a split of a numeric target, or of two classes (sum = weight of the second class)."""
     weight_right = weight - weight_left
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
-    if criterion == SQUARED_ERROR or criterion == GINI:
+    if criterion == SQUARED_ERROR or criterion == GINI:  # noqa: SIM109 (no tuples in inner loops)
         shift = sum_left * weight - total * weight_left
         gain = shift * shift / (weight * weight_left * weight_right)
         return 2.0 * gain if criterion == GINI else gain
@@ -101,7 +101,9 @@ def pair_gain(criterion, weight_left, sum_left, weight, total):
 
 
 @inner
-def classes_gain(criterion, n_classes, left, total, weight_left, weight):
+def classes_gain(
+    criterion: int, n_classes: int, left: LongArray, total: LongArray, weight_left: float, weight: float
+) -> float:
     """Gain of a split of any number of classes."""
     weight_right = weight - weight_left
     if weight_left <= 0.0 or weight_right <= 0.0:
@@ -125,26 +127,26 @@ def classes_gain(criterion, n_classes, left, total, weight_left, weight):
 
 
 @inner
-def split_entropy(weight_left, weight):
+def split_entropy(weight_left: float, weight: float) -> float:
     """Entropy of the two sides, times weight."""
     return x_log_x(weight) - x_log_x(weight_left) - x_log_x(weight - weight_left)
 
 
 @inner
-def worth_of(plan, node, gain, weight_left):
+def worth_of(plan: Plan, node: Node, gain: float, weight_left: float) -> int:
     """The gain on the scale on which splits compete: a whole number."""
     if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
         entropy = split_entropy(weight_left, node.weight)
         if plan.criterion == MUTUAL_INFORMATION:
             entropy = (entropy + node.impurity) / 2.0
         if entropy <= 0.0:
-            return np.int64(1 << 40)
-        return np.int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
-    return np.int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
+            return int64(1 << 40)
+        return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
+    return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
 
 
 @inner
-def is_allowed(plan, node, rows, weight, total, total_all):
+def is_allowed(plan: Plan, node: Node, rows: int, weight: float, total: float, total_all: float) -> bool:
     """True if both sides hold enough rows and weight; `total` is the left side's sum of the target."""
     if rows < plan.min_rows or node.rows - rows < plan.min_rows:
         return False

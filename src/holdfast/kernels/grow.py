@@ -5,20 +5,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, LongArray, SignArray
+from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.categories import choose_set
 from holdfast.kernels.classes import START as HEAD
-from holdfast.kernels.criteria import NEVER, weight_of
-from holdfast.kernels.histogram import count_all
-from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.criteria import NEVER, Plan, weight_of
+from holdfast.kernels.histogram import Coded, Sample, count_all
+from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.search import FULL_ROWS, describe, mix, search
 from holdfast.kernels.split import Scratch, no_split
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
-START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT, MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT = range(13)
+START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
+MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT = range(7, 13)
 N_FIELDS = 13
-NONE = np.int64(-1)
+NONE = int64(-1)
 
 
 class Limits(NamedTuple):
@@ -54,7 +55,7 @@ class Grown(NamedTuple):
 
 
 @inner
-def push(heap, priority, size, node):
+def push(heap: LongArray, priority: FloatArray, size: int, node: int) -> None:
     """Add a node to the heap, the highest priority and then the oldest node first."""
     i = size
     while i > 0:
@@ -67,9 +68,10 @@ def push(heap, priority, size, node):
 
 
 @inner
-def pop(heap, priority, size):
+def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
     """Take the first node out of the heap."""
-    first, node, i = heap[0], heap[size - 1], 0
+    first: int = heap[0]
+    node, i = heap[size - 1], 0
     while 2 * i + 1 < size - 1:
         child = 2 * i + 1
         a, b = heap[child], heap[min(child + 1, size - 2)]
@@ -84,7 +86,7 @@ def pop(heap, priority, size):
 
 
 @inner
-def divide(coded, rows, buffer, node, in_set):
+def divide(coded: Coded, rows: IntArray, buffer: IntArray, node: LongArray, in_set: SignArray) -> int:
     """Move the rows that go left to the front, both sides in their old order; how many they are.
 
     Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
@@ -93,8 +95,8 @@ def divide(coded, rows, buffer, node, in_set):
     feature, cut, first = node[FEATURE], node[CUT], node[SET_START]
     ranks = coded.ranks[feature]
     is_subset = coded.is_subset[feature] > 0
-    n_left, n_right, any_missing = np.int64(0), np.int64(0), False
-    top, bottom = np.int64(-1), np.int64(1 << 40)
+    n_left, n_right, any_missing = int64(0), int64(0), False
+    top, bottom = int64(-1), int64(1 << 40)
     for row in rows:
         rank = ranks[row]
         if rank < 0:
@@ -121,7 +123,7 @@ def divide(coded, rows, buffer, node, in_set):
 
 
 @inner
-def new_scratch(plan, coded, n_rows):
+def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest = coded.ranks.shape[0], 256
     for feature in range(n_features):
@@ -143,7 +145,15 @@ def new_scratch(plan, coded, n_rows):
 
 
 @kernel
-def grow(plan, limits, coded, sample, rows, histograms, stop):
+def grow(
+    plan: Plan,
+    limits: Limits,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    histograms: LongArray,
+    stop: ByteArray,
+) -> Growing:
     """Grow one tree from the rows, which are put in the order of the leaves.
 
     `histograms` is memory for a few of them; another thread may raise `stop[0]`. One long function: every
@@ -160,8 +170,9 @@ def grow(plan, limits, coded, sample, rows, histograms, stop):
     free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
-    zero, one = np.int64(0), np.int64(1)
-    n_free, n_nodes, n_open, n_leaves, n_set, parent, ended_early = len(histograms) - 1, one, zero, one, zero, NONE, zero
+    zero, one = int64(0), int64(1)
+    n_nodes, n_leaves, n_open, n_set, ended_early = one, one, zero, zero, zero
+    n_free, parent = len(histograms) - 1, NONE
     for k in range(N_FIELDS):
         fields[0, k] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
@@ -179,7 +190,8 @@ def grow(plan, limits, coded, sample, rows, histograms, stop):
                 and fields[large, DEPTH] < limits.max_depth
             ):
                 # The smaller side is counted; the larger is the parent minus it.
-                count_all(plan, coded, sample, rows[fields[small, START] : fields[small, END]], zero, histograms[0])
+                own = rows[fields[small, START] : fields[small, END]]
+                count_all(plan, coded, sample, own, zero, histograms[0])
                 for i in range(histograms.shape[1]):
                     histograms[slot, i] -= histograms[0, i]
                 small_ready, large_ready = zero, slot
@@ -211,9 +223,18 @@ def grow(plan, limits, coded, sample, rows, histograms, stop):
                         for i in range(histograms.shape[1]):
                             histograms[slot, i] = histograms[0, i]
                 best = search(
-                    plan, node, total[at], coded, sample, own, shift, histograms[max(slot, 0)], scratch,
-                    limits.n_drawn, fields[at, SEED],
-                )  # fmt: skip
+                    plan,
+                    node,
+                    total[at],
+                    coded,
+                    sample,
+                    own,
+                    shift,
+                    histograms[max(slot, 0)],
+                    scratch,
+                    limits.n_drawn,
+                    fields[at, SEED],
+                )
             if (
                 best.worth == NEVER
                 or best.gain < limits.min_gain - 1e-12 * node.impurity
@@ -224,8 +245,8 @@ def grow(plan, limits, coded, sample, rows, histograms, stop):
                     n_free += 1
                 continue
             feature = best.feature
-            fields[at, FEATURE], fields[at, CUT], fields[at, MISSING_LEFT] = feature, best.cut, best.missing_left
-            fields[at, SLOT] = slot if slot > 0 else NONE
+            fields[at, FEATURE], fields[at, CUT] = feature, best.cut
+            fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
             if coded.is_subset[feature]:
                 fields[at, MISSING_LEFT] = choose_set(
                     plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
@@ -266,14 +287,14 @@ def grow(plan, limits, coded, sample, rows, histograms, stop):
 
 
 @kernel
-def in_preorder(plan, coded, growing):
+def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
     """The finished tree: nodes in preorder, every category and the missing values on a side."""
     n_nodes, in_set = growing.n_nodes, growing.in_set
     fields = np.empty((n_nodes, N_FIELDS), np.int64)
     total = np.empty((n_nodes, plan.n_stats), np.int64)
     sets = np.empty(len(in_set), np.bool_)
     waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
-    waiting[0], parents[0], n_waiting, n_set = 0, NONE, np.int64(1), np.int64(0)
+    waiting[0], parents[0], n_waiting, n_set = 0, NONE, int64(1), int64(0)
     for i in range(n_nodes):
         n_waiting -= 1
         old, parent = waiting[n_waiting], parents[n_waiting]
@@ -291,8 +312,9 @@ def in_preorder(plan, coded, growing):
         parents[n_waiting], parents[n_waiting + 1] = i, i
         n_waiting += 2
         if fields[i, MISSING_LEFT] == NONE:
-            more_left = weight_of(plan, growing.total[left], HEAD) >= weight_of(plan, growing.total[right], HEAD)
-            fields[i, MISSING_LEFT] = 1 if more_left else 0
+            in_left = weight_of(plan, growing.total[left], HEAD)
+            in_right = weight_of(plan, growing.total[right], HEAD)
+            fields[i, MISSING_LEFT] = 1 if in_left >= in_right else 0
         feature, start = fields[i, FEATURE], fields[i, SET_START]
         if coded.is_subset[feature]:
             fields[i, SET_START] = n_set
@@ -304,7 +326,14 @@ def in_preorder(plan, coded, growing):
 
 
 @kernel
-def number_values(fields, rows, target, weight, count, is_poisson):
+def number_values(
+    fields: LongArray,
+    rows: IntArray,
+    target: FloatArray,
+    weight: FloatArray,
+    count: IntArray,
+    is_poisson: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight, mean and impurity of the target at every node: two passes at the leaves, then upwards.
 
     Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance.

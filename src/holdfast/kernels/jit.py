@@ -5,22 +5,30 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_compile: Any = numba.njit  # numba's own annotations leave out some of its flags
+
+# Scalars of a fixed width, or the compiler makes a copy of a kernel for each literal. The type checker takes
+# them for plain whole numbers.
+int64 = cast(Callable[[Any], int], np.int64)
+uint64 = cast(Callable[[Any], int], np.uint64)
+
 # No fastmath: floating-point sums keep their order, so that the bits never depend on the machine's vectors.
-_FLAGS = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
 
 def kernel(function: _F) -> _F:
     """A function called from Python: compiled on first use and kept on disk."""
-    compiled = numba.njit(cache=True, **_FLAGS)(function)
+    compiled = _compile(cache=True, **_FLAGS)(function)
     _watch_all_kernels(compiled)
     return cast(_F, compiled)
 
 
 def inner(function: _F) -> _F:
     """A function called from kernels alone: without the wrappers for Python, which cost more to compile."""
-    return cast(_F, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)(function))
+    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)(function))
 
 
 def _watch_all_kernels(compiled: Any) -> None:

@@ -6,15 +6,16 @@ that pass arrays made the scan of two classes three times slower.
 
 import math
 
-import numpy as np
-
-from holdfast.kernels.criteria import NEVER, SQUARED_ERROR, is_allowed, pair_gain, worth_of
-from holdfast.kernels.histogram import MISSING_CODE
-from holdfast.kernels.jit import inner
+from holdfast.arrays import IntArray, LongArray
+from holdfast.kernels.criteria import NEVER, SQUARED_ERROR, Node, Plan, is_allowed, pair_gain, worth_of
+from holdfast.kernels.histogram import MISSING_CODE, Coded, Sample
+from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.split import (
     LEFT,
     RIGHT,
     ROW_MASK,
+    Scratch,
+    Split,
     better,
     bound_worth,
     could_win,
@@ -26,13 +27,23 @@ from holdfast.kernels.split import (
 
 
 @inner
-def corner_gain(plan, node, weight_left, sum_left, weight_in, sum_in, square_in, sum_all, best):
+def corner_gain(
+    plan: Plan,
+    node: Node,
+    weight_left: float,
+    sum_left: float,
+    weight_in: float,
+    sum_in: float,
+    square_in: float,
+    sum_all: float,
+    best: Split,
+) -> float:
     """No threshold inside the bin gains more than this or than one of the bin's borders.
 
     All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
     further than if each of them had one of the two. Where that does not rule the bin out, numbers have a
-    closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root of
-    weight times sum of squared deviations, together.
+    closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root
+    of weight times sum of squared deviations, together.
     """
     criterion = plan.criterion
     high_weight = min(max((sum_in - node.low * weight_in) / (node.high - node.low), 0.0), weight_in)
@@ -41,7 +52,9 @@ def corner_gain(plan, node, weight_left, sum_left, weight_in, sum_in, square_in,
         pair_gain(
             criterion, weight_left + high_weight, sum_left + high_weight * node.high, node.weight, sum_all
         ),
-        pair_gain(criterion, weight_left + low_weight, sum_left + low_weight * node.low, node.weight, sum_all),
+        pair_gain(
+            criterion, weight_left + low_weight, sum_left + low_weight * node.low, node.weight, sum_all
+        ),
     )
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
     if criterion != SQUARED_ERROR or bound < best.gain or weight_left <= 0.0 or weight_after >= node.weight:
@@ -59,7 +72,18 @@ def corner_gain(plan, node, weight_left, sum_left, weight_in, sum_in, square_in,
 
 
 @inner
-def consider(plan, node, rows, weight, total, sum_all, feature, cut, missing_left, best):
+def consider(
+    plan: Plan,
+    node: Node,
+    rows: int,
+    weight: float,
+    total: float,
+    sum_all: float,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> tuple[float, Split]:
     """The gain of a split, allowed or not, and the better of it and the best so far."""
     gain = pair_gain(plan.criterion, weight, total, node.weight, sum_all)
     if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, weight, total, sum_all):
@@ -68,11 +92,25 @@ def consider(plan, node, rows, weight, total, sum_all, feature, cut, missing_lef
 
 
 @inner
-def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, histogram, begin, bounds, best):
+def scan_pair(
+    plan: Plan,
+    node: Node,
+    sum_all: float,
+    n_codes: int,
+    top_rank: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    begin: int,
+    bounds: LongArray,
+    best: Split,
+) -> tuple[Split, int, bool]:
     """The best threshold of the feature at a border of bins, a bound for every bin, and the highest of them.
 
-    The histogram has dropped `fine` bits of the codes, the bins drop `shift`. Missing values are tried on both
-    sides, and on their own against all the known ones. Also tells whether the feature takes several values.
+    The histogram has dropped `fine` bits of the codes, the bins drop `shift`. Missing values are tried on
+    both sides, and on their own against all the known ones. Also tells whether the feature takes several
+    values.
     """
     n_stats = plan.n_stats
     # With classes the weight is the sum of the first two entries; either way the second is the sum.
@@ -82,8 +120,8 @@ def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, hist
     missing_sum, missing_rows = float(histogram[at + 1]), histogram[at + n_stats - 1]
     any_missing = missing_weight > 0.0
     weight = sum_ = weight_before = highest = 0.0
-    rows = n_present = cut = np.int64(0)
-    previous, promise = np.int64(-1), NEVER
+    rows = n_present = cut = int64(0)
+    previous, promise = int64(-1), NEVER
     n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
     for b in range(n_bins + 1):
         at_end = b == n_bins
@@ -100,11 +138,11 @@ def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, hist
         gain = gain_missing = 0.0
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
-            n = rows if plan.counts_apart else np.int64(weight)
+            n = rows if plan.counts_apart else int64(weight)
             gain, best = consider(plan, node, n, weight, sum_, sum_all, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
-            n = rows + missing_rows if plan.counts_apart else np.int64(with_weight)
+            n = rows + missing_rows if plan.counts_apart else int64(with_weight)
             gain_missing = pair_gain(plan.criterion, with_weight, with_sum, node.weight, sum_all)
             if previous >= 0:
                 _, best = consider(plan, node, n, with_weight, with_sum, sum_all, feature, cut, LEFT, best)
@@ -131,11 +169,24 @@ def scan_pair(plan, node, sum_all, n_codes, top_rank, feature, fine, shift, hist
 
 
 @inner
-def open_pair(plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best):
+def open_pair(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    best: Split,
+) -> Split:
     """The best threshold inside the bins of the feature that could still win: exact, row by row."""
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, codes = scratch.bounds, scratch.keys, coded.codes
-    weights, totals, counts = sample.weight, sample.total, sample.count
+    weights, totals, counts = sample.weight, sample.total, sample.repeats
     block, lane, both, bits = feature // 4, 8 * (feature % 4), plan.n_classes, plan.label_bits
     n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
     begin = coded.start[feature] * n_stats
@@ -143,10 +194,10 @@ def open_pair(plan, node, total, coded, sample, rows, feature, fine, shift, hist
     missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
     missing_sum, missing_rows = histogram[at + 1], histogram[at + n_stats - 1]
     sum_all = float(total[1])
-    weight = sum_ = n = np.int64(0)
-    done = i = np.int64(0)  # fine bins before `done` are in weight, sum and n
+    weight = sum_ = n = int64(0)
+    done = i = int64(0)  # fine bins before `done` are in weight, sum and n
     while i < n_keys:
-        b = np.int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
+        b = int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
         top = cut_after(top_rank, feature, n_codes, b, shift)
         if not could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
             while i < n_keys and keys[i] >> 32 <= top:
@@ -177,8 +228,7 @@ def open_pair(plan, node, total, coded, sample, rows, feature, fine, shift, hist
             while side == RIGHT or (side == LEFT and missing_weight > 0):
                 here = weight + side * missing_weight
                 m = n + side * missing_rows if plan.counts_apart else here
-                _, best = consider(
-                    plan, node, m, float(here), float(sum_ + side * missing_sum), sum_all, feature, rank, side, best
-                )
+                sum_here = float(sum_ + side * missing_sum)
+                _, best = consider(plan, node, m, float(here), sum_here, sum_all, feature, rank, side, best)
                 side += LEFT
     return best

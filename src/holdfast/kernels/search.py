@@ -2,16 +2,23 @@
 
 import math
 
-import numpy as np
-
+from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.categories import scan_categories
 from holdfast.kernels.classes import START, open_classes, scan_classes
-from holdfast.kernels.criteria import GINI, MISCLASSIFICATION, NEVER, SQUARED_ERROR, Node, weight_of, x_log_x
-from holdfast.kernels.histogram import add_row, count_one
-from holdfast.kernels.jit import inner
+from holdfast.kernels.criteria import (
+    GINI,
+    MISCLASSIFICATION,
+    NEVER,
+    SQUARED_ERROR,
+    Node,
+    Plan,
+    weight_of,
+    x_log_x,
+)
+from holdfast.kernels.histogram import Coded, Sample, add_row, count_one
+from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.pair import open_pair, scan_pair
-from holdfast.kernels.split import could_win, no_split
-
+from holdfast.kernels.split import Scratch, Split, could_win, no_split
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, and 32
@@ -20,12 +27,12 @@ FULL_ROWS = 2048
 
 
 @inner
-def describe(plan, sample, rows, total):
+def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
     """The node that these rows make; its statistics are written to `total`."""
     for k in range(plan.n_stats):
         total[k] = 0
     for row in rows:
-        add_row(plan, sample, np.int64(row), total)
+        add_row(plan, sample, int64(row), total)
     weight = float(weight_of(plan, total, START))
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else weight_of(plan, total, START)
     low, high, impurity = 0.0, 1.0, 0.0
@@ -59,7 +66,7 @@ def describe(plan, sample, rows, total):
 
 
 @inner
-def mix(x):
+def mix(x: int) -> int:
     """A 32-bit whole number that looks unrelated to x."""
     x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
     x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
@@ -67,7 +74,19 @@ def mix(x):
 
 
 @inner
-def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_drawn, seed):
+def search(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    fine: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    n_drawn: int,
+    seed: int,
+) -> Split:
     """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
 
     Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
@@ -82,36 +101,61 @@ def search(plan, node, total, coded, sample, rows, fine, histogram, scratch, n_d
     drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
     for i in range(n_features):
         drawn[i], promise[i] = i, NEVER
-    n_varied, state, no_shift = np.int64(0), seed, np.int64(0)
+    n_varied, state, no_shift = int64(0), seed, int64(0)
     for i in range(n_features):
-        feature = np.int64(i)
+        feature = int64(i)
         if n_drawn > 0:
             state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
             other = i + state % (n_features - i)
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
-            count_one(plan, coded, sample, rows, feature, no_shift if coded.is_subset[feature] else fine, histogram)
-        n_codes, begin, varied = np.int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats, False
+            count_one(
+                plan, coded, sample, rows, feature, no_shift if coded.is_subset[feature] else fine, histogram
+            )
+        n_codes, begin, varied = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats, False
         if coded.is_subset[feature]:
             best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
         elif is_pair:
             best, promise[feature], varied = scan_pair(
-                plan, node, sum_all, n_codes, coded.top_rank, feature, fine, shift, histogram, begin,
-                scratch.bounds, best,
-            )  # fmt: skip
+                plan,
+                node,
+                sum_all,
+                n_codes,
+                coded.top_rank,
+                feature,
+                fine,
+                shift,
+                histogram,
+                begin,
+                scratch.bounds,
+                best,
+            )
         else:
             best, promise[feature], varied = scan_classes(
-                plan, node, total, n_codes, coded.top_rank, feature, fine, shift, histogram, begin,
-                scratch.bounds, four, best,
-            )  # fmt: skip
+                plan,
+                node,
+                total,
+                n_codes,
+                coded.top_rank,
+                feature,
+                fine,
+                shift,
+                histogram,
+                begin,
+                scratch.bounds,
+                four,
+                best,
+            )
         n_varied += varied
         if i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
         while True:
-            feature = np.int64(-1)
+            feature = int64(-1)
             for f in range(n_features):
-                if could_win(best, promise[f], np.int64(f), NEVER) and (feature < 0 or promise[f] > promise[feature]):
-                    feature = np.int64(f)
+                if could_win(best, promise[f], int64(f), NEVER) and (
+                    feature < 0 or promise[f] > promise[feature]
+                ):
+                    feature = int64(f)
             if feature < 0:
                 break
             promise[feature] = NEVER

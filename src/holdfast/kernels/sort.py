@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels.jit import inner
 
 
 @inner
-def _insert(keys, start, end):
+def _insert(keys: LongArray, start: int, end: int) -> None:
     for i in range(start + 1, end):
         key = keys[i]
         j = i - 1
@@ -17,7 +18,7 @@ def _insert(keys, start, end):
 
 
 @inner
-def sort_keys(keys, n):
+def sort_keys(keys: LongArray, n: int) -> None:
     """Sort keys[:n], whole numbers without repeats.
 
     No recursion: the larger part waits. It is at most half of the one that waits before it, so 64 are enough.
@@ -52,7 +53,7 @@ def sort_keys(keys, n):
 
 
 @inner
-def sort_by(order, values, n):
+def sort_by(order: LongArray, values: FloatArray, n: int) -> None:
     """Sort order[:n] by values[order], equal values by index. Shell's gaps: n is a number of categories."""
     gap = 1
     while gap < n // 3:

@@ -8,16 +8,22 @@ opened: their few rows are sorted and scanned one by one.
 
 from typing import NamedTuple
 
-import numpy as np
-
-from holdfast.arrays import FloatArray, LongArray, SignArray
-from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, NEVER, split_entropy, worth_of
-from holdfast.kernels.histogram import MISSING_CODE
-from holdfast.kernels.jit import inner
+from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels.criteria import (
+    GAIN_RATIO,
+    MUTUAL_INFORMATION,
+    NEVER,
+    Node,
+    Plan,
+    split_entropy,
+    worth_of,
+)
+from holdfast.kernels.histogram import MISSING_CODE, Coded
+from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.sort import sort_keys
 
-RIGHT, LEFT = np.int64(0), np.int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
-SURE = np.int64(1 << 60)  # bound of a bin that must be opened
+RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
+SURE = int64(1 << 60)  # bound of a bin that must be opened
 ROW_MASK = 0xFFFFFFFF  # the row in a key
 
 
@@ -48,13 +54,13 @@ class Scratch(NamedTuple):
 
 
 @inner
-def no_split():
+def no_split() -> Split:
     """What the search starts from."""
-    return Split(NEVER, 0.0, np.int64(-1), np.int64(0), RIGHT)
+    return Split(NEVER, 0.0, int64(-1), int64(0), RIGHT)
 
 
 @inner
-def better(best, worth, gain, feature, cut, missing_left):
+def better(best: Split, worth: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
     """The better of the best split so far and a new one."""
     if worth < best.worth:
         return best
@@ -69,7 +75,7 @@ def better(best, worth, gain, feature, cut, missing_left):
 
 
 @inner
-def could_win(best, bound, feature, lowest_cut):
+def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
     """True if a threshold at `lowest_cut` or above, worth up to `bound`, could replace the best split."""
     if bound != best.worth:
         return bound > best.worth
@@ -77,13 +83,17 @@ def could_win(best, bound, feature, lowest_cut):
 
 
 @inner
-def is_behind(plan, gain, best):
+def is_behind(plan: Plan, gain: float, best: Split) -> bool:
     """True if a gain is so far behind the best split that its worth need not be worked out."""
-    return gain < best.gain * 0.999999 and plan.criterion != GAIN_RATIO and plan.criterion != MUTUAL_INFORMATION
+    return (
+        gain < best.gain * 0.999999 and plan.criterion != GAIN_RATIO and plan.criterion != MUTUAL_INFORMATION
+    )
 
 
 @inner
-def bound_worth(plan, node, gain, weight_before, weight_after, best):
+def bound_worth(
+    plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float, best: Split
+) -> int:
     """Worth that a gain can have while the left side's weight runs between two values.
 
     One part is added for the rounding of the bound itself.
@@ -102,28 +112,32 @@ def bound_worth(plan, node, gain, weight_before, weight_after, best):
 
 
 @inner
-def cut_after(top_rank, feature, n_codes, b, shift):
+def cut_after(top_rank: IntArray, feature: int, n_codes: int, b: int, shift: int) -> int:
     """The highest rank in a bin."""
-    return np.int64(top_rank[feature, min(((b + 1) << shift) - 1, n_codes - 1)])
+    return int64(top_rank[feature, min(((b + 1) << shift) - 1, n_codes - 1)])
 
 
 @inner
-def lowest_rank(top_rank, feature, b, shift):
+def lowest_rank(top_rank: IntArray, feature: int, b: int, shift: int) -> int:
     """The lowest rank in a bin."""
-    return np.int64(top_rank[feature, (b << shift) - 1]) + 1 if b > 0 else np.int64(0)
+    return int64(top_rank[feature, (b << shift) - 1]) + 1 if b > 0 else int64(0)
 
 
 @inner
-def gather_keys(coded, rows, feature, shift, bounds, keys, best):
+def gather_keys(
+    coded: Coded, rows: IntArray, feature: int, shift: int, bounds: LongArray, keys: LongArray, best: Split
+) -> int:
     """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are."""
     last, lane, block = MISSING_CODE >> shift, 8 * (feature % 4), feature // 4
     codes, ranks, top_rank = coded.codes, coded.ranks, coded.top_rank
-    n_keys = np.int64(0)
+    n_keys = int64(0)
     for i in range(len(rows)):
         row = rows[i]
-        b = np.int64(codes[block, row] >> lane & 255) >> shift
-        if b != last and could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
-            keys[n_keys] = (np.int64(ranks[feature, row]) << 32) | row
+        b = int64(codes[block, row] >> lane & 255) >> shift
+        if b != last and could_win(
+            best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)
+        ):
+            keys[n_keys] = (int64(ranks[feature, row]) << 32) | row
             n_keys += 1
     sort_keys(keys, n_keys)
     return n_keys

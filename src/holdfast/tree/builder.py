@@ -7,7 +7,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema
-from holdfast.tree.check import BrokenTreeError, check_features, check_tree
+from holdfast.errors import BrokenTreeError
+from holdfast.tree.check import check_features, check_tree
 from holdfast.tree.tree import LEAF, Tree
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.question import parse_question
 from holdfast.data.schema import Feature, Kind, Label, Schema
-from holdfast.errors import HoldfastError, QuestionError
+from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree
 
 TOLERANCE = 1e-6  # of sums of shares and weights: other libraries keep theirs in single precision
@@ -29,10 +29,6 @@ _ARRAY_TYPES = {
     "weight": np.dtype(np.float64),
     "impurity": np.dtype(np.float64),
 }
-
-
-class BrokenTreeError(HoldfastError, ValueError):
-    """A tree, or its schema, breaks what the type promises."""
 
 
 def check_tree(tree: Tree) -> None:

@@ -10,7 +10,8 @@ from msgspec.structs import asdict, replace
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Kind, Schema, Target
-from holdfast.tree.check import BrokenTreeError, check_features, set_lengths
+from holdfast.errors import BrokenTreeError
+from holdfast.tree.check import check_features, set_lengths
 from holdfast.tree.tree import Tree
 
 FORMAT: Final = "holdfast-model"

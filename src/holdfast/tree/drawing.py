@@ -4,18 +4,16 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast.tree.rules import (
-    SHORT_LIST,
-    answer_text,
+from holdfast.tree.rules import share_of_rows, shorter_answers
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import (
     count_text,
     outcome_text,
     percent_text,
     printable,
     probability_text,
     rows_text,
-    share_of_rows,
 )
-from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns
 WIDEST_INDENT = 45  # columns left of a condition
@@ -89,8 +87,7 @@ def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
 
 def _fitted(tree: Tree, node: int, side: bool, missing: bool, width: int) -> str:
     """The condition in at most `width` characters: fewer categories first, then a gap in the middle."""
-    for most in (SHORT_LIST, 4, 3, 2, 1):
-        text = answer_text(tree, node, side, missing=missing, most=most)
+    for text in shorter_answers(tree, node, side, missing=missing):
         if len(text) <= width:
             return text
     return shortened(text, width)

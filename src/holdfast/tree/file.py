@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast.errors import ModelFileError
-from holdfast.tree.check import BrokenTreeError, check_tree
+from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.tree.check import check_tree
 from holdfast.tree.document import FORMAT, VERSION, TreeDocument, checksum_of, document_of, text_of, tree_in
 from holdfast.tree.tree import Tree
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
-from holdfast.tree.rules import answer_text, class_names, share_of_rows
+from holdfast.tree.rules import answer_text, share_of_rows
 from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import class_names
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
 

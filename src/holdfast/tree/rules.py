@@ -1,22 +1,34 @@
 """A tree in words: each question as a condition, and one IF ... THEN rule per leaf."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf, isfinite
-from re import sub
+from math import inf
 from textwrap import wrap
 
 import numpy as np
 
 from holdfast.arrays import BoolArray
-from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.schema import Feature, Label
 from holdfast.tree.tree import KNOWN, LEAF, Tree
+from holdfast.tree.wording import (
+    NO_BREAK,
+    class_names,
+    count_text,
+    item_text,
+    number_text,
+    outcome_text,
+    percent_text,
+    printable,
+    probability_text,
+    rows_text,
+    unbreakable,
+)
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
 SHORT_LIST = 6  # categories that read at a glance
 FULL_LIST = 24  # categories that a rule still spells out: whoever applies it by hand needs them
 CUT_LIST = 5  # categories shown of a list that is longer than that
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,12 @@ def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, mos
     if reaching is not None and not region.within(reaching).is_impossible:
         region = region.among(reaching)
     return region_text(region, missing=missing, most=most)
+
+
+def shorter_answers(tree: Tree, node: int, side: bool, *, missing: bool = False) -> Iterator[str]:
+    """The condition with ever fewer of its categories, for whoever has little room."""
+    for most in (SHORT_LIST, 4, 3, 2, 1):
+        yield answer_text(tree, node, side, missing=missing, most=most)
 
 
 def conditions(tree: Tree, node: int, *, missing: bool = False) -> tuple[str, ...]:
@@ -167,17 +185,17 @@ def _interval_text(name: str, low: float, high: float) -> str:
 def _order_text(name: str, categories: tuple[Label, ...], places: list[int]) -> str:
     first, last = places[0], places[-1]
     if first == last:
-        return f"{name} = {_item_text(categories[first])}"
+        return f"{name} = {item_text(categories[first])}"
     if first == 0:
-        return f"{name} at most {_item_text(categories[last])}"
+        return f"{name} at most {item_text(categories[last])}"
     if last == len(categories) - 1:
-        return f"{name} above {_item_text(categories[first - 1])}"
-    return f"{name} from {_item_text(categories[first])} to {_item_text(categories[last])}"
+        return f"{name} above {item_text(categories[first - 1])}"
+    return f"{name} from {item_text(categories[first])} to {item_text(categories[last])}"
 
 
 def _set_text(name: str, categories: tuple[Label, ...], allowed: BoolArray, most: int) -> str:
-    inside = [_item_text(label) for label, is_in in zip(categories, allowed, strict=True) if is_in]
-    outside = [_item_text(label) for label, is_in in zip(categories, allowed, strict=True) if not is_in]
+    inside = [item_text(label) for label, is_in in zip(categories, allowed, strict=True) if is_in]
+    outside = [item_text(label) for label, is_in in zip(categories, allowed, strict=True) if not is_in]
     is_negated = len(inside) > SHORT_LIST >= len(outside)
     listed = outside if is_negated else inside
     if len(listed) == 1:
@@ -215,13 +233,6 @@ def _regions(tree: Tree, node: int) -> dict[int, Region]:
 
 
 # -- one leaf ---------------------------------------------------------------------------------------------
-
-
-def outcome_text(tree: Tree, node: int) -> str:
-    """The class, or the mean, that the node predicts."""
-    if tree.schema.target.is_classes:
-        return class_names(tree.schema.target)[int(tree.outcome[node])]
-    return number_text(float(tree.value[node, 0]), 4)
 
 
 def share_of_rows(tree: Tree, node: int) -> float:
@@ -268,77 +279,3 @@ def _indented(head: str, text: str) -> list[str]:
         unbreakable(text), WIDTH, initial_indent=head, subsequent_indent=" " * MARGIN, break_on_hyphens=False
     )
     return [line.replace(NO_BREAK, " ") for line in lines]
-
-
-# -- one value --------------------------------------------------------------------------------------------
-
-
-def number_text(value: float, digits: int = 6) -> str:
-    """The number to so many significant digits, or as many as its whole part and one decimal need.
-
-    A threshold halfway between two whole numbers is therefore never rounded to one of them.
-
-    >>> number_text(0.1 + 0.2), number_text(1234567.5)
-    ('0.3', '1234567.5')
-    """
-    if not isfinite(value):
-        return str(value)
-    whole = len(str(int(abs(value))))
-    return f"{value + 0.0:.{max(digits, whole + 1) if whole <= 15 else digits}g}"
-
-
-def probability_text(share: float) -> str:
-    """The share to two decimals, or to as many as tell "nearly always" from "always".
-
-    >>> probability_text(1.0), probability_text(0.9987)
-    ('1.00', '0.999')
-    """
-    text = f"{share:.2f}"
-    for decimals in range(3, 7):
-        if 0 < share < 1 and float(text) in (0, 1):
-            text = f"{share:.{decimals}f}"
-    return text
-
-
-def percent_text(share: float) -> str:
-    """The share in percent, to one decimal."""
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
-
-
-def count_text(count: float) -> str:
-    """The number of rows, which weights can make a broken one."""
-    return f"{count:.0f}" if count == round(count) else number_text(count)
-
-
-def rows_text(count: float) -> str:
-    """The number of rows, with the word."""
-    return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
-
-
-def class_names(target: Target) -> tuple[str, ...]:
-    """The classes as text: all different, even where 1 and "1" are two classes."""
-    names = tuple(label_text(label) for label in target.classes)
-    return names if len(set(names)) == len(names) else tuple(map(repr, target.classes))
-
-
-def label_text(label: Label) -> str:
-    """A category or class as text; 1.0 and 1 read alike."""
-    is_whole = isinstance(label, float) and label.is_integer() and abs(label) < 1e15
-    return str(int(label)) if is_whole else printable(str(label))
-
-
-def printable(text: str) -> str:
-    """The text with line breaks and other invisible characters spelt out."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-
-
-def unbreakable(text: str) -> str:
-    """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
-    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, text)
-
-
-def _item_text(label: Label) -> str:
-    # In a list, a label with a comma or a brace of its own would read as two.
-    text = label_text(label)
-    is_plain = text == text.strip() and text and not any(mark in text for mark in ",{}")
-    return text if is_plain else repr(text)

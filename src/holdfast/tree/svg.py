@@ -1,65 +1,41 @@
 """A tree as one SVG picture that needs nothing but a browser: no style sheet, no script, no ids to clash."""
 
-from dataclasses import dataclass, replace
-from re import split
-from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from holdfast.tree.drawing import shortened
-from holdfast.tree.rules import (
-    FULL_LIST,
-    NO_BREAK,
-    SHORT_LIST,
-    answer_text,
+from holdfast.tree.layout import (
+    BAR,
+    LINE,
+    MARGIN,
+    PAD,
+    SMALL,
+    TEXT,
+    WIDEST,
+    Box,
+    extent,
+    fitted,
+    layout,
+    text_width,
+    wrapped,
+)
+from holdfast.tree.rules import FULL_LIST, answer_text, conditions, share_of_rows
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import (
     class_names,
-    conditions,
     number_text,
     outcome_text,
     percent_text,
     printable,
     probability_text,
     rows_text,
-    share_of_rows,
-    unbreakable,
 )
-from holdfast.tree.tree import LEAF, Tree
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-TEXT, SMALL, LEGIBLE = (
-    13,
-    12,
-    11,
-)  # sizes of the letters: of questions, of the rest, and the least one can read
-LINE = 16  # from one line of text to the next
-PAD = 10  # between the side of a box and its text
-MARGIN = 20  # around the picture
-PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
-WIDEST, MOST_LINES = 190, 3  # of the text in a box
-LONGEST = 300  # letters of a text that is worth fitting: the rest cannot show
-BAR = 6  # height of the bar of probabilities
-
+LEGIBLE = 11  # the smallest letters that one can read
 INK, GREY, EDGE, PAPER, SHADE = "#1c2733", "#586574", "#c5ced8", "#ffffff", "#f4f6f9"
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#808890")
-NARROW, WIDE = frozenset("fijlrtI .,:;|!'`()[]-·"), frozenset("mwMW@%<>=+…")
-
-
-@dataclass(frozen=True)
-class Box:
-    """Where one node is drawn, and the lines of text in it."""
-
-    lines: tuple[str, ...]
-    width: float
-    height: float
-    x: float = 0.0  # left side
-    y: float = 0.0  # upper side
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """The centre of the box."""
-        return self.x + self.width / 2, self.y + self.height / 2
 
 
 def svg(tree: Tree) -> str:
@@ -68,11 +44,11 @@ def svg(tree: Tree) -> str:
     A tree that fits across a page grows downwards, with yes on the left; a larger one grows to the right,
     with yes above.
     """
-    boxes, sideways = _layout(tree)
-    tree_width = _extent(boxes)
+    boxes, sideways = layout(tree)
+    tree_width = extent(boxes)
     heading, width, top = _heading(tree, tree_width)
     bottom = top + max(box.y + box.height for box in boxes)
-    notes = [line for note in tree.notes for line in _wrapped(f"Note: {printable(note)}", width - 2 * MARGIN)]
+    notes = [line for note in tree.notes for line in wrapped(f"Note: {printable(note)}", width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     return "\n".join(
         [
@@ -96,117 +72,14 @@ def svg(tree: Tree) -> str:
     )
 
 
-# -- where things stand -----------------------------------------------------------------------------------
-
-
-def _layout(tree: Tree) -> tuple[list[Box], bool]:
-    """The boxes in their places, and whether the tree grows to the right."""
-    downwards = _placed(tree, _sized(tree, sideways=False), sideways=False)
-    if _extent(downwards) <= PAGE:
-        return downwards, False
-    rightwards = _placed(tree, _sized(tree, sideways=True), sideways=True)
-    is_narrower = _extent(rightwards) < _extent(downwards)
-    return (rightwards, True) if is_narrower else (downwards, False)
-
-
-def _extent(boxes: list[Box]) -> float:
-    return max(box.x + box.width for box in boxes) + MARGIN
-
-
-def _sized(tree: Tree, sideways: bool) -> list[Box]:
-    """A box for every node, large enough for its text; all leaves alike."""
-    leaves = np.flatnonzero(tree.feature == LEAF).tolist()
-    texts = {leaf: (_fitted(outcome_text(tree, leaf), WIDEST), _support_text(tree, leaf)) for leaf in leaves}
-    first = max(text_width(outcome, TEXT, bold=True) for outcome, _ in texts.values())
-    second = max(text_width(support, SMALL) for _, support in texts.values())
-    width = (first + 16 + second if sideways else max(first, second)) + 2 * PAD
-    height = (26 if sideways else 46) + (BAR + 2 if tree.schema.target.is_classes else 0)
-    return [
-        Box(texts[node], width, height) if node in texts else _question_box(tree, node)
-        for node in range(tree.n_nodes)
-    ]
-
-
-def _question_box(tree: Tree, node: int) -> Box:
-    question, rows = _question_lines(tree, node), rows_text(float(tree.count[node]))
-    width = max(text_width(rows, SMALL), *(text_width(line, TEXT, bold=True) for line in question))
-    return Box((*question, rows), width + 2 * PAD, LINE * (len(question) + 1) + 12)
-
-
-def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
-    """The boxes in a tidy tree: every leaf has a lane of its own, a parent stands midway between its two.
-
-    A parent stands at least one lane away from the border of its subtree, so boxes of two lanes never meet.
-    """
-    breadth = np.array([box.height if sideways else box.width for box in boxes])
-    length = [box.width if sideways else box.height for box in boxes]
-    is_leaf = tree.feature == LEAF
-    gap = 8 if sideways else 14
-    lane = float((np.where(is_leaf, breadth + gap, (breadth + gap) / 2)).max())
-    middle = (np.cumsum(is_leaf) - 0.5) * lane + MARGIN - (lane - breadth[is_leaf][0]) / 2
-    for node in reversed(np.flatnonzero(~is_leaf).tolist()):  # children stand after their parent
-        middle[node] = (middle[tree.left[node]] + middle[tree.right[node]]) / 2
-    level = np.zeros(tree.depth + 1)
-    np.maximum.at(level, tree.node_depth, length)
-    start = MARGIN + np.concatenate([[0.0], np.cumsum(level + 50)])[tree.node_depth]
-    side = middle - breadth / 2
-    x, y = (start, side) if sideways else (side, start)
-    return [replace(box, x=float(x[node]), y=float(y[node])) for node, box in enumerate(boxes)]
-
-
-def _question_lines(tree: Tree, node: int) -> list[str]:
-    for most in (SHORT_LIST, 4, 3, 2, 1):
-        text = answer_text(tree, node, True, most=most)
-        if len(lines := _wrapped(text)) <= MOST_LINES:
-            return lines
-    letters = min(len(text), LONGEST)
-    while len(lines := _wrapped(shortened(text, letters))) > MOST_LINES:
-        letters -= 1
-    return lines
-
-
-def _wrapped(text: str, width: float = WIDEST) -> list[str]:
-    """The text in lines, which end at a space or within a name at an underscore."""
-    lines = [""]
-    for piece in split("(?<=[ _])", unbreakable(text)):
-        piece = _fitted(piece.replace(NO_BREAK, " "), width)
-        if lines[-1] and text_width((lines[-1] + piece).rstrip(), TEXT, bold=True) > width:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]
-
-
-def _fitted(text: str, width: float) -> str:
-    letters = min(len(text), LONGEST)
-    while text_width(shortened(text, letters).rstrip(), TEXT, bold=True) > width:
-        letters -= 1
-    return shortened(text, letters)
-
-
-def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that the text takes, at most: the font is the reader's, so letters count as in a wide one."""
-    total = 0.0
-    for letter in text:
-        if letter in NARROW:
-            total += 0.41
-        elif letter in WIDE or east_asian_width(letter) in "WF":
-            total += 1.0
-        else:
-            total += 0.72 if letter.isupper() else 0.63
-    return total * size * (1.07 if bold else 1.0)
-
-
-# -- what is drawn ----------------------------------------------------------------------------------------
-
-
 def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
     """The target and what the colours mean, with the width and height that the picture then needs."""
-    name = _fitted(printable(tree.schema.target.name), 2 * WIDEST)
+    name = fitted(printable(tree.schema.target.name), 2 * WIDEST)
     parts = [_text(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     right = max(width, 480.0) - MARGIN
     for label, colour in _legend(tree):
-        label = _fitted(label, WIDEST)
+        label = fitted(label, WIDEST)
         step = 18 + text_width(label, SMALL) + 14
         if x + step > right:
             x, y = MARGIN, y + 20
@@ -312,12 +185,6 @@ def _mixed(colour: str, other: int, share: float) -> str:
     """So large a share of the colour, the rest white (255) or black (0)."""
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
     return "#" + "".join(f"{round(other + share * (channel - other)):02x}" for channel in channels)
-
-
-def _support_text(tree: Tree, node: int) -> str:
-    rows, share = rows_text(float(tree.count[node])), float(tree.value[node].max())
-    percent = "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
-    return f"{percent} · {rows}" if tree.schema.target.is_classes else rows
 
 
 def _leaf_title(tree: Tree, node: int) -> list[str]:

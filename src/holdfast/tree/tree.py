@@ -155,11 +155,14 @@ class Tree:
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def rules(self) -> str:
-        """One IF ... THEN rule per leaf, with its support and probabilities."""
+    def rules(self, *, missing: bool = False) -> str:
+        """One IF ... THEN rule per leaf, with its support and probabilities.
+
+        `missing=True` also says, at each condition, whether a missing value meets it.
+        """
         from holdfast.tree.rules import rules_text
 
-        return rules_text(self)
+        return rules_text(self, missing=missing)
 
     def __str__(self) -> str:
         from holdfast.tree.drawing import drawing
