@@ -66,7 +66,9 @@ def test_a_tree_of_scikit_learn_predicts_as_before(unfitted: Any, X: np.ndarray,
     model = clone(unfitted).fit(X, y)
     tree = as_tree(model)
     check_tree(tree)
-    rows = np.concatenate([X, (X[1:] + X[:-1]) / 2, with_gaps(X)])  # between the rows and with gaps, too
+    rows = np.concatenate([X, (X[1:] + X[:-1]) / 2])  # between the rows, too
+    if model.criterion != "absolute_error":  # which takes no missing values before scikit-learn 1.9
+        rows = np.concatenate([rows, with_gaps(X)])
     assert tree.predict(rows).tolist() == model.predict(rows).tolist()
     if hasattr(model, "classes_"):
         assert np.array_equal(tree.predict_proba(rows), model.predict_proba(rows))
@@ -83,7 +85,8 @@ def test_weights_and_impurities_are_taken_over() -> None:
     tree = as_tree(model)  # depth first: the nodes stand in the same order in both
     assert tree.weight.tolist() == model.tree_.weighted_n_node_samples.tolist()
     assert tree.count.tolist() == model.tree_.n_node_samples.tolist()
-    assert tree.impurity.tolist() == model.tree_.impurity.tolist()
+    assert tree.impurity == pytest.approx(model.tree_.impurity)
+    assert tree.impurity.min() >= 0  # which rounding in scikit-learn does not promise
 
 
 @settings(max_examples=100, deadline=None)

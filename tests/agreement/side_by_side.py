@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from reference.best_splits import Node, Split
 
 from holdfast.tree.tree import LEAF, Tree
+from reference.best_splits import Node, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,26 +19,20 @@ class Data:
     weight: np.ndarray
     criterion: str
     min_rows: int
-    nodes: dict[bytes, Node] = field(default_factory=dict)  # shallow and deep trees share most of theirs
-    best: dict[bytes, list[Split]] = field(default_factory=dict)
+    known: dict[bytes, Node] = field(default_factory=dict)  # shallow and deep trees share most of theirs
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows that count."""
+        return np.flatnonzero(self.weight > 0)
 
     def node(self, rows: np.ndarray) -> Node:
         """The node that these rows make."""
         key = rows.tobytes()
-        if key not in self.nodes:
-            self.nodes[key] = Node(
-                self.X[rows], self.y[rows], self.weight[rows], self.criterion, self.min_rows
-            )
-        return self.nodes[key]
-
-    def best_splits(self, rows: np.ndarray) -> list[Split]:
-        """The best splits of the node that these rows make, the lowest feature and threshold first."""
-        key = rows.tobytes()
-        if key not in self.best:
-            node = self.node(rows)
-            best = best_splits(node, node.splits)
-            self.best[key] = sorted(best, key=lambda split: (split.feature, split.below, split.missing_left))
-        return self.best[key]
+        if key not in self.known:
+            part = self.X[rows], self.y[rows], self.weight[rows]
+            self.known[key] = Node(*part, self.criterion, self.min_rows)
+        return self.known[key]
 
 
 class Place(NamedTuple):
@@ -65,7 +59,7 @@ def walk_together(ours: Tree, theirs: Tree, data: Data) -> Comparison:
     Below a tie that the trees resolved in two ways they are not compared: there the rows differ.
     """
     found = Comparison()
-    places = [Place(0, 0, np.flatnonzero(data.weight > 0))]
+    places = [Place(0, 0, data.rows)]
     while places:
         place = places.pop()
         is_leaf = ours.feature[place.ours] == LEAF, theirs.feature[place.theirs] == LEAF
@@ -80,7 +74,7 @@ def _compare(ours: Tree, theirs: Tree, place: Place, data: Data, found: Comparis
     """Check the splits of one node; the two places below it if both trees part its rows in the same way."""
     node, X = data.node(place.rows), data.X[place.rows]
     left, their_left = goes_left(ours, place.ours, X), goes_left(theirs, place.theirs, X)
-    best = seen = data.best_splits(place.rows)
+    best = seen = best_splits(node, node.splits)
     if not all(map(is_seen, best)):
         seen = best_splits(node, [split for split in node.splits if is_seen(split)])
     assert any((split.goes_left(X) == left).all() for split in best), _story("ours", ours, place.ours, best)
@@ -135,7 +129,7 @@ def is_seen(split: Split) -> bool:
 
 def loss(tree: Tree, data: Data) -> float:
     """Weight times impurity, summed over the leaves."""
-    total, places = 0.0, [(0, np.flatnonzero(data.weight > 0))]
+    total, places = 0.0, [(0, data.rows)]
     while places:
         at, rows = places.pop()
         if tree.feature[at] == LEAF:

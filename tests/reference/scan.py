@@ -102,7 +102,7 @@ class Scan:
         for side in (left, total - left):
             allowed &= (side[:, 0] >= self.least[0]) & (self.weight_of(side) >= self.least[1])
             if self.rules.criterion == "poisson":
-                allowed &= side[:, 2] > 0
+                allowed &= side[:, 2] > 1e-12 * total[2]  # rounding leaves a little where nothing is
         return allowed
 
     def weight_of(self, sums: Sums) -> Sums:

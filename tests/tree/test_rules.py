@@ -275,3 +275,4 @@ def test_rules_stay_within_80_columns_and_break_no_category():
 
 def test_a_tree_knows_its_rules():
     assert NUMERIC.rules() == rules_text(NUMERIC)
+    assert NUMERIC.rules(missing=True) == rules_text(NUMERIC, missing=True) != rules_text(NUMERIC)

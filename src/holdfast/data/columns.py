@@ -23,7 +23,7 @@ Reading = Literal["by dtype", "categories", "numbers"]
 Sort = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
 
 FLAGS: tuple[Label, ...] = (False, True)
-EXACT = 2.0**53  # below it every whole float64 is one integer
+EXACT = 2.0**63  # below it a whole float64 is a whole number of 64 bits
 
 
 @dataclass(frozen=True, eq=False)

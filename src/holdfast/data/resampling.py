@@ -12,7 +12,7 @@ def bootstrap_counts(repeats: IntArray, seed: int, index: int) -> IntArray:
     where or in what order the samples are drawn.
 
     >>> bootstrap_counts(np.ones(5, np.int32), seed=0, index=0)
-    array([1, 0, 2, 1, 1], dtype=int32)
+    array([1, 1, 0, 1, 2], dtype=int32)
     """
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     n_rows = len(repeats)

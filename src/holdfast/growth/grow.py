@@ -81,7 +81,7 @@ def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
         n_stats=units.n_stats,
         label_bits=units.label_bits,
         counts_apart=int(units.weight is not None),
-        min_rows=rows_needed(rules.min_samples_leaf, n_rows),
+        min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=units.square_unit * units.weight_unit / units.total_unit**2,
     )
@@ -96,12 +96,12 @@ def _limits(
         ratio = units.total_unit / units.weight_unit
         gain_unit = ratio * np.log(2.0) if units.criterion == POISSON else ratio * ratio
     max_leaves = min(
-        rules.max_leaf_nodes or NO_LIMIT, (rules.max_nodes + 1) // 2 if rules.max_nodes else NO_LIMIT
+        rules.max_leaf_nodes or NO_LIMIT, NO_LIMIT, (rules.max_nodes + 1) // 2 if rules.max_nodes else NO_LIMIT
     )
     return kernels.Limits(
-        max_depth=rules.max_depth or NO_LIMIT,
+        max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
-        min_rows_to_split=max(2, rows_needed(rules.min_samples_split, n_rows)),
+        min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
         min_gain=rules.min_gain * weight / gain_unit,
         min_relative_gain=float(rules.min_relative_gain),
         n_drawn=features_drawn(rules.max_features, n_features),
