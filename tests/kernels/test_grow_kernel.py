@@ -51,9 +51,7 @@ def gain_of_pair(criterion, weight_left, sum_left, weight, total):
 
 @njit
 def gain_of_classes(criterion, left, total):
-    return criteria.classes_gain(
-        criterion, len(total), left, total, float(left.sum()), float(total.sum())
-    )
+    return criteria.classes_gain(criterion, len(total), left, total, float(left.sum()), float(total.sum()))
 
 
 @njit
@@ -201,7 +199,9 @@ def test_no_threshold_inside_a_bin_of_numbers_beats_its_corners(
     node = Node(len(every), float(len(every)), 1.0, float(min(every)), float(max(every)))
     total = float(sum(every))
     starts = [[*before, *inside[:n]] for n in range(len(inside) + 1)]
-    gains = [gain_of_pair(criterion, float(len(some)), float(sum(some)), node.weight, total) for some in starts]
+    gains = [
+        gain_of_pair(criterion, float(len(some)), float(sum(some)), node.weight, total) for some in starts
+    ]
     corner = corner_of_pair(
         criterion, node, float(len(before)), float(sum(before)), float(len(inside)), float(sum(inside)), total
     )
@@ -253,7 +253,9 @@ def table_of_four(n_categories: int) -> Table:
     codes = np.arange(300.0) % n_categories
     features = (*(Feature(f"x{position}") for position in range(3)), nominal("c", n_categories))
     columns = (*(np.arange(300.0) % step for step in (2, 3, 5)), codes)
-    return Table(Schema(features, Target("y", classes=("a", "b"))), columns, (np.arange(300) % 2).astype(np.int32))
+    return Table(
+        Schema(features, Target("y", classes=("a", "b"))), columns, (np.arange(300) % 2).astype(np.int32)
+    )
 
 
 def nominal(name: str, n_categories: int) -> Feature:

@@ -257,9 +257,7 @@ def _grown(oracle: Oracle, rows: Rows, depth: int) -> Node:
         return Node(rows)
     left = tuple(row for row in rows if row in split.left)
     right = tuple(row for row in rows if row not in split.left)
-    return Node(
-        rows, split, tuple(tied), _grown(oracle, left, depth + 1), _grown(oracle, right, depth + 1)
-    )
+    return Node(rows, split, tuple(tied), _grown(oracle, left, depth + 1), _grown(oracle, right, depth + 1))
 
 
 # -- a grown tree against the oracle --------------------------------------------------------------------

@@ -70,7 +70,9 @@ def row_weights(rng: Generator, n_rows: int) -> FloatArray | None:
     return rng.integers(0, 4, n_rows).astype(float) if kind == "whole" else rng.random(n_rows) + 0.01
 
 
-def large_table(rng: Generator, criterion: str, n_classes: int = 0, nominal: int = 0, n_rows: int = 0) -> Table:
+def large_table(
+    rng: Generator, criterion: str, n_classes: int = 0, nominal: int = 0, n_rows: int = 0
+) -> Table:
     """A table of 3,000 to 8,000 rows, or `n_rows`, and 3 to 6 features, one with `nominal` categories if any."""
     n_rows, n_features = n_rows or int(rng.integers(3000, 8001)), int(rng.integers(3, 7))
     drawn = [numeric_column(rng, n_rows, f"x{position}") for position in range(n_features)]
@@ -80,7 +82,9 @@ def large_table(rng: Generator, criterion: str, n_classes: int = 0, nominal: int
     for _, column in drawn:
         scores += rng.normal() * (column - column.mean()) / (column.std() + 1e-9)
     scores /= scores.std()
-    target, kind = class_target(rng, scores, n_classes) if n_classes else number_target(rng, scores, criterion)
+    target, kind = (
+        class_target(rng, scores, n_classes) if n_classes else number_target(rng, scores, criterion)
+    )
     features = tuple(feature for feature, _ in drawn)
     columns = tuple(with_gaps(rng, column) for _, column in drawn)
     return Table(Schema(features, kind), columns, target, row_weights(rng, n_rows))

@@ -227,7 +227,9 @@ def rivals(scan: Scan, rows: LongArray, sums: Sums) -> list[Rival]:
     return [rival for rival in found if rival.worth >= highest - PART]
 
 
-def _look(scan: Scan, rows: LongArray, yes: BoolArray | None, feature: int, name: str, found: Findings) -> None:
+def _look(
+    scan: Scan, rows: LongArray, yes: BoolArray | None, feature: int, name: str, found: Findings
+) -> None:
     """Add what is wrong with a split, or with a leaf where `yes` is None."""
     sums = scan.sums(rows)
     best = rivals(scan, rows, sums)
@@ -243,9 +245,13 @@ def _look(scan: Scan, rows: LongArray, yes: BoolArray | None, feature: int, name
     lost = max(worths) - float(scan.worth(left[None], total, scan.impurity(rows, sums))[0])
     found.lost, found.n_tied = max(found.lost, lost), found.n_tied + (len(best) > 1)
     if lost > 2 * PART:
-        found.faults += (f"{name} splits feature {feature}, and feature {best[0].feature} is worth {lost} more",)
+        found.faults += (
+            f"{name} splits feature {feature}, and feature {best[0].feature} is worth {lost} more",
+        )
     elif max(worths) - min(worths) < 1e-14 and not is_first(feature, left, best[0]):
-        found.faults += (f"{name} splits feature {feature}, and a tied split of {best[0].feature} comes first",)
+        found.faults += (
+            f"{name} splits feature {feature}, and a tied split of {best[0].feature} comes first",
+        )
 
 
 def is_first(feature: int, left: Sums, first: Rival) -> bool:

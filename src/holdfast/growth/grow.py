@@ -94,9 +94,11 @@ def _limits(
     gain_unit = 1.0
     if not units.n_classes:
         ratio = units.total_unit / units.weight_unit
-        gain_unit = ratio * np.log(2.0) if units.criterion == POISSON else ratio * ratio
+        gain_unit = ratio if units.criterion == POISSON else ratio * ratio
     max_leaves = min(
-        rules.max_leaf_nodes or NO_LIMIT, NO_LIMIT, (rules.max_nodes + 1) // 2 if rules.max_nodes else NO_LIMIT
+        rules.max_leaf_nodes or NO_LIMIT,
+        NO_LIMIT,
+        (rules.max_nodes + 1) // 2 if rules.max_nodes else NO_LIMIT,
     )
     return kernels.Limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),

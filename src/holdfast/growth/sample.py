@@ -30,6 +30,7 @@ class Units:
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
     total: LongArray  # weight times target, in units; empty with classes
+    target: FloatArray  # as given; empty with classes
     square: LongArray  # weight times target squared, in units, rounded up; empty with classes
     repeats: IntArray  # how many rows each row stands for
     importance: FloatArray  # the weight of one repetition, as given
@@ -51,12 +52,15 @@ class Units:
         """The rows, each repeated as often as `counts` says."""
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
         if self.n_classes:
-            return Sample(frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, frozen(counts))
+            return Sample(
+                frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, _NO_TARGET, frozen(counts)
+            )
         total, square = counts * self.total, counts * self.square
-        return Sample(frozen(weight), frozen(total), frozen(square), frozen(counts))
+        return Sample(frozen(weight), frozen(total), frozen(square), self.target, frozen(counts))
 
 
 _NOTHING = frozen(np.empty(0, np.int64))
+_NO_TARGET = frozen(np.empty(0, np.float64))
 
 
 def measure(table: Table, rules: GrowthRules) -> Units:
@@ -87,6 +91,7 @@ def measure(table: Table, rules: GrowthRules) -> Units:
         weight=weight,
         total=total,
         square=square,
+        target=_NO_TARGET if n_classes else frozen(table.target),
         repeats=repeats,
         importance=importance,
         weight_unit=weight_unit,

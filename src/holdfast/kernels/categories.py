@@ -143,11 +143,9 @@ def consider(
     """The better of the best split so far and the one that sends `left` to the left."""
     if plan.n_classes > 2:
         return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
-    whole = weight_of(plan, left, START)
-    rows = left[plan.n_stats - 1] if plan.counts_apart else whole
-    return pair.consider(
-        plan, node, rows, float(whole), float(left[1]), float(total[1]), feature, cut, RIGHT, best
-    )[1]
+    units = weight_of(plan, left, START)
+    rows = left[plan.n_stats - 1] if plan.counts_apart else units
+    return pair.consider(plan, node, rows, units, left[1], feature, cut, RIGHT, best)[1]
 
 
 @inner

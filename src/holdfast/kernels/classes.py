@@ -85,9 +85,7 @@ def corner_gain(
     for mask in range(1, (1 << plan.n_classes) - 1):
         for k in range(plan.n_classes):
             corner[k] = left[k] + (inside[k] if mask >> k & 1 else 0)
-        weight_left = float(weight_of(plan, corner, START))
-        gain = classes_gain(plan.criterion, plan.n_classes, corner, total, weight_left, node.weight)
-        highest = max(highest, gain)
+        highest = max(highest, classes_gain(plan, node, corner, total, weight_of(plan, corner, START)))
     return min(bound, highest)
 
 
@@ -103,12 +101,12 @@ def consider(
     best: Split,
 ) -> tuple[float, Split]:
     """The gain of a split, allowed or not, and the better of it and the best so far."""
-    whole = weight_of(plan, left, START)
-    weight = float(whole)
-    gain = classes_gain(plan.criterion, plan.n_classes, left, total, weight, node.weight)
-    rows = left[plan.n_stats - 1] if plan.counts_apart else whole
-    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, weight, 0.0, 0.0):
-        best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
+    units = weight_of(plan, left, START)
+    gain = classes_gain(plan, node, left, total, units)
+    rows = left[plan.n_stats - 1] if plan.counts_apart else units
+    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, units, START):
+        worth = worth_of(plan, node, gain, float(units), float(node.units - units))
+        best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best
 
 

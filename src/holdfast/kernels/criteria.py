@@ -44,6 +44,8 @@ class Node(NamedTuple):
     impurity: float  # times weight
     low: float  # smallest target in the node, in units of sum / weight
     high: float
+    units: int  # its weight as a whole number
+    total: int  # its sum of the target, or the weight of the second class
 
 
 @inner
@@ -64,79 +66,79 @@ def weight_of(plan: Plan, stats: LongArray, at: int) -> int:
 
 
 @inner
-def pair_gain(criterion: int, weight_left: float, sum_left: float, weight: float, total: float) -> float:
-    """Gain of a split of a numeric target, or of two classes (sum = weight of the second class)."""
-    weight_right = weight - weight_left
-    if weight_left <= 0.0 or weight_right <= 0.0:
-        return 0.0
-    if criterion == SQUARED_ERROR or criterion == GINI:  # noqa: SIM109 (no tuples in inner loops)
-        shift = sum_left * weight - total * weight_left
-        gain = shift * shift / (weight * weight_left * weight_right)
-        return 2.0 * gain if criterion == GINI else gain
-    sum_right = total - sum_left
-    if criterion == POISSON:
-        gain = -total * math.log2(total / weight)
-        if sum_left > 0.0:
-            gain += sum_left * math.log2(sum_left / weight_left)
-        if sum_right > 0.0:
-            gain += sum_right * math.log2(sum_right / weight_right)
-        return gain
-    if criterion == MISCLASSIFICATION:
-        return (
-            max(sum_left, weight_left - sum_left)
-            + max(sum_right, weight_right - sum_right)
-            - max(total, weight - total)
-        )
-    return (
-        x_log_x(sum_left)
-        + x_log_x(weight_left - sum_left)
-        - x_log_x(weight_left)
-        + x_log_x(sum_right)
-        + x_log_x(weight_right - sum_right)
-        - x_log_x(weight_right)
-        - x_log_x(total)
-        - x_log_x(weight - total)
-        + x_log_x(weight)
-    )
-
-
-@inner
-def classes_gain(
-    criterion: int, n_classes: int, left: LongArray, total: LongArray, weight_left: float, weight: float
+def pair_gain(
+    criterion: int,
+    weight_left: float,
+    sum_left: float,
+    weight_right: float,
+    sum_right: float,
+    impurity: float,
 ) -> float:
-    """Gain of a split of any number of classes."""
-    weight_right = weight - weight_left
+    """Gain of a split of a numeric target, or of two classes (sum = weight of the second class).
+
+    Both sides enter alike, so that a split and its mirror image are worth the same to the last bit.
+    """
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
-    gain = 0.0
-    if criterion == GINI:
-        for k in range(n_classes):
-            shift = left[k] * weight - total[k] * weight_left
-            gain += shift * shift
-        return gain / (weight * weight_left * weight_right)
+    shift = sum_left * weight_right - sum_right * weight_left
+    weight = weight_left + weight_right
+    if criterion == SQUARED_ERROR or criterion == GINI:  # noqa: SIM109 (no tuples in inner loops)
+        gain = shift * shift / (weight * (weight_left * weight_right))
+        return 2.0 * gain if criterion == GINI else gain
+    if criterion == POISSON:
+        # Each side's rate relative to the node's, without the digits they share.
+        total = sum_left + sum_right
+        more_left, more_right = shift / (total * weight_left), -shift / (total * weight_right)
+        gain_left = sum_left * math.log1p(more_left) if more_left > -1.0 else 0.0
+        gain_right = sum_right * math.log1p(more_right) if more_right > -1.0 else 0.0
+        return max(gain_left + gain_right, 0.0)
     if criterion == MISCLASSIFICATION:
-        most_left = most_right = most = 0.0
-        for k in range(n_classes):
-            most_left = max(most_left, float(left[k]))
-            most_right = max(most_right, float(total[k] - left[k]))
-            most = max(most, float(total[k]))
-        return most_left + most_right - most
-    for k in range(n_classes):
-        gain += x_log_x(float(left[k])) + x_log_x(float(total[k] - left[k])) - x_log_x(float(total[k]))
-    return gain - x_log_x(weight_left) - x_log_x(weight_right) + x_log_x(weight)
+        most_left, most_right = (
+            max(sum_left, weight_left - sum_left),
+            max(sum_right, weight_right - sum_right),
+        )
+        return max(impurity - ((weight_left - most_left) + (weight_right - most_right)), 0.0)
+    of_left = x_log_x(weight_left) - (x_log_x(sum_left) + x_log_x(weight_left - sum_left))
+    of_right = x_log_x(weight_right) - (x_log_x(sum_right) + x_log_x(weight_right - sum_right))
+    return max(impurity - (of_left + of_right), 0.0)
 
 
 @inner
-def split_entropy(weight_left: float, weight: float) -> float:
+def classes_gain(plan: Plan, node: Node, left: LongArray, total: LongArray, units_left: int) -> float:
+    """Gain of a split of any number of classes."""
+    weight_left, weight_right = float(units_left), float(node.units - units_left)
+    if weight_left <= 0.0 or weight_right <= 0.0:
+        return 0.0
+    of_left = of_right = 0.0  # squares, the greatest, or logarithms
+    for k in range(plan.n_classes):
+        in_left, in_right = float(left[k]), float(total[k] - left[k])
+        if plan.criterion == GINI:
+            shift = in_left * weight_right - in_right * weight_left
+            of_left += shift * shift
+        elif plan.criterion == MISCLASSIFICATION:
+            of_left, of_right = max(of_left, in_left), max(of_right, in_right)
+        else:
+            of_left += x_log_x(in_left)
+            of_right += x_log_x(in_right)
+    if plan.criterion == GINI:
+        return of_left / ((weight_left + weight_right) * (weight_left * weight_right))
+    if plan.criterion == MISCLASSIFICATION:
+        return max(node.impurity - ((weight_left - of_left) + (weight_right - of_right)), 0.0)
+    of_left, of_right = x_log_x(weight_left) - of_left, x_log_x(weight_right) - of_right
+    return max(node.impurity - (of_left + of_right), 0.0)
+
+
+@inner
+def split_entropy(weight_left: float, weight_right: float) -> float:
     """Entropy of the two sides, times weight."""
-    return x_log_x(weight) - x_log_x(weight_left) - x_log_x(weight - weight_left)
+    return x_log_x(weight_left + weight_right) - (x_log_x(weight_left) + x_log_x(weight_right))
 
 
 @inner
-def worth_of(plan: Plan, node: Node, gain: float, weight_left: float) -> int:
+def worth_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
     """The gain on the scale on which splits compete: a whole number."""
     if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
-        entropy = split_entropy(weight_left, node.weight)
+        entropy = split_entropy(weight_left, weight_right)
         if plan.criterion == MUTUAL_INFORMATION:
             entropy = (entropy + node.impurity) / 2.0
         if entropy <= 0.0:
@@ -146,11 +148,11 @@ def worth_of(plan: Plan, node: Node, gain: float, weight_left: float) -> int:
 
 
 @inner
-def is_allowed(plan: Plan, node: Node, rows: int, weight: float, total: float, total_all: float) -> bool:
+def is_allowed(plan: Plan, node: Node, rows: int, units: int, total: int) -> bool:
     """True if both sides hold enough rows and weight; `total` is the left side's sum of the target."""
     if rows < plan.min_rows or node.rows - rows < plan.min_rows:
         return False
-    if weight < plan.min_weight or node.weight - weight < plan.min_weight:
+    if units < plan.min_weight or node.units - units < plan.min_weight:
         return False
     # A leaf that predicts a rate of zero makes every later event infinitely unlikely.
-    return plan.criterion != POISSON or 0.0 < total < total_all
+    return plan.criterion != POISSON or 0 < total < node.total

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.criteria import Plan
 from holdfast.kernels.jit import inner, int64, uint64
 
@@ -34,6 +34,7 @@ class Sample(NamedTuple):
     weight: LongArray  # in units; with classes, the class stands in the last bits
     total: LongArray  # weight times target, in units; empty with classes
     square: LongArray  # weight times target squared, in units, rounded up; empty with classes
+    target: FloatArray  # as given; empty with classes
     repeats: IntArray  # how many rows it stands for; read only where that is not its weight
 
 

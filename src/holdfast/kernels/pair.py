@@ -27,6 +27,13 @@ from holdfast.kernels.split import (
 
 
 @inner
+def gain_at(plan: Plan, node: Node, weight_left: float, sum_left: float) -> float:
+    """Gain of a left side that need not be one of rows: a corner of a box."""
+    weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
+    return pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
+
+
+@inner
 def corner_gain(
     plan: Plan,
     node: Node,
@@ -35,7 +42,6 @@ def corner_gain(
     weight_in: float,
     sum_in: float,
     square_in: float,
-    sum_all: float,
     best: Split,
 ) -> float:
     """No threshold inside the bin gains more than this or than one of the bin's borders.
@@ -45,28 +51,28 @@ def corner_gain(
     closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root
     of weight times sum of squared deviations, together.
     """
-    criterion = plan.criterion
     high_weight = min(max((sum_in - node.low * weight_in) / (node.high - node.low), 0.0), weight_in)
     low_weight = weight_in - high_weight
     bound = max(
-        pair_gain(
-            criterion, weight_left + high_weight, sum_left + high_weight * node.high, node.weight, sum_all
-        ),
-        pair_gain(
-            criterion, weight_left + low_weight, sum_left + low_weight * node.low, node.weight, sum_all
-        ),
+        gain_at(plan, node, weight_left + high_weight, sum_left + high_weight * node.high),
+        gain_at(plan, node, weight_left + low_weight, sum_left + low_weight * node.low),
     )
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
-    if criterion != SQUARED_ERROR or bound < best.gain or weight_left <= 0.0 or weight_after >= node.weight:
+    if (
+        plan.criterion != SQUARED_ERROR
+        or bound < best.gain
+        or weight_left <= 0.0
+        or weight_after >= node.weight
+    ):
         return bound
     squared_mean = sum_in * sum_in / weight_in
     spread = max(square_in * plan.square_unit - squared_mean, 0.0) + 1e-12 * squared_mean
     reach = 0.5 * math.sqrt(weight_in * spread)
     closer = max(
-        pair_gain(criterion, weight_left, sum_left - reach, node.weight, sum_all),
-        pair_gain(criterion, weight_left, sum_left + reach, node.weight, sum_all),
-        pair_gain(criterion, weight_after, sum_after - reach, node.weight, sum_all),
-        pair_gain(criterion, weight_after, sum_after + reach, node.weight, sum_all),
+        gain_at(plan, node, weight_left, sum_left - reach),
+        gain_at(plan, node, weight_left, sum_left + reach),
+        gain_at(plan, node, weight_after, sum_after - reach),
+        gain_at(plan, node, weight_after, sum_after + reach),
     )
     return min(bound, closer)
 
@@ -76,18 +82,23 @@ def consider(
     plan: Plan,
     node: Node,
     rows: int,
-    weight: float,
-    total: float,
-    sum_all: float,
+    units: int,
+    total: int,
     feature: int,
     cut: int,
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not, and the better of it and the best so far."""
-    gain = pair_gain(plan.criterion, weight, total, node.weight, sum_all)
-    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, weight, total, sum_all):
-        best = better(best, worth_of(plan, node, gain, weight), gain, feature, cut, missing_left)
+    """The gain of a split, allowed or not, and the better of it and the best so far.
+
+    The right side is worked out in whole numbers: floats would round it differently from the left.
+    """
+    weight_left, weight_right = float(units), float(node.units - units)
+    sum_left, sum_right = float(total), float(node.total - total)
+    gain = pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
+    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, units, total):
+        worth = worth_of(plan, node, gain, weight_left, weight_right)
+        best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best
 
 
@@ -95,7 +106,6 @@ def consider(
 def scan_pair(
     plan: Plan,
     node: Node,
-    sum_all: float,
     n_codes: int,
     top_rank: IntArray,
     feature: int,
@@ -116,17 +126,16 @@ def scan_pair(
     # With classes the weight is the sum of the first two entries; either way the second is the sum.
     both = plan.n_classes
     at = begin + (MISSING_CODE >> fine) * n_stats
-    missing_weight = float(histogram[at] + (histogram[at + 1] if both else 0))
-    missing_sum, missing_rows = float(histogram[at + 1]), histogram[at + n_stats - 1]
-    any_missing = missing_weight > 0.0
-    weight = sum_ = weight_before = highest = 0.0
-    rows = n_present = cut = int64(0)
+    missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
+    missing_sum, missing_rows = histogram[at + 1], histogram[at + n_stats - 1]
+    any_missing, highest = missing_weight > 0, 0.0
+    weight = sum_ = rows = weight_before = n_present = cut = int64(0)
     previous, promise = int64(-1), NEVER
     n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
     for b in range(n_bins + 1):
         at_end = b == n_bins
         bounds[feature, b] = NEVER
-        weight_in = sum_in = square_in = rows_in = 0
+        weight_in = sum_in = square_in = rows_in = int64(0)
         for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
             at = begin + f * n_stats
             weight_in += histogram[at] + (histogram[at + 1] if both else 0)
@@ -138,28 +147,29 @@ def scan_pair(
         gain = gain_missing = 0.0
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
-            n = rows if plan.counts_apart else int64(weight)
-            gain, best = consider(plan, node, n, weight, sum_, sum_all, feature, cut, RIGHT, best)
+            n = rows if plan.counts_apart else weight
+            gain, best = consider(plan, node, n, weight, sum_, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
-            n = rows + missing_rows if plan.counts_apart else int64(with_weight)
-            gain_missing = pair_gain(plan.criterion, with_weight, with_sum, node.weight, sum_all)
+            n = rows + missing_rows if plan.counts_apart else with_weight
+            gain_missing, tried = consider(plan, node, n, with_weight, with_sum, feature, cut, LEFT, best)
             if previous >= 0:
-                _, best = consider(plan, node, n, with_weight, with_sum, sum_all, feature, cut, LEFT, best)
+                best = tried
         if previous >= 0 and bounds[feature, previous] != NEVER:
             highest = max(highest, gain, gain_missing)
-            bound = bound_worth(plan, node, highest, weight_before, weight + missing_weight, best)
+            after = float(weight + missing_weight)
+            bound = bound_worth(plan, node, highest, float(weight_before), after, best)
             bounds[feature, previous] = bound
             promise = max(promise, bound)
         if at_end:
             break
         if cut_after(top_rank, feature, n_codes, b, shift) > lowest_rank(top_rank, feature, b, shift):
             in_w, in_s, in_q = float(weight_in), float(sum_in), float(square_in)
-            corner = corner_gain(plan, node, weight, sum_, in_w, in_s, in_q, sum_all, best)
+            corner = corner_gain(plan, node, float(weight), float(sum_), in_w, in_s, in_q, best)
             highest = max(gain, gain_missing, corner)
             if any_missing:
-                with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
-                corner = corner_gain(plan, node, with_weight, with_sum, in_w, in_s, in_q, sum_all, best)
+                with_w, with_s = float(weight + missing_weight), float(sum_ + missing_sum)
+                corner = corner_gain(plan, node, with_w, with_s, in_w, in_s, in_q, best)
                 highest = max(highest, corner)
             bounds[feature, b] = 0
         previous, weight_before = b, weight
@@ -172,7 +182,6 @@ def scan_pair(
 def open_pair(
     plan: Plan,
     node: Node,
-    total: LongArray,
     coded: Coded,
     sample: Sample,
     rows: IntArray,
@@ -193,7 +202,6 @@ def open_pair(
     at = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
     missing_sum, missing_rows = histogram[at + 1], histogram[at + n_stats - 1]
-    sum_all = float(total[1])
     weight = sum_ = n = int64(0)
     done = i = int64(0)  # fine bins before `done` are in weight, sum and n
     while i < n_keys:
@@ -228,7 +236,7 @@ def open_pair(
             while side == RIGHT or (side == LEFT and missing_weight > 0):
                 here = weight + side * missing_weight
                 m = n + side * missing_rows if plan.counts_apart else here
-                sum_here = float(sum_ + side * missing_sum)
-                _, best = consider(plan, node, m, float(here), sum_here, sum_all, feature, rank, side, best)
+                sum_here = sum_ + side * missing_sum
+                _, best = consider(plan, node, m, here, sum_here, feature, rank, side, best)
                 side += LEFT
     return best

@@ -33,8 +33,9 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         total[k] = 0
     for row in rows:
         add_row(plan, sample, int64(row), total)
-    weight = float(weight_of(plan, total, START))
-    n_rows = total[plan.n_stats - 1] if plan.counts_apart else weight_of(plan, total, START)
+    units = weight_of(plan, total, START)
+    weight = float(units)
+    n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
     low, high, impurity = 0.0, 1.0, 0.0
     if plan.n_classes > 0:
         most = squares = logs = 0.0
@@ -50,19 +51,21 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
             impurity = weight - most
         else:
             impurity = x_log_x(weight) - logs
-        return Node(n_rows, weight, impurity, low, high)
+        return Node(n_rows, weight, impurity, low, high, units, total[1] if plan.n_classes > 1 else int64(0))
     mean = total[1] / weight
-    low, high = math.inf, -math.inf
+    low, high, differs = math.inf, -math.inf, False
     for row in rows:
+        # Rounding to units can part equal targets of different weight: compare the targets themselves.
+        differs = differs or sample.target[row] != sample.target[rows[0]]
         target = sample.total[row] / sample.weight[row]
         low, high = min(low, target), max(high, target)
         if plan.criterion == SQUARED_ERROR:
             impurity += sample.weight[row] * (target - mean) ** 2
         elif target > 0.0:
-            impurity += sample.total[row] * math.log2(target / mean)
+            impurity += sample.total[row] * math.log(target / mean)
     # Where targets differ there is something to split, even if rounding hides it.
-    impurity = max(impurity, 1e-300) if low < high else 0.0
-    return Node(n_rows, weight, impurity, low, high)
+    impurity = max(impurity, 1e-300) if differs and low < high else 0.0
+    return Node(n_rows, weight, impurity, low, high, units, total[1])
 
 
 @inner
@@ -96,7 +99,6 @@ def search(
     rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096
     while shift < 4 and len(rows) << shift < rows_to_scan_all:
         shift += 1
-    sum_all = float(total[1])
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
     drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
     for i in range(n_features):
@@ -119,7 +121,6 @@ def search(
             best, promise[feature], varied = scan_pair(
                 plan,
                 node,
-                sum_all,
                 n_codes,
                 coded.top_rank,
                 feature,
@@ -161,7 +162,7 @@ def search(
             promise[feature] = NEVER
             if is_pair:
                 best = open_pair(
-                    plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
+                    plan, node, coded, sample, rows, feature, fine, shift, histogram, scratch, best
                 )
             else:
                 best = open_classes(

@@ -103,12 +103,12 @@ def bound_worth(
     if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
         if weight_before <= 0.0 or weight_after >= node.weight:
             return SURE
-        before = split_entropy(weight_before, node.weight)
-        after = split_entropy(weight_after, node.weight)
+        before = split_entropy(weight_before, node.weight - weight_before)
+        after = split_entropy(weight_after, node.weight - weight_after)
         # The entropy of the sides is concave in the weight: lowest at one of the two ends.
         lower = weight_before if before < after else weight_after
-        return worth_of(plan, node, gain, lower) + 1
-    return worth_of(plan, node, gain, 0.0) + 1
+        return worth_of(plan, node, gain, lower, node.weight - lower) + 1
+    return worth_of(plan, node, gain, 0.0, 0.0) + 1
 
 
 @inner

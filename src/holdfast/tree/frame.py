@@ -51,7 +51,10 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
     types |= dict.fromkeys(("node", "depth", "parent", "left", "right"), nw.Int64)
     types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.String)
     types["outcome"] = _outcome_type(tree.schema.target)
-    return nw.from_dict(columns, schema=types, backend=_installed(backend)).to_native()
+    backend = _installed(backend)
+    # pandas before 3 would turn None into the text "None"; by itself it finds the right types.
+    schema = None if backend == "pandas" else types
+    return nw.from_dict(columns, schema=schema, backend=backend).to_native()
 
 
 def _condition(tree: Tree, node: int) -> str | None:
