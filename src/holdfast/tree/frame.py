@@ -1,5 +1,6 @@
 """A tree as a table with one row per node."""
 
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -51,10 +52,11 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
     types |= dict.fromkeys(("node", "depth", "parent", "left", "right"), nw.Int64)
     types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.String)
     types["outcome"] = _outcome_type(tree.schema.target)
-    backend = _installed(backend)
-    # pandas before 3 would turn None into the text "None"; by itself it finds the right types.
-    schema = None if backend == "pandas" else types
-    return nw.from_dict(columns, schema=schema, backend=backend).to_native()
+    library = _installed(backend)
+    if library == "pandas" and int(version("pandas").split(".")[0]) < 3:
+        # There a column of text turns None into the word "None".
+        types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.Object)
+    return nw.from_dict(columns, schema=types, backend=library).to_native()
 
 
 def _condition(tree: Tree, node: int) -> str | None:
