@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from reference.large_tables import large_table
-from reference.scan import findings
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
@@ -21,6 +19,8 @@ from holdfast.kernels.criteria import Node, Plan
 from holdfast.kernels.grow import pop, push
 from holdfast.kernels.histogram import count_all
 from holdfast.kernels.sort import sort_by, sort_keys
+from reference.large_tables import large_table
+from reference.scan import findings
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
 

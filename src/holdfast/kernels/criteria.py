@@ -44,6 +44,7 @@ class Node(NamedTuple):
     impurity: float  # times weight
     low: float  # smallest target in the node, in units of sum / weight
     high: float
+    per_range: float  # 1 / (high - low)
     units: int  # its weight as a whole number
     total: int  # its sum of the target, or the weight of the second class
 
@@ -101,6 +102,18 @@ def pair_gain(
     of_left = x_log_x(weight_left) - (x_log_x(sum_left) + x_log_x(weight_left - sum_left))
     of_right = x_log_x(weight_right) - (x_log_x(sum_right) + x_log_x(weight_right - sum_right))
     return max(impurity - (of_left + of_right), 0.0)
+
+
+@inner
+def is_below(
+    criterion: int, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
+) -> bool:
+    """True if a split surely gains less than `gain`, found without a division; False says nothing."""
+    if criterion != SQUARED_ERROR and criterion != GINI:
+        return False
+    shift = sum_left * weight_right - sum_right * weight_left
+    limit = gain * (0.4999995 if criterion == GINI else 0.999999)
+    return shift * shift < limit * ((weight_left + weight_right) * (weight_left * weight_right))
 
 
 @inner

@@ -7,7 +7,16 @@ that pass arrays made the scan of two classes three times slower.
 import math
 
 from holdfast.arrays import IntArray, LongArray
-from holdfast.kernels.criteria import NEVER, SQUARED_ERROR, Node, Plan, is_allowed, pair_gain, worth_of
+from holdfast.kernels.criteria import (
+    NEVER,
+    SQUARED_ERROR,
+    Node,
+    Plan,
+    is_allowed,
+    is_below,
+    pair_gain,
+    worth_of,
+)
 from holdfast.kernels.histogram import MISSING_CODE, Coded, Sample
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.split import (
@@ -24,6 +33,13 @@ from holdfast.kernels.split import (
     is_behind,
     lowest_rank,
 )
+
+
+@inner
+def could_lead(plan: Plan, node: Node, weight_left: float, sum_left: float, best: Split) -> bool:
+    """True unless a left side, which need not be one of rows, surely gains less than the best split."""
+    weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
+    return not is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, best.gain)
 
 
 @inner
@@ -44,26 +60,26 @@ def corner_gain(
     square_in: float,
     best: Split,
 ) -> float:
-    """No threshold inside the bin gains more than this or than one of the bin's borders.
+    """No threshold inside the bin gains more than this, or than a border of the bin, or than the best split.
 
     All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
     further than if each of them had one of the two. Where that does not rule the bin out, numbers have a
     closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root
     of weight times sum of squared deviations, together.
     """
-    high_weight = min(max((sum_in - node.low * weight_in) / (node.high - node.low), 0.0), weight_in)
+    high_weight = min(max((sum_in - node.low * weight_in) * node.per_range, 0.0), weight_in)
     low_weight = weight_in - high_weight
+    sum_high, sum_low = sum_left + high_weight * node.high, sum_left + low_weight * node.low
+    if not could_lead(plan, node, weight_left + high_weight, sum_high, best) and not could_lead(
+        plan, node, weight_left + low_weight, sum_low, best
+    ):
+        return 0.0
     bound = max(
-        gain_at(plan, node, weight_left + high_weight, sum_left + high_weight * node.high),
-        gain_at(plan, node, weight_left + low_weight, sum_left + low_weight * node.low),
+        gain_at(plan, node, weight_left + high_weight, sum_high),
+        gain_at(plan, node, weight_left + low_weight, sum_low),
     )
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
-    if (
-        plan.criterion != SQUARED_ERROR
-        or bound < best.gain
-        or weight_left <= 0.0
-        or weight_after >= node.weight
-    ):
+    if plan.criterion != SQUARED_ERROR or weight_left <= 0.0 or weight_after >= node.weight:
         return bound
     squared_mean = sum_in * sum_in / weight_in
     spread = max(square_in * plan.square_unit - squared_mean, 0.0) + 1e-12 * squared_mean
@@ -89,12 +105,14 @@ def consider(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not, and the better of it and the best so far.
+    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best.
 
     The right side is worked out in whole numbers: floats would round it differently from the left.
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
+    if is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, best.gain):
+        return 0.0, best
     gain = pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
     if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, units, total):
         worth = worth_of(plan, node, gain, weight_left, weight_right)

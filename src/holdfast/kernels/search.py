@@ -51,7 +51,9 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
             impurity = weight - most
         else:
             impurity = x_log_x(weight) - logs
-        return Node(n_rows, weight, impurity, low, high, units, total[1] if plan.n_classes > 1 else int64(0))
+        return Node(
+            n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0)
+        )
     mean = total[1] / weight
     low, high, differs = math.inf, -math.inf, False
     for row in rows:
@@ -65,7 +67,8 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
             impurity += sample.total[row] * math.log(target / mean)
     # Where targets differ there is something to split, even if rounding hides it.
     impurity = max(impurity, 1e-300) if differs and low < high else 0.0
-    return Node(n_rows, weight, impurity, low, high, units, total[1])
+    per_range = 1.0 / (high - low) if low < high else 0.0
+    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1])
 
 
 @inner
