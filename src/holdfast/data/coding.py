@@ -38,7 +38,7 @@ def code_columns(features: Sequence[Feature], columns: Sequence[FloatArray]) -> 
             top_rank[j, : len(tops)] = tops
         if not is_wide[j]:
             codes[j // 4, :, j % 4] = np.where(ranks[j] < 0, MISSING_CODE, bins)
-    sizes = np.where(is_wide, n_ranks + 1, MISSING_CODE + 1)
+    sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
     start = np.concatenate(([0], np.cumsum(sizes)))
     packed = codes.view("<u4")[:, :, 0]
     arrays = (packed, ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start.astype(np.int64))

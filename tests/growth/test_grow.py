@@ -1,0 +1,336 @@
+"""Trees small enough to check by hand, and small random ones against the oracle that tries every split."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from reference.grower import Node, Oracle, disagreements, reference_tree
+from reference.tables import (
+    class_tables,
+    far_numbers,
+    fractional_weights,
+    number_tables,
+    real_numbers,
+    rules,
+    whole_weights,
+)
+
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.errors import DataError, RulesError
+from holdfast.growth.grow import grow, midpoint
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.check import check_tree
+from holdfast.tree.tree import KNOWN, Tree
+
+CRITERIA = ("gini", "entropy", "misclassification", "gain_ratio", "mutual_information")
+FREE = {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
+
+
+def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = None, **options: Any) -> Table:
+    """A table of numeric columns."""
+    return Table.from_arrays(np.array(columns, float).T, y, weight, **options)
+
+
+def nominal(*values: str | bool | None, y: list[Any]) -> Table:
+    """A table of one nominal column, 'site'."""
+    labels: tuple[Any, ...] = tuple(sorted({value for value in values if value is not None}))
+    codes = np.array([np.nan if value is None else labels.index(value) for value in values])
+    classes = tuple(sorted(set(y)))
+    schema = Schema((Feature("site", "nominal", categories=labels),), Target("y", classes))
+    return Table(schema, (codes,), np.array([classes.index(label) for label in y], np.int32))
+
+
+# -- by hand --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernel
+def test_the_threshold_lies_half_way_between_the_values_on_either_side() -> None:
+    tree = grow(numbers([20, 30, 50, 60], y=["no", "no", "yes", "yes"]))
+    assert tree.feature.tolist() == [0, -1, -1]
+    assert tree.threshold[0] == 40.0
+    assert tree.value.tolist() == [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]
+    assert tree.count.tolist() == tree.weight.tolist() == [4.0, 2.0, 2.0]
+    assert tree.impurity.tolist() == [0.5, 0.0, 0.0]
+
+
+@pytest.mark.kernel
+def test_one_row_is_a_leaf() -> None:
+    tree = grow(numbers([20], y=[3.5]), GrowthRules("squared_error"))
+    assert (tree.n_nodes, tree.value[0, 0], tree.impurity[0]) == (1, 3.5, 0.0)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_exclusive_or_is_split_although_no_split_gains_anything(criterion: str) -> None:
+    tree = grow(numbers([0, 0, 1, 1], [0, 1, 0, 1], y=["a", "b", "b", "a"]), GrowthRules(criterion))
+    assert tree.feature.tolist() == [0, 1, -1, -1, 1, -1, -1]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (3.0, 10.0), (1000.0, 1001.0), (0.1, 0.7)])
+def test_exclusive_or_of_numbers_is_split_too(criterion: str, low: float, high: float) -> None:
+    table = numbers([0, 0, 1, 1], [0, 1, 0, 1], y=[low, high, high, low], task="regression")
+    assert grow(table, GrowthRules(criterion)).n_leaves == 4
+
+
+@pytest.mark.parametrize("criterion", CRITERIA[:2])
+@pytest.mark.parametrize("others", [17, 12_345, 99_999, 1_000_003])
+def test_rare_classes_do_not_hide_a_split_that_gains_nothing(criterion: str, others: int) -> None:
+    # The rare class has the same share on both sides, 3 in 3 * (1 + others) and 7 in 7 * (1 + others).
+    table = numbers([0, 0, 1, 1], y=["a", "b", "a", "b"], weight=[3, 3 * others, 7, 7 * others])
+    assert grow(table, GrowthRules(criterion)).n_leaves == 2
+
+
+@pytest.mark.kernel
+def test_equal_splits_go_to_the_lowest_feature_and_then_to_the_lowest_threshold() -> None:
+    tree = grow(numbers([1, 2, 3, 4], [1, 2, 3, 4], y=["a", "b", "a", "b"]), GrowthRules(max_depth=1))
+    assert (tree.feature[0], tree.threshold[0]) == (0, 1.5)
+
+
+@pytest.mark.kernel
+def test_missing_values_go_to_the_side_they_resemble() -> None:
+    table = numbers([1, 2, 3, 4, np.nan, np.nan], y=list("aabbbb"))
+    tree = grow(table)
+    assert (tree.threshold[0], tree.missing_left[0], tree.n_leaves) == (2.5, False, 2)
+    assert grow(numbers([1, 2, 3, 4, np.nan, np.nan], y=list("bbaabb"))).missing_left[0]
+
+
+@pytest.mark.kernel
+def test_missing_values_can_be_set_against_all_known_ones() -> None:
+    tree = grow(numbers([1, 2, 3, np.nan], y=list("aaab")))
+    assert (tree.threshold[0], tree.missing_left[0], tree.n_leaves) == (KNOWN, False, 2)
+
+
+@pytest.mark.kernel
+def test_missing_values_that_growth_never_saw_follow_the_heavier_side() -> None:
+    assert grow(numbers([1, 2, 3], y=list("aab"))).missing_left[0]
+    assert not grow(numbers([1, 2, 3], y=list("abb"))).missing_left[0]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("classes", ["abab", "baba", "abcb"])
+def test_the_first_category_of_a_node_goes_left(classes: str) -> None:
+    tree = grow(nominal("colon", "lung", "colon", "skin", y=list(classes)))
+    assert tree.left_categories(0)[0]
+
+
+@pytest.mark.kernel
+def test_the_answer_yes_goes_left() -> None:
+    ages = numbers([20, 30, 50, 60], y=list("aabb"), questions=["x0 > 40"]).columns[1]
+    table = Table(
+        Schema((Feature("x0 > 40", "question", categories=(False, True)),), Target("y", ("a", "b"))),
+        (ages,),
+        np.array([0, 0, 1, 1], np.int32),
+    )
+    assert grow(table).left_categories(0).tolist() == [False, True]
+
+
+@pytest.mark.kernel
+def test_categories_that_a_node_did_not_see_go_where_missing_values_go() -> None:
+    labels = ("colon", "lung", "skin")
+    schema = Schema((Feature("site", "nominal", categories=labels),), Target("y", ("a", "b")))
+    tree = grow(Table(schema, (np.array([0.0, 0.0, 1.0]),), np.array([0, 0, 1], np.int32)))
+    assert tree.missing_left[0]
+    assert tree.left_categories(0).tolist() == [True, False, True]
+
+
+@pytest.mark.kernel
+def test_ordered_categories_are_cut_half_way_between_two_positions() -> None:
+    schema = Schema(
+        (Feature("stage", "ordered", high=3.0, categories=(1, 2, 3, 4)),), Target("y", ("a", "b"))
+    )
+    tree = grow(Table(schema, (np.array([0.0, 0.0, 3.0]),), np.array([0, 0, 1], np.int32)))
+    assert tree.threshold[0] in (0.5, 1.5, 2.5)
+
+
+@pytest.mark.kernel
+def test_a_minimum_of_rows_allows_sets_that_are_no_prefix_of_the_means() -> None:
+    table = nominal(True, False, None, True, y=[1, 1, 0, 0])
+    tree = grow(table, GrowthRules(min_samples_leaf=2))
+    assert tree.count.tolist() == [4.0, 2.0, 2.0]
+
+
+def test_poisson_takes_sets_that_are_no_prefix_of_the_means_where_both_sides_need_an_event() -> None:
+    schema = Schema((Feature("site", "nominal", categories=("colon", "lung")),), Target("y", high=4.0))
+    codes = np.array([0, np.nan, np.nan, 1, np.nan, np.nan])
+    table = Table(schema, (codes,), np.array([3.0, 4.0, 4.0, 0.0, 1.0, 1.0]))
+    assert grow(table, GrowthRules("poisson", max_depth=1)).count.tolist() == [6.0, 2.0, 4.0]
+
+
+# -- numbers at the edges -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [(1.0, np.nextafter(1.0, 2.0)), (1e308, 1.7e308), (-1.7e308, 1.7e308), (0.0, 5e-324), (-5e-324, 0.0)],
+)
+def test_a_threshold_never_leaves_the_gap_between_its_values(below: float, above: float) -> None:
+    assert below <= midpoint(below, above) < above
+    tree = grow(numbers([below, above], y=["a", "b"]))
+    assert tree.n_leaves == 2
+    assert below <= tree.threshold[0] < above
+
+
+def test_negative_zero_is_zero() -> None:
+    assert grow(numbers([-0.0, 0.0, 1.0], y=["a", "b", "b"])).threshold[0] == 0.5
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1.0, 1e20, 1e150])
+def test_the_size_of_the_target_changes_no_split(scale: float) -> None:
+    y = np.array([1.0, 2.0, 5.0, 7.0, 11.0, 12.0])
+    tree = grow(
+        numbers([1, 2, 3, 4, 5, 6], y=list(y * scale), task="regression"), GrowthRules("squared_error")
+    )
+    assert tree.threshold.tolist()[:2] == [3.5, 1.5] or tree.threshold[0] == 3.5
+    assert tree.n_leaves == 6
+
+
+@pytest.mark.parametrize("largest", [1e160, 1.7e308])
+def test_huge_targets_make_a_sound_tree(largest: float) -> None:
+    table = numbers([1, 2, 3, 4], y=[-largest, -largest, largest, largest], task="regression")
+    tree = grow(table, GrowthRules("squared_error"))
+    assert tree.n_leaves == 2
+    check_tree(tree)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+def test_equal_targets_of_different_weight_are_not_split(criterion: str) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2))
+    y = 1.0 + 2.0 * (X[:, 0] > 0) + (X[:, 1] > 0)
+    table = Table.from_arrays(X, y, random.random(200), task="regression")
+    assert grow(table, GrowthRules(criterion)).n_leaves == 4
+
+
+@pytest.mark.parametrize("ignored", [1e12, 1e20, 1e300])
+def test_the_target_of_a_row_without_weight_does_not_matter(ignored: float) -> None:
+    y = [ignored, *(step / 7 for step in range(9))]
+    table = numbers(list(range(10)), y=y, weight=[0, *[1] * 9], task="regression")
+    assert grow(table, GrowthRules("squared_error")).n_leaves == 9
+
+
+def test_a_row_without_weight_does_not_make_the_others_coarse() -> None:
+    weight = np.array([0, 1e-20, 5e-20, 2e-20, 3e-20])
+    whole = grow(numbers([0, 1, 2, 3, 4], y=list("aabab"), weight=list(weight)))
+    without = grow(numbers([1, 2, 3, 4], y=list("abab"), weight=list(weight[1:])))
+    assert same_arrays(whole, without)
+
+
+def test_a_row_that_weighs_almost_nothing_does_not_decide_the_gain_ratio() -> None:
+    weight = [0.5] * 6 + [1e-17]
+    table = numbers([1, 2, 3, 4, 5, 6, 0], [3, 1, 2, 3, 1, 2, 9], y=list("aaabbba"), weight=weight)
+    assert grow(table, GrowthRules("gain_ratio")).feature[0] == 0
+
+
+def test_poisson_refuses_negative_targets_and_targets_without_an_event() -> None:
+    with pytest.raises(DataError, match="at least 0"):
+        grow(numbers([1, 2], y=[-1.0, 2.5], task="regression"), GrowthRules("poisson"))
+    with pytest.raises(DataError, match="above 0"):
+        grow(numbers([1, 2], y=[0.0, 0.0], task="regression"), GrowthRules("poisson"))
+
+
+def test_a_criterion_must_fit_the_target() -> None:
+    with pytest.raises(RulesError, match="squared_error"):
+        grow(numbers([1, 2], y=[0.5, 1.5]), GrowthRules("gini"))
+
+
+def same_arrays(one: Tree, other: Tree) -> bool:
+    """True if the trees agree in everything but their schemas."""
+    names = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
+    numbers = ("value", "count", "weight", "impurity")
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=name == "threshold") for name in names) and all(
+        np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=0) for name in numbers
+    )  # fmt: skip
+
+
+# -- against the oracle ---------------------------------------------------------------------------------
+
+
+def assert_best(table: Table, growth: GrowthRules) -> None:
+    """Every split is the best there is, and every leaf has a reason."""
+    if growth.criterion == "poisson":
+        counted = table.target if table.weight is None else table.target[table.weight > 0]
+        assume(counted.max() > 0)
+    tree = grow(table, growth)
+    check_tree(tree)
+    assert disagreements(table, growth, tree) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(class_tables(), rules(**FREE))
+def test_the_best_split_of_classes_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=60, deadline=None)
+@given(class_tables(of_a_row=whole_weights), rules())
+def test_the_best_split_that_the_limits_allow_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=40, deadline=None)
+@given(class_tables(of_a_row=fractional_weights), rules(**FREE))
+def test_the_best_split_of_weighted_rows_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=30, deadline=None)
+@given(class_tables(of_a_row=whole_weights), rules(class_weight="balanced", **FREE))
+def test_the_best_split_of_balanced_classes_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=30, deadline=None)
+@given(class_tables(of_a_row=fractional_weights), rules(class_weight={"a": 2.0, "b": 0.3}, **FREE))
+def test_the_best_split_of_weighted_classes_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=50, deadline=None)
+@given(number_tables(of_a_row=whole_weights), rules(("squared_error", "poisson")))
+def test_the_best_split_of_counts_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=30, deadline=None)
+@given(number_tables(of_a_row=fractional_weights), rules(("squared_error", "poisson"), **FREE))
+def test_the_best_split_of_weighted_counts_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=30, deadline=None)
+@given(number_tables(real_numbers, of_a_row=whole_weights), rules(("squared_error",), **FREE))
+def test_the_best_split_of_real_numbers_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=30, deadline=None)
+@given(number_tables(far_numbers, of_a_row=whole_weights), rules(("squared_error",), **FREE))
+def test_the_best_split_of_numbers_far_from_zero_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@pytest.mark.kernel
+@settings(max_examples=15, deadline=None)
+@given(class_tables(most_rows=12), rules(**FREE))
+def test_the_best_split_of_a_handful_of_rows_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@settings(max_examples=40, deadline=None)
+@given(class_tables(of_a_row=whole_weights), rules(("gini", "misclassification"), **FREE))
+def test_without_ties_the_whole_tree_is_that_of_the_oracle(table: Table, growth: GrowthRules) -> None:
+    reference = reference_tree(table, growth)
+    assume(not any(len(node.tied) > 1 for node in nodes_of(reference)))
+    tree = grow(table, growth)
+    assert sorted(tree.count[tree.left < 0]) == sorted(
+        Oracle(table, growth).count(node.rows) for node in nodes_of(reference) if node.split is None
+    )
+
+
+def nodes_of(node: Node) -> list[Node]:
+    """The node and everything below it."""
+    below = [each for child in (node.left, node.right) if child is not None for each in nodes_of(child)]
+    return [node, *below]
