@@ -104,8 +104,8 @@ def main() -> None:
     for data in data_sets(quick):
         small, large = len(data.y) < 1_000, len(data.y) > 100_000
         for depth in (3, 5, 7, None):
-            n_trees = 200 if not large or depth else 8
-            n_peer = 200 if small else 6 if large else 20
+            n_trees = 200 if depth or small else 4 if large else 20
+            n_peer = 200 if small else 4 if large else 12
             repeats = 1 if large else 3
             coding, one, peer, ours, trees, forest = compare(data, depth, n_trees, n_peer, repeats)
             ratios = (peer / one, min(trees, forest) / ours)

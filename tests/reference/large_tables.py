@@ -1,4 +1,4 @@
-"""Large random tables: continuous and heavily tied columns, missing values, weights, and a target that they shape."""
+"""Large random tables: continuous and heavily tied columns, missing values, weights."""
 
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +73,7 @@ def row_weights(rng: Generator, n_rows: int) -> FloatArray | None:
 def large_table(
     rng: Generator, criterion: str, n_classes: int = 0, nominal: int = 0, n_rows: int = 0
 ) -> Table:
-    """A table of 3,000 to 8,000 rows, or `n_rows`, and 3 to 6 features, one with `nominal` categories if any."""
+    """A table of 3,000 to 8,000 rows, or `n_rows`, and 3 to 6 features; the last of `nominal` categories."""
     n_rows, n_features = n_rows or int(rng.integers(3000, 8001)), int(rng.integers(3, 7))
     drawn = [numeric_column(rng, n_rows, f"x{position}") for position in range(n_features)]
     if nominal:

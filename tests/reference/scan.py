@@ -1,4 +1,4 @@
-"""The best split of a large node, by cumulative sums over sorted values: the vectorised twin of the grower."""
+"""The best split of a large node, by cumulative sums over sorted values: the fast twin of the grower."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import LEAF, Tree
-from reference.grower import PART, going_left, rows_asked
+from reference.disagreement import going_left
+from reference.grower import PART, rows_asked
 
-# Long doubles, so that rounding lies far below a part. One line per split: rows, then the weight of each class, or
-# weight and weighted sum of the target.
+# Long doubles, so that rounding lies far below a part. One line per split: rows, then the weight of each
+# class, or weight and weighted sum of the target.
 Sums = NDArray[Any]
 MOST_LISTED = 12  # categories up to which every set is tried
 
@@ -85,7 +86,7 @@ class Scan:
             yield Splits(feature, left, kind.is_subset)
 
     def set_sums(self, column: Sums, sums: Sums) -> Sums:
-        """The left side of every set of categories; of many, those of the prefixes in the order of the mean."""
+        """The left side of every set of categories; of many, of the prefixes in the order of the mean."""
         codes, inverse = np.unique(np.where(np.isnan(column), np.inf, column), return_inverse=True)
         of_code = np.zeros((len(codes), sums.shape[1]), np.longdouble)
         np.add.at(of_code, inverse, sums)
@@ -221,8 +222,8 @@ def rivals(scan: Scan, rows: LongArray, sums: Sums) -> list[Rival]:
     for splits in scan.splits(rows, sums):
         left = splits.left[scan.is_allowed(splits.left, total)]
         worth = scan.worth(left, total, impurity)
-        for at in np.flatnonzero(worth >= worth.max(initial=0.0) - PART):
-            found.append(Rival(float(worth[at]), splits.feature, splits.is_subset, left[at]))
+        near = np.flatnonzero(worth >= worth.max(initial=0.0) - PART)
+        found += [Rival(float(worth[at]), splits.feature, splits.is_subset, left[at]) for at in near]
     highest = max((rival.worth for rival in found), default=0.0)
     return [rival for rival in found if rival.worth >= highest - PART]
 

@@ -48,12 +48,11 @@ def grow_sample(table: Table, rules: GrowthRules, units: Units, counts: IntArray
     limits = _limits(rules, units, n_rows, weight, len(coded.ranks), seed)
     histograms = _histograms(coded, plan, limits, len(rows))
     with _deadline(rules.max_seconds) as stop:
-        growing = kernels.grow(plan, limits, coded, sample, rows, histograms, stop)
-    grown = kernels.in_preorder(plan, coded, growing)
+        grown = kernels.grow(plan, limits, coded, sample, rows, histograms, stop)
     value, node_weight, impurity = _values(table, units, counts, rows, grown)
     fields = grown.fields
     apart = units.weight is not None
-    notes = _notes(rules, growing)
+    notes = _notes(rules, grown)
     for note in notes:
         warnings.warn(note, GrowthWarning, stacklevel=3)
     return Tree(
@@ -136,13 +135,13 @@ def _deadline(seconds: float | None) -> Iterator[ByteArray]:
         timer.cancel()
 
 
-def _notes(rules: GrowthRules, growing: kernels.Growing) -> tuple[str, ...]:
-    if growing.n_open == 0:
+def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
+    if grown.n_open == 0:
         return ()
-    left = f"the tree is the best so far, and {growing.n_open} of its leaves could still be split"
-    if growing.ended_early:
+    left = f"the tree is the best so far, and {grown.n_open} of its leaves could still be split"
+    if grown.ended_early:
         return (f"Growth ended after {rules.max_seconds:g} seconds (max_seconds): {left}.",)
-    if rules.max_nodes is not None and growing.n_nodes + 2 > rules.max_nodes:
+    if rules.max_nodes is not None and len(grown.fields) + 2 > rules.max_nodes:
         return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
     return ()
 

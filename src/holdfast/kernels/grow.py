@@ -52,6 +52,8 @@ class Grown(NamedTuple):
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, stats)
     in_set: BoolArray
+    n_open: int  # nodes that could still be split
+    ended_early: int  # 1 if the stop flag was raised
 
 
 @inner
@@ -153,7 +155,7 @@ def grow(
     rows: IntArray,
     histograms: LongArray,
     stop: ByteArray,
-) -> Growing:
+) -> Grown:
     """Grow one tree from the rows, which are put in the order of the leaves.
 
     `histograms` is memory for a few of them; another thread may raise `stop[0]`. One long function: every
@@ -283,10 +285,11 @@ def grow(
             fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
             fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
             n_nodes += 1
-    return Growing(fields, total, in_set[:n_set], n_nodes, n_open, ended_early)
+    growing = Growing(fields, total, in_set[:n_set], n_nodes, n_open, ended_early)
+    return in_preorder(plan, coded, growing)
 
 
-@kernel
+@inner
 def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
     """The finished tree: nodes in preorder, every category and the missing values on a side."""
     n_nodes, in_set = growing.n_nodes, growing.in_set
@@ -322,7 +325,7 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
                 side = in_set[start + code]
                 sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
             n_set += coded.n_codes[feature]
-    return Grown(fields, total, sets[:n_set])
+    return Grown(fields, total, sets[:n_set], growing.n_open, growing.ended_early)
 
 
 @kernel

@@ -1,0 +1,332 @@
+"""What must hold for every table and every rule: invariances, nested trees, the same bits with the JIT off."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.data.schema import Schema
+from holdfast.data.table import Table
+from holdfast.errors import GrowthWarning
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.check import check_tree
+from holdfast.tree.file import tree_to_json
+from holdfast.tree.tree import LEAF, Tree
+from reference.disagreement import going_left
+from reference.large_tables import large_table
+from reference.scan import findings
+from reference.tables import class_tables, fractional_weights, number_tables, rules, whole_weights
+
+FREE = {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
+NUMBERS = ("squared_error",)
+any_table = class_tables(of_a_row=whole_weights) | class_tables(of_a_row=fractional_weights)
+any_numbers = number_tables(of_a_row=whole_weights) | number_tables(of_a_row=fractional_weights)
+
+# The parts of a tree that say how rows are divided, and the numbers at its nodes.
+SHAPE = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
+DATA = ("value", "count", "weight", "impurity")
+
+
+def assert_same(one: Tree, other: Tree, but: tuple[str, ...] = (), tolerance: float = 0.0) -> None:
+    """The trees agree in every array, the numbers at the nodes within a tolerance."""
+    for name in (*SHAPE, *DATA):
+        if name not in but:
+            relative = tolerance if name in DATA else 0.0
+            np.testing.assert_allclose(
+                getattr(one, name), getattr(other, name), relative, relative, err_msg=name
+            )
+
+
+def rows_at_nodes(tree: Tree, table: Table) -> list[LongArray]:
+    """The rows of the table that reach each node."""
+    rows = [np.arange(table.n_rows)] * tree.n_nodes
+    for node in range(tree.n_nodes):
+        if tree.left[node] != LEAF:
+            yes = going_left(tree, node, table)[rows[node]]
+            rows[tree.left[node]], rows[tree.right[node]] = rows[node][yes], rows[node][~yes]
+    return rows
+
+
+def taken(table: Table, rows: LongArray, weight: FloatArray | None) -> Table:
+    """Some rows of the table, with other weights."""
+    columns = tuple(column[rows] for column in table.columns)
+    return Table(table.schema, columns, table.target[rows], weight)
+
+
+# -- sums -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules())
+def test_every_row_is_in_one_leaf_and_children_add_up_to_their_parent(
+    table: Table, growth: GrowthRules
+) -> None:
+    tree = grow(table, growth)
+    check_tree(tree)
+    inner = tree.left != LEAF
+    for array in (tree.count, tree.weight):
+        np.testing.assert_allclose(array[tree.left[inner]] + array[tree.right[inner]], array[inner])
+    rows = rows_at_nodes(tree, table)
+    leaves = np.concatenate([rows[node] for node in np.flatnonzero(~inner)])
+    assert sorted(leaves) == list(range(table.n_rows))
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    assert all(weight[own].any() for own in rows)
+
+
+# -- invariances ----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules(), st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter(table: Table, growth: GrowthRules, random: object) -> None:
+    order = np.arange(table.n_rows)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled = taken(table, order, None if table.weight is None else table.weight[order])
+    assert_same(grow(table, growth), grow(shuffled, growth))
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_numbers, rules(NUMBERS), st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_changes_no_split_of_numbers(
+    table: Table, growth: GrowthRules, random: object
+) -> None:
+    order = np.arange(table.n_rows)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled = taken(table, order, None if table.weight is None else table.weight[order])
+    assert_same(grow(table, growth), grow(shuffled, growth), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "squared_error"])
+def test_the_order_of_the_columns_does_not_matter(criterion: str) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 4))
+    y = X @ [1.0, -1.0, 0.5, 0.0] + random.normal(size=400)
+    order = [2, 0, 3, 1]
+    target = y if criterion == "squared_error" else y > 0
+    growth = GrowthRules(criterion, max_depth=3, min_samples_leaf=10)
+    one, other = (grow(Table.from_arrays(each, target), growth) for each in (X, X[:, order]))
+    inner = one.left != LEAF
+    assert one.feature[inner].tolist() == [order[feature] for feature in other.feature[inner]]
+    assert_same(one, other, but=("feature",), tolerance=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(class_tables(of_a_row=whole_weights), rules(("gini", "entropy", "misclassification")), st.data())
+def test_the_names_of_the_classes_do_not_matter(
+    table: Table, growth: GrowthRules, data: st.DataObject
+) -> None:
+    assume(not any(feature.is_subset for feature in table.schema.features))
+    places = np.array(data.draw(st.permutations(range(len(table.schema.target.classes)))))
+    renamed = replace(table, target=places[table.target].astype(np.int32))
+    one, other = grow(table, growth), grow(renamed, growth)
+    assert_same(one, other, but=("value",), tolerance=1e-12)
+    np.testing.assert_allclose(one.value, other.value[:, places])
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules(), st.sampled_from([np.cbrt, np.arctan, lambda x: x * 3.0 - 1e6, np.tanh]))
+def test_stretching_a_column_changes_no_partition(
+    table: Table, growth: GrowthRules, stretch: Callable[[FloatArray], FloatArray]
+) -> None:
+    columns = tuple(
+        stretch(column) if feature.kind == "numeric" else column
+        for feature, column in zip(table.schema.features, table.columns, strict=True)
+    )
+    assume(
+        all(
+            len(np.unique(one)) == len(np.unique(two))
+            for one, two in zip(columns, table.columns, strict=True)
+        )
+    )
+    one, other = grow(table, growth), grow(replace(table, columns=columns), growth)
+    assert_same(one, other, but=("threshold",))
+
+
+@settings(max_examples=40, deadline=None)
+@given(class_tables(), rules(), st.data())
+def test_a_row_given_twice_is_a_row_of_weight_two_and_weight_zero_is_no_row(
+    table: Table, growth: GrowthRules, data: st.DataObject
+) -> None:
+    weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows)))
+    assume(weight.any())
+    repeated = taken(table, np.repeat(np.arange(table.n_rows), weight), None)
+    assert_same(grow(replace(table, weight=weight.astype(float)), growth), grow(repeated, growth))
+
+
+@settings(max_examples=30, deadline=None)
+@given(number_tables(), rules(NUMBERS), st.data())
+def test_a_number_given_twice_is_a_number_of_weight_two(
+    table: Table, growth: GrowthRules, data: st.DataObject
+) -> None:
+    weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows)))
+    assume(weight.any())
+    repeated = taken(table, np.repeat(np.arange(table.n_rows), weight), None)
+    whole = grow(replace(table, weight=weight.astype(float)), growth)
+    assert_same(whole, grow(repeated, growth), tolerance=1e-9)
+
+
+# -- nested trees ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules())
+def test_depth_first_and_best_first_grow_the_same_tree(table: Table, growth: GrowthRules) -> None:
+    assert tree_to_json(grow(table, growth)) == tree_to_json(
+        grow(table, replace(growth, max_leaf_nodes=10**6))
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules(max_depth=None), st.integers(1, 4))
+def test_growing_to_a_depth_is_cutting_the_deeper_tree(table: Table, growth: GrowthRules, depth: int) -> None:
+    shallow, deep = grow(table, replace(growth, max_depth=depth)), grow(table, growth)
+    waiting = [(0, 0)]
+    while waiting:
+        one, other = waiting.pop()
+        for name in DATA:
+            assert np.array_equal(getattr(shallow, name)[one], getattr(deep, name)[other])
+        if shallow.left[one] == LEAF:
+            assert deep.left[other] == LEAF or shallow.node_depth[one] == depth
+            continue
+        assert shallow.feature[one] == deep.feature[other]
+        assert np.array_equal(shallow.threshold[one], deep.threshold[other], equal_nan=True)
+        waiting += [(shallow.left[one], deep.left[other]), (shallow.right[one], deep.right[other])]
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_table, rules(("gini", "entropy")), st.integers(1, 6))
+def test_a_budget_of_nodes_takes_the_most_useful_splits(
+    table: Table, growth: GrowthRules, n_leaves: int
+) -> None:
+    whole = grow(table, growth)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        part = grow(table, replace(growth, max_nodes=2 * n_leaves - 1))
+    assert part.n_leaves == min(n_leaves, whole.n_leaves)
+    said = [warning for warning in caught if warning.category is GrowthWarning]
+    assert len(said) == len(part.notes) == (part.n_leaves < whole.n_leaves)
+    risk = whole.weight * whole.impurity
+    gain = np.where(whole.left != LEAF, risk - risk[whole.left] - risk[whole.right], -1.0)
+    split, reachable = [], [0]
+    while len(split) < part.n_leaves - 1:
+        node = max(reachable, key=lambda each: gain[each])
+        reachable.remove(node)
+        reachable += [whole.left[node], whole.right[node]]
+        split.append(gain[node])
+    risk = part.weight * part.impurity
+    inner = part.left != LEAF
+    gains = risk[inner] - risk[part.left[inner]] - risk[part.right[inner]]
+    np.testing.assert_allclose(sum(split), gains.sum(), rtol=1e-9, atol=1e-9)
+
+
+# -- drawn features, many categories --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_features", [1, 2, "sqrt", 0.5])
+def test_the_same_seed_draws_the_same_features(max_features: int | float | str) -> None:
+    random = np.random.default_rng(0)
+    table = Table.from_arrays(random.normal(size=(3000, 9)), random.integers(0, 3, 3000))
+    growth = GrowthRules(max_features=max_features, min_samples_leaf=5)  # type: ignore[arg-type]
+    one, again, other = (tree_to_json(grow(table, growth, seed=seed)) for seed in (7, 7, 8))
+    assert one == again
+    assert one != other
+
+
+@settings(max_examples=30, deadline=None)
+@given(any_table, rules(max_features=1, **FREE), st.integers(0, 2**40))
+def test_drawn_features_leave_no_impure_leaf_that_could_be_split(
+    table: Table, growth: GrowthRules, seed: int
+) -> None:
+    tree = grow(table, growth, seed=seed)
+    check_tree(tree)
+    best_first = replace(growth, max_leaf_nodes=10**6)
+    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, seed=seed))
+    if (
+        growth.max_depth is None
+        and growth.min_samples_split == 2
+        and growth.min_gain == growth.min_relative_gain == 0
+    ):
+        # Whatever was drawn, growth ends where rows that differ in a feature agree on the class.
+        assert set(own_keys(tree, table)) == set(
+            own_keys(grow(table, replace(growth, max_features=None)), table)
+        )
+
+
+def own_keys(tree: Tree, table: Table) -> list[bool]:
+    """For every leaf: do its rows agree on the class, or in every feature?"""
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    settled = []
+    for node, rows in enumerate(rows_at_nodes(tree, table)):
+        rows = rows[weight[rows] > 0]
+        if tree.left[node] == LEAF:
+            alike = all(len(np.unique(column[rows])) == 1 for column in table.columns)
+            settled.append(alike or len(np.unique(table.target[rows])) == 1)
+    return settled
+
+
+def test_three_thousand_categories_are_split_by_the_order_of_their_means() -> None:
+    table = large_table(np.random.default_rng(4), "gini", n_classes=2, nominal=3000, n_rows=6000)
+    growth = GrowthRules(max_depth=4)
+    tree = grow(table, growth)
+    nominal = len(table.schema.features) - 1
+    assert nominal in tree.feature
+    faults = findings(table, growth, tree).faults
+    assert [fault for fault in faults if "is a leaf" not in fault] == []  # the depth ends growth
+
+
+def test_columns_read_on_a_wider_schema_grow_the_same_tree() -> None:
+    table = large_table(np.random.default_rng(5), "gini", n_classes=3, nominal=20, n_rows=500)
+    feature = table.schema.features[-1]
+    wider = replace(feature, categories=tuple(range(300)))
+    schema = Schema((*table.schema.features[:-1], wider), table.schema.target)
+    one, other = grow(table), grow(replace(table, schema=schema))
+    assert_same(one, other, but=("in_set", "set_start"))
+
+
+# -- with the JIT off -----------------------------------------------------------------------------------
+
+TINY = """
+import sys
+import numpy as np
+from holdfast.data.table import Table
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.file import tree_to_json
+
+random = np.random.default_rng(0)
+X = random.normal(size=(40, 3)).round(1)
+X[random.random(X.shape) < 0.1] = np.nan
+site = np.array(["colon", "lung", "skin", None], object)[random.integers(0, 4, 40)]
+frame = np.column_stack([X.astype(object), site])
+classes, numbers = random.integers(0, 3, 40), random.integers(0, 9, 40) / 2
+for y, weight, rules in [
+    (classes, None, GrowthRules("gini")),
+    (classes > 0, random.random(40), GrowthRules("entropy", min_samples_leaf=2)),
+    (classes, None, GrowthRules("gain_ratio", max_leaf_nodes=6)),
+    (classes, None, GrowthRules("misclassification", max_features=2)),
+    (numbers, random.integers(0, 3, 40), GrowthRules("squared_error")),
+    (numbers, None, GrowthRules("poisson", min_samples_leaf=3)),
+]:
+    table = Table.from_arrays(frame, y, weight)
+    sys.stdout.buffer.write(tree_to_json(grow(table, rules, seed=3)) + b"\\n")
+"""
+
+
+@pytest.mark.slow
+def test_plain_python_grows_the_same_trees_to_the_last_byte() -> None:
+    models = []
+    for disabled in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        run = subprocess.run([sys.executable, "-c", TINY], env=environment, capture_output=True, check=False)
+        assert run.returncode == 0, run.stderr.decode()
+        models.append(run.stdout.split(b"\n"))
+    assert models[0] == models[1]
