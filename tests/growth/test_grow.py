@@ -26,7 +26,7 @@ from reference.tables import (
 )
 
 CRITERIA = ("gini", "entropy", "misclassification", "gain_ratio", "mutual_information")
-FREE = {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
+FREE: dict[str, Any] = {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
 
 
 def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = None, **options: Any) -> Table:
@@ -236,6 +236,13 @@ def test_the_best_split_of_numbers_far_from_zero_is_taken(table: Table, growth: 
 @settings(max_examples=15, deadline=None)
 @given(class_tables(most_rows=12), rules(**FREE))
 def test_the_best_split_of_a_handful_of_rows_is_taken(table: Table, growth: GrowthRules) -> None:
+    assert_best(table, growth)
+
+
+@pytest.mark.kernel
+@settings(max_examples=15, deadline=None)
+@given(number_tables(most_rows=12, of_a_row=whole_weights), rules(("squared_error", "poisson")))
+def test_the_best_split_of_a_handful_of_counts_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 

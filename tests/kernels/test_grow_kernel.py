@@ -1,37 +1,43 @@
 """The parts of the growing kernel, and whole trees of thousands of nodes against the vectorised oracle."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import _plan, grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import measure
+from holdfast.kernels.criteria import Plan
 from holdfast.kernels.grow import pop, push
-from holdfast.kernels.histogram import count_all
+from holdfast.kernels.histogram import Coded, Sample, count_all
 from holdfast.kernels.sort import sort_by, sort_keys
 from reference.large_tables import large_table
 from reference.scan import findings
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
+compiled: Callable[[Any], Any] = njit
 
 
-@njit
-def sort_all(keys):
+@compiled
+def sort_all(keys: LongArray) -> None:
     sort_keys(keys, len(keys))
 
 
-@njit
-def sort_all_by(order, values):
+@compiled
+def sort_all_by(order: LongArray, values: FloatArray) -> None:
     sort_by(order, values, len(order))
 
 
-@njit
-def drain(priority, out):
+@compiled
+def drain(priority: FloatArray, out: LongArray) -> None:
     heap = np.empty(len(priority), np.int64)
     for node in range(len(priority)):
         push(heap, priority, node, node)
@@ -39,8 +45,8 @@ def drain(priority, out):
         out[i] = pop(heap, priority, len(priority) - i)
 
 
-@njit
-def count(plan, coded, sample, rows, shift, histogram):
+@compiled
+def count(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, shift: int, histogram: LongArray) -> None:
     count_all(plan, coded, sample, rows, shift, histogram)
 
 

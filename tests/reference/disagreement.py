@@ -62,4 +62,4 @@ def going_left(tree: Tree, node: int, table: Table) -> BoolArray:
         yes = tree.left_categories(node)[np.where(is_missing, 0, column).astype(int)]
     else:
         yes = column <= tree.threshold[node]
-    return np.where(is_missing, tree.missing_left[node], yes)
+    return np.asarray(np.where(is_missing, tree.missing_left[node], yes), bool)

@@ -224,7 +224,7 @@ def entropy(weights: list[Exact]) -> float:
 
 def excess(x: Number) -> float:
     """(1 + x) log(1 + x) - x, to full precision near 0."""
-    if abs(x) < 1e-3:
+    if -1e-3 < x < 1e-3:
         return float(x * x * (Fraction(1, 2) - x * (Fraction(1, 6) - x * (Fraction(1, 12) - x / 20))))
     return float((1 + x) * math.log1p(x) - x) if x > -1 else 1.0
 

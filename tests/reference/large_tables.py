@@ -14,7 +14,7 @@ from holdfast.data.table import Table
 NUMBERS: dict[str, Callable[[Generator, int], FloatArray]] = {
     "continuous": lambda rng, n: rng.normal(size=n),
     "shared values": lambda rng, n: np.round(rng.normal(size=n) * rng.choice([30, 100, 300])),
-    "skewed": lambda rng, n: np.round(np.exp(rng.normal(size=n) * 2), 2),
+    "skewed": lambda rng, n: np.exp(rng.normal(size=n) * 2).round(2),
     "few values": lambda rng, n: rng.integers(0, rng.integers(2, 60), n).astype(float),
 }
 # Two classes and numbers: the shape of the target, from standardised scores.

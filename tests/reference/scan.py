@@ -127,10 +127,11 @@ class Scan:
         else:
             gain = entropy(total[None, 1:]) - entropy(left[:, 1:]) - entropy(right[:, 1:])
         if criterion == "gain_ratio":
-            return gain / entropy(np.stack([weight_left, weight_right], axis=1))
+            return np.asarray(gain / entropy(np.stack([weight_left, weight_right], axis=1)))
         if criterion == "mutual_information":
-            return 2 * gain / (entropy(np.stack([weight_left, weight_right], axis=1)) + impurity)
-        return gain / impurity
+            entropies = entropy(np.stack([weight_left, weight_right], axis=1))
+            return np.asarray(2 * gain / (entropies + impurity))
+        return np.asarray(gain / impurity)
 
     def impurity(self, rows: LongArray, sums: Sums) -> float:
         """The impurity of a node of these rows, times its weight."""
@@ -166,7 +167,7 @@ def entropy(weights: Sums) -> Sums:
     """Entropy in bits of parts with these weights, times their sum."""
     total = weights.sum(axis=1, keepdims=True)
     share = np.where(weights > 0, weights / total, 1)
-    return -(weights * np.log2(share)).sum(axis=1)
+    return np.asarray(-(weights * np.log2(share)).sum(axis=1))
 
 
 def excess(x: Sums) -> Sums:

@@ -75,7 +75,7 @@ def class_tables(draw: Any, most_rows: int = 40, of_a_row: Any = None, most_clas
 
 
 small_counts = st.integers(0, 4).map(float)
-real_numbers = st.floats(-10.0, 10.0)
+real_numbers = st.floats(-10.0, 10.0).map(lambda number: round(number, 6))
 far_numbers = st.integers(0, 6).map(lambda step: 1e9 + step / 1024)  # a large offset and a tiny spread
 
 
@@ -90,7 +90,7 @@ def number_tables(draw: Any, target: Any = small_counts, most_rows: int = 40, of
 
 
 @st.composite
-def rules(draw: Any, criteria: tuple[str, ...] = tuple(CLASS_CRITERIA), **fixed: Any) -> GrowthRules:
+def rules(draw: Any, /, criteria: tuple[str, ...] = tuple(CLASS_CRITERIA), **fixed: Any) -> GrowthRules:
     """Rules that say something about every limit but best-first growth."""
     limits = {
         "criterion": draw(st.sampled_from(criteria)),

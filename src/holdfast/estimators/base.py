@@ -1,7 +1,6 @@
 """What the estimators share: parameters as growth rules, columns under their names, one fitted tree."""
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -14,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.question import parse_question
-from holdfast.data.schema import Label, Schema
+from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.data.target import Task
-from holdfast.data.wording import listed
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import Tree, label_array
@@ -186,21 +184,6 @@ def classes_of(y: Any, table: Table) -> NDArray[Any]:
         return label_array(tuple(np.asarray(y, object).ravel()[rows].tolist()))
     classes: NDArray[Any] = np.asarray(y).ravel()[rows]
     return classes
-
-
-def check_class_weight(class_weight: Any, classes: Sequence[Label]) -> None:
-    """Raise a RulesError if it is a mapping that speaks of other classes than these.
-
-    A label that is none of them may stand if every class has its weight: other rows may hold it.
-    """
-    if not isinstance(class_weight, Mapping):
-        return
-    strange = [label for label in class_weight if label not in classes]
-    if strange and any(label not in class_weight for label in classes):
-        raise RulesError(
-            f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
-            "Write the labels as y has them."
-        )
 
 
 def _name_of(y: Any) -> str:

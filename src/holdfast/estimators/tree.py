@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
-from holdfast.estimators.base import TreeEstimator, check_class_weight, classes_of
+from holdfast.estimators.base import TreeEstimator, classes_of
 from holdfast.growth.rules import MaxFeatures
 
 
@@ -120,7 +120,6 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # s
 
         rules, seed = self._rules(), self._seed()
         table = self._table(X, y, sample_weight, "classification")
-        check_class_weight(self.class_weight, table.schema.target.classes)
         tree = grow(table, rules, seed=seed)
         self.classes_ = classes_of(y, table)
         self.n_classes_ = len(self.classes_)

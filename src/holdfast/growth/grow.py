@@ -21,6 +21,7 @@ from holdfast.kernels.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, Tree
 
 NO_LIMIT = 2**40
+LONGEST_TIMER = 1e8  # seconds; more than three years are no limit
 HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child of their node
 
 
@@ -103,12 +104,19 @@ def _limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
         min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
-        min_gain=rules.min_gain * weight / gain_unit,
+        min_gain=_scaled(rules.min_gain, units) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
         seed=seed & 0xFFFFFFFF,
     )
+
+
+def _scaled(gain: float, units: Units) -> float:
+    """A gain on the scale of the targets that the kernels see."""
+    power = 1 if units.criterion == POISSON else 2
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(gain, -power * units.exponent))
 
 
 def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> LongArray:
@@ -123,7 +131,7 @@ def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -
 def _deadline(seconds: float | None) -> Iterator[ByteArray]:
     """A flag that is raised when the time is up; kernels look at it before every split."""
     stop = np.zeros(1, np.uint8)
-    if seconds is None:
+    if seconds is None or seconds > LONGEST_TIMER:
         yield stop
         return
     timer = threading.Timer(seconds, stop.fill, args=(1,))
@@ -157,9 +165,12 @@ def _values(
         return value, weight * units.weight_unit, class_impurity(units.criterion, value)
     is_poisson = int(units.criterion == POISSON)
     weight, mean, impurity = kernels.number_values(
-        grown.fields, rows, frozen(table.target), frozen(units.importance), frozen(counts), is_poisson
+        grown.fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
     )
-    return mean[:, None], weight, impurity
+    with np.errstate(over="ignore"):
+        impurity = np.ldexp(impurity, units.exponent * (1 if is_poisson else 2))
+    largest = np.finfo(np.float64).max  # where the square of the target is too large for a float
+    return np.ldexp(mean, units.exponent)[:, None], weight, np.minimum(impurity, largest)
 
 
 def _thresholds(table: Table, fields: LongArray) -> FloatArray:

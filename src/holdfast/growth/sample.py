@@ -5,13 +5,16 @@ any order. The unit is as small as 62 bits allow: some 1e-13 of the largest valu
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.data.schema import Label
 from holdfast.data.table import Table
+from holdfast.data.wording import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
 from holdfast.growth.rules import GrowthRules
@@ -30,7 +33,10 @@ class Units:
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
     total: LongArray  # weight times target, in units; empty with classes
-    target: FloatArray  # as given; empty with classes
+    target: (
+        FloatArray  # times 2 ** -exponent, so that squares neither overflow nor vanish; empty with classes
+    )
+    exponent: int
     square: LongArray  # weight times target squared, in units, rounded up; empty with classes
     repeats: IntArray  # how many rows each row stands for
     importance: FloatArray  # the weight of one repetition, as given
@@ -69,18 +75,20 @@ def measure(table: Table, rules: GrowthRules) -> Units:
     criterion = criterion_number(rules.criterion, target.is_classes)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance = importance * class_importance(table, rules, repeats * importance)
+    counted = repeats > 0
     n_repeats = float(repeats.sum(dtype=np.int64))
     n_classes = len(target.classes)
     label = table.target.astype(np.int64) if n_classes else _NOTHING
     bits = 62 - max(n_classes - 1, 0).bit_length()
     weight, weight_unit = None, 1.0
-    if not np.all(importance == 1.0):
-        weight, weight_unit = whole_units(importance, n_repeats, bits)
+    if not np.all(importance[counted] == 1.0):
+        weight, weight_unit = whole_units(np.where(counted, importance, 0.0), n_repeats, bits)
         weight = np.maximum(weight, 1)  # a row that counts at all counts for something
-    total = square = _NOTHING
-    total_unit = square_unit = 1.0
+    total, square, scaled = _NOTHING, _NOTHING, _NO_TARGET
+    total_unit, square_unit, exponent = 1.0, 1.0, 0
     if not n_classes:
-        middle = centred(table.target, criterion, repeats)
+        scaled, exponent = scale(np.where(counted, table.target, table.target[counted][0]))
+        middle = centred(scaled, criterion)
         total, total_unit = whole_units(importance * middle, n_repeats, bits)
         square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
         square = square + 1  # rounded up, for an upper bound
@@ -91,7 +99,8 @@ def measure(table: Table, rules: GrowthRules) -> Units:
         weight=weight,
         total=total,
         square=square,
-        target=_NO_TARGET if n_classes else frozen(table.target),
+        target=frozen(scaled),
+        exponent=exponent,
         repeats=repeats,
         importance=importance,
         weight_unit=weight_unit,
@@ -122,16 +131,36 @@ def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> Fl
         present = of_class > 0
         factors = np.where(present, weight.sum() / (present.sum() * np.where(present, of_class, 1.0)), 1.0)
     else:
+        check_class_weight(rules.class_weight, classes)
         factors = np.array([float(rules.class_weight.get(label, 1.0)) for label in classes])
     return np.asarray(factors[table.target], np.float64)
 
 
-def centred(target: NDArray[np.float64], criterion: int, repeats: IntArray) -> FloatArray:
+def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[Label]) -> None:
+    """Raise a RulesError if the weights speak of other classes than these.
+
+    A label that is none of them may stand if every class has its weight: other rows may hold it.
+    """
+    strange = [label for label in class_weight if label not in classes]
+    if strange and any(label not in class_weight for label in classes):
+        raise RulesError(
+            f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
+            "Write the labels as y has them."
+        )
+
+
+def scale(target: NDArray[np.float64]) -> tuple[FloatArray, int]:
+    """The target times a power of two, at most 1 in size, and the exponent that takes it back."""
+    exponent = math.frexp(float(np.abs(target).max()))[1]
+    return np.ldexp(target, -exponent), exponent
+
+
+def centred(target: NDArray[np.float64], criterion: int) -> FloatArray:
     """The target, for squared error as deviation from its middle: more bits for the differences."""
     if criterion == POISSON:
         if target.min() < 0:
-            raise DataError(f"criterion='poisson' needs targets of at least 0, and one is {target.min():g}.")
-        if not np.any(target[repeats > 0] > 0):
+            raise DataError("criterion='poisson' needs targets of at least 0, and some are below.")
+        if not np.any(target > 0):
             raise DataError("criterion='poisson' needs at least one target above 0, and all are 0.")
         return target
     middle = target.min() / 2 + target.max() / 2

@@ -2,7 +2,8 @@
 
 For two classes and for numbers the best set is a prefix of the categories in the order of their mean
 (Fisher; Breiman et al.), for every convex gain. With more classes, and for ratios of gains, all sets are
-tried while the categories are few, and the prefixes of their order along the first principal component of
+tried while the categories are few (also where a minimum of rows or weight rules sets out), and the prefixes
+of their order along the first principal component of
 the class shares (Coppersmith, Hong and Hosking) when they are many.
 """
 
@@ -13,7 +14,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels import classes, pair
 from holdfast.kernels.classes import START
-from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, Node, Plan, weight_of
+from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
 from holdfast.kernels.histogram import Coded, last_code
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.sort import sort_by
@@ -49,9 +50,10 @@ def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, o
 @inner
 def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
-    ordering_is_exact = plan.n_classes == 0 or plan.n_classes == 2
     is_ratio = plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION
-    return n <= MOST_LISTED and (is_ratio or not ordering_is_exact)
+    # Of the sets that a rule allows, the best need not be a prefix.
+    is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.criterion == POISSON
+    return n <= MOST_LISTED and (plan.n_classes > 2 or is_ratio or is_limited)
 
 
 @inner

@@ -20,6 +20,8 @@ GINI, ENTROPY, MISCLASSIFICATION, GAIN_RATIO, MUTUAL_INFORMATION, SQUARED_ERROR,
 # Worth is compared after rounding to this many parts of the node's impurity: two splits that differ by less
 # are tied, and the lower feature and threshold win. Rounding errors of the gain lie far below it.
 PARTS = 2.0**36
+# A ratio means nothing where one side weighs next to nothing: rounding would decide it.
+LEAST_ENTROPY = 1e-9
 NEVER = int64(-1)  # worth of what cannot be split
 
 
@@ -154,8 +156,8 @@ def worth_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_rig
         entropy = split_entropy(weight_left, weight_right)
         if plan.criterion == MUTUAL_INFORMATION:
             entropy = (entropy + node.impurity) / 2.0
-        if entropy <= 0.0:
-            return int64(1 << 40)
+        if entropy <= LEAST_ENTROPY * node.weight:
+            return int64(0)
         return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
     return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
 

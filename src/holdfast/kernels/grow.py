@@ -308,7 +308,7 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
         if parent != NONE:
             fields[parent, LEFT if parent == i - 1 else RIGHT] = i
         if fields[i, LEFT] == NONE:
-            fields[i, FEATURE] = NONE
+            fields[i, FEATURE] = fields[i, MISSING_LEFT] = fields[i, SET_START] = NONE
             continue
         left, right = fields[i, LEFT], fields[i, RIGHT]
         waiting[n_waiting], waiting[n_waiting + 1] = right, left

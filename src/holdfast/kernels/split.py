@@ -11,6 +11,7 @@ from typing import NamedTuple
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.criteria import (
     GAIN_RATIO,
+    LEAST_ENTROPY,
     MUTUAL_INFORMATION,
     NEVER,
     Node,
@@ -105,6 +106,8 @@ def bound_worth(
             return SURE
         before = split_entropy(weight_before, node.weight - weight_before)
         after = split_entropy(weight_after, node.weight - weight_after)
+        if min(before, after) <= LEAST_ENTROPY * node.weight:
+            return SURE
         # The entropy of the sides is concave in the weight: lowest at one of the two ends.
         lower = weight_before if before < after else weight_after
         return worth_of(plan, node, gain, lower, node.weight - lower) + 1
