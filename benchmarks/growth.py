@@ -88,7 +88,10 @@ def compare(data: Data, depth: int | None, n_trees: int, n_peer: int, repeats: i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without the large tables")
-    quick = parser.parse_args().quick
+    parser.add_argument("--data", default="", help="only data sets whose name holds this text")
+    parser.add_argument("--depths", default="3,5,7,none", help="greatest depths, comma-separated")
+    options = parser.parse_args()
+    depths = [None if depth == "none" else int(depth) for depth in options.depths.split(",")]
     warnings.simplefilter("ignore")
     console = Console(width=150)
     start = time.perf_counter()
@@ -101,10 +104,10 @@ def main() -> None:
     of_many = ["of collection", "sklearn trees", "sklearn forest", "ratio"]
     for column in of_one + of_many:
         grid.add_column(column, justify="right")
-    for data in data_sets(quick):
+    for data in (data for data in data_sets(options.quick) if options.data in data.name):
         small, large = len(data.y) < 1_000, len(data.y) > 100_000
-        for depth in (3, 5, 7, None):
-            n_trees = 200 if depth or small else 4 if large else 20
+        for depth in depths:
+            n_trees = 200 if small or (depth and not large) else 40 if depth else 8
             n_peer = 200 if small else 4 if large else 12
             repeats = 1 if large else 3
             coding, one, peer, ours, trees, forest = compare(data, depth, n_trees, n_peer, repeats)

@@ -26,9 +26,9 @@ def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = No
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20), st.integers(20, 10**6))
-def test_units_are_fine_and_leave_room_for_every_sum(values: list[float], n_repeats: int) -> None:
-    given_values = np.array(values)
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20), st.integers(20, 10**6))
+def test_units_are_fine_and_leave_room_for_every_sum(values: list[int], n_repeats: int) -> None:
+    given_values = np.array(values) / 7
     whole, unit = whole_units(given_values, float(n_repeats), 62)
     largest = np.abs(given_values).max()
     assert int(np.abs(whole).max()) * n_repeats < 2**62
@@ -66,6 +66,11 @@ def test_balanced_classes_weigh_the_same_and_as_much_as_all_rows() -> None:
 def test_class_weight_is_for_classes() -> None:
     with pytest.raises(RulesError, match="class_weight"):
         measure(numbers([1, 2], y=[0.5, 1.5]), GrowthRules("squared_error", class_weight="balanced"))
+
+
+def test_a_class_weight_for_a_label_that_is_no_class_is_refused() -> None:
+    with pytest.raises(RulesError, match="typo"):
+        measure(numbers([1, 2], y=["a", "b"]), GrowthRules(class_weight={"typo": 5.0}))
 
 
 # -- columns at the edges -------------------------------------------------------------------------------
