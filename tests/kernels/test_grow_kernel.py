@@ -138,6 +138,9 @@ TREES = [
     ("squared_error", 0, 0, 50, 13),
     ("poisson", 0, 0, 3, 14),
     ("poisson", 0, 0, 50, 15),
+    # Fractional weights: gains that are equal but for rounding must tie.
+    ("misclassification", 2, 0, 20, 101),
+    ("squared_error", 0, 0, 1, 100),
 ]
 
 
