@@ -104,7 +104,7 @@ def consider(
     units = weight_of(plan, left, START)
     gain = classes_gain(plan, node, left, total, units)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
-    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, units, START):
+    if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
         worth = worth_of(plan, node, gain, float(units), float(node.units - units))
         best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best

@@ -49,6 +49,7 @@ class Node(NamedTuple):
     per_range: float  # 1 / (high - low)
     units: int  # its weight as a whole number
     total: int  # its sum of the target, or the weight of the second class
+    blur: float  # what rounding may add to a gain or take from it
 
 
 @inner
@@ -110,11 +111,11 @@ def pair_gain(
 def is_below(
     criterion: int, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
 ) -> bool:
-    """True if a split surely gains less than `gain`, found without a division; False says nothing."""
+    """True if a split gains less than `gain`, found without a division; False says nothing."""
     if criterion != SQUARED_ERROR and criterion != GINI:
         return False
     shift = sum_left * weight_right - sum_right * weight_left
-    limit = gain * (0.4999995 if criterion == GINI else 0.999999)
+    limit = gain * (0.5 if criterion == GINI else 1.0)
     return shift * shift < limit * ((weight_left + weight_right) * (weight_left * weight_right))
 
 

@@ -32,6 +32,7 @@ from holdfast.kernels.split import (
     gather_keys,
     is_behind,
     lowest_rank,
+    surely_less,
 )
 
 
@@ -39,7 +40,9 @@ from holdfast.kernels.split import (
 def could_lead(plan: Plan, node: Node, weight_left: float, sum_left: float, best: Split) -> bool:
     """True unless a left side, which need not be one of rows, surely gains less than the best split."""
     weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
-    return not is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, best.gain)
+    return not is_below(
+        plan.criterion, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)
+    )
 
 
 @inner
@@ -111,10 +114,10 @@ def consider(
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
-    if is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, best.gain):
+    if is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
         return 0.0, best
     gain = pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
-    if not is_behind(plan, gain, best) and is_allowed(plan, node, rows, units, total):
+    if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
         worth = worth_of(plan, node, gain, weight_left, weight_right)
         best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best

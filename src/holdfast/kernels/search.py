@@ -24,6 +24,7 @@ from holdfast.kernels.split import Scratch, Split, could_win, no_split
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, and 32
 # where a bin is dear because of many classes.
 FULL_ROWS = 2048
+ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
 
 
 @inner
@@ -52,7 +53,7 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         else:
             impurity = x_log_x(weight) - logs
         return Node(
-            n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0)
+            n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0), 0.0
         )
     mean = total[1] / weight
     low, high, differs = math.inf, -math.inf, False
@@ -68,7 +69,11 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     # Where targets differ there is something to split, even if rounding hides it.
     impurity = max(impurity, 1e-300) if differs and low < high else 0.0
     per_range = 1.0 / (high - low) if low < high else 0.0
-    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1])
+    # Where targets differ in their last digits only, the bounds of bins do not have many digits left.
+    blur = ROUNDING * weight * (high - low)
+    if plan.criterion == SQUARED_ERROR:
+        blur *= max(abs(low), abs(high))
+    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1], blur)
 
 
 @inner

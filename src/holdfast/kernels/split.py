@@ -14,6 +14,7 @@ from holdfast.kernels.criteria import (
     LEAST_ENTROPY,
     MUTUAL_INFORMATION,
     NEVER,
+    PARTS,
     Node,
     Plan,
     split_entropy,
@@ -84,10 +85,18 @@ def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
 
 
 @inner
-def is_behind(plan: Plan, gain: float, best: Split) -> bool:
+def surely_less(node: Node, best: Split) -> float:
+    """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
+    return best.gain * 0.999999 - (node.blur + node.impurity * (4.0 / PARTS))
+
+
+@inner
+def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
     """True if a gain is so far behind the best split that its worth need not be worked out."""
     return (
-        gain < best.gain * 0.999999 and plan.criterion != GAIN_RATIO and plan.criterion != MUTUAL_INFORMATION
+        gain < surely_less(node, best)
+        and plan.criterion != GAIN_RATIO
+        and plan.criterion != MUTUAL_INFORMATION
     )
 
 
@@ -97,9 +106,9 @@ def bound_worth(
 ) -> int:
     """Worth that a gain can have while the left side's weight runs between two values.
 
-    One part is added for the rounding of the bound itself.
+    One part and the blur are added for the rounding of the bound itself.
     """
-    if is_behind(plan, gain, best):
+    if is_behind(plan, node, gain, best):
         return NEVER
     if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
         if weight_before <= 0.0 or weight_after >= node.weight:
@@ -111,7 +120,7 @@ def bound_worth(
         # The entropy of the sides is concave in the weight: lowest at one of the two ends.
         lower = weight_before if before < after else weight_after
         return worth_of(plan, node, gain, lower, node.weight - lower) + 1
-    return worth_of(plan, node, gain, 0.0, 0.0) + 1
+    return worth_of(plan, node, gain + node.blur, 0.0, 0.0) + 1
 
 
 @inner
