@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast._version import __version__
 
 if TYPE_CHECKING:
-    from holdfast.adapters import as_tree
-    from holdfast.adapters.sklearn import forest_trees, to_sklearn
+    from holdfast.adapters import as_tree, base_score, forest_trees, to_sklearn
     from holdfast.data.schema import Feature, Schema, Target
     from holdfast.data.table import Table
     from holdfast.errors import (
@@ -27,13 +26,17 @@ if TYPE_CHECKING:
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
     from holdfast.growth.rules import CART, GrowthRules
+    from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
+    from holdfast.stability.matching import TreeDistance
+    from holdfast.stability.paths import Path, tree_paths
     from holdfast.tree.file import load, save
     from holdfast.tree.tree import Tree
 
 _HOME = {
     "as_tree": "adapters",
-    "forest_trees": "adapters.sklearn",
-    "to_sklearn": "adapters.sklearn",
+    "base_score": "adapters",
+    "forest_trees": "adapters",
+    "to_sklearn": "adapters",
     "Feature": "data.schema",
     "Schema": "data.schema",
     "Target": "data.schema",
@@ -52,6 +55,12 @@ _HOME = {
     "grow": "growth.grow",
     "CART": "growth.rules",
     "GrowthRules": "growth.rules",
+    "distance_matrix": "stability.distance",
+    "mean_distance": "stability.distance",
+    "tree_distance": "stability.distance",
+    "TreeDistance": "stability.matching",
+    "Path": "stability.paths",
+    "tree_paths": "stability.paths",
     "load": "tree.file",
     "save": "tree.file",
     "Tree": "tree.tree",
@@ -66,6 +75,7 @@ __all__ = [
     "GrowthWarning",
     "HoldfastError",
     "ModelFileError",
+    "Path",
     "QuestionError",
     "RulesError",
     "Schema",
@@ -74,15 +84,21 @@ __all__ = [
     "Target",
     "Tree",
     "TreeClassifier",
+    "TreeDistance",
     "TreeRegressor",
     "__version__",
     "as_tree",
+    "base_score",
+    "distance_matrix",
     "forest_trees",
     "grow",
     "grow_bootstraps",
     "load",
+    "mean_distance",
     "save",
     "to_sklearn",
+    "tree_distance",
+    "tree_paths",
 ]
 
 

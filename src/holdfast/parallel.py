@@ -1,6 +1,6 @@
 """The one place that runs independent tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from holdfast.errors import RulesError
@@ -9,18 +9,26 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def run_all(task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None = None) -> list[_R]:
+def run_all(
+    task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None = None, *, progress: str = ""
+) -> list[_R]:
     """The results of the task on every item, in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
-    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores.
+    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
+    with the text of `progress` shows how far it is.
     """
     from joblib import Parallel, delayed
 
     if n_jobs == 0:
         raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
-    results: list[_R] = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)(item) for item in items)
-    return results
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    results: Iterable[_R] = parallel(delayed(task)(item) for item in items)
+    if progress:
+        from rich.progress import track
+
+        results = track(results, description=progress, total=len(items))
+    return list(results)
 
 
 def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:

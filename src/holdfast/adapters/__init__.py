@@ -3,19 +3,30 @@
 from importlib import import_module
 from typing import Any
 
-from holdfast.adapters.sklearn import forest_trees, to_sklearn
+from holdfast.adapters.sklearn import to_sklearn
+from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.tree.tree import Tree
 
-__all__ = ["as_tree", "forest_trees", "to_sklearn"]
+__all__ = ["as_tree", "base_score", "forest_trees", "to_sklearn"]
 
-# From the library that a model's class comes from to our file on it, which has is_tree and read_tree.
-_FILES = {"sklearn": "holdfast.adapters.sklearn"}
+# From the library that a model's class comes from to our file on it, which has is_tree and read_tree,
+# is_forest and forest_trees. A library is never imported to recognise a model: who has a model has it.
+_FILES = {
+    "lightgbm": "holdfast.adapters.lightgbm",
+    "pystreed": "holdfast.adapters.pystreed",
+    "sklearn": "holdfast.adapters.sklearn",
+    "xgboost": "holdfast.adapters.xgboost",
+}
 
 _SUPPORTED = (
     "a Tree; a fitted holdfast model that has a tree_; a fitted DecisionTreeClassifier, "
     "DecisionTreeRegressor, ExtraTreeClassifier or ExtraTreeRegressor of scikit-learn, or a member of one of "
-    "its forests"
+    "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor"
+)
+_FORESTS = (
+    "a fitted model of LightGBM or XGBoost, or a fitted RandomForestClassifier, RandomForestRegressor, "
+    "ExtraTreesClassifier or ExtraTreesRegressor"
 )
 
 
@@ -23,24 +34,61 @@ def as_tree(model: Any, schema: Schema | None = None) -> Tree:
     """The tree that a model of any library holds, measured on the schema if one is given.
 
     With a schema, columns are found by name, or by position if the model has no names, and classes by value.
-    Without one the model itself must do: a scikit-learn tree does not know the range of its data, so that a
-    feature reaches from its lowest to its highest threshold. For distances give the ruler: as_tree(model,
+    Without one the model itself must do. Only LightGBM knows the range of its data: elsewhere a feature
+    reaches from its lowest to its highest threshold. For distances give the ruler: as_tree(model,
     schema=table.schema). A member of a scikit-learn forest calls its classes 0, 1, ...: use forest_trees.
+
+    A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
+    are then probabilities or predictions, as the library gives them. Of more trees forest_trees gives all.
     """
     own = model if isinstance(model, Tree) else getattr(model, "tree_", None)
     if isinstance(own, Tree):
         return own if schema is None else own.on(schema)
-    for library in _libraries(model):
-        if library in _FILES:
-            file = import_module(_FILES[library])
-            if file.is_tree(model):
-                tree: Tree = file.read_tree(model, schema)
-                return tree
+    for file in _files(model):
+        if file.is_tree(model):
+            tree: Tree = file.read_tree(model, schema)
+            return tree
     raise TypeError(_refusal(model))
 
 
+def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
+    """The trees of a scikit-learn forest, a LightGBM or an XGBoost model, all on one schema.
+
+    Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
+    the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
+    prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
+    classes there are K trees a round, and the notes of each say which class it is for. The target of their
+    schema is that raw score.
+    """
+    for file in _files(forest):
+        if file.is_forest(forest):
+            trees: list[Tree] = file.forest_trees(forest, schema)
+            return trees
+    raise TypeError(
+        f"forest_trees cannot read a {type(forest).__name__}. It reads {_FORESTS}; as_tree reads one tree."
+    )
+
+
+def base_score(model: Any) -> FloatArray:
+    """What a boosted model adds to the raw scores of its trees: one number, or one for each of K classes.
+
+    It is 0 for LightGBM, which puts it into the leaves of the first trees.
+    """
+    for file in _files(model):
+        if hasattr(file, "base_score") and file.is_forest(model):
+            scores: FloatArray = file.base_score(model)
+            return scores
+    raise TypeError(
+        f"base_score cannot read a {type(model).__name__}. It reads a fitted model of LightGBM or XGBoost."
+    )
+
+
+def _files(model: Any) -> list[Any]:
+    """Our files on the libraries that the model's class and its parents come from, the nearest first."""
+    return [import_module(_FILES[library]) for library in _libraries(model) if library in _FILES]
+
+
 def _libraries(model: Any) -> list[str]:
-    """The libraries that the model's class and its parents come from, the nearest first."""
     return list(dict.fromkeys(kind.__module__.partition(".")[0] for kind in type(model).__mro__))
 
 

@@ -6,19 +6,25 @@ certain float64, and that is the threshold of our tree. On the way out a row can
 cannot tell its value from the threshold.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.adapters.reading import (
+    Member,
+    Model,
+    column_names,
+    largest_left,
+    nearest_float32,
+    spanned,
+    trees_on,
+)
+from holdfast.arrays import FloatArray
 from holdfast.data.columns import as_label
-from holdfast.data.schema import Feature, Label, Schema, Target
-from holdfast.data.wording import listed
-from holdfast.errors import DataError, HoldfastError, SchemaMismatch
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.data.schema import Schema
+from holdfast.errors import DataError, HoldfastError
+from holdfast.tree.builder import Nodes
 from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 
 # Criteria that both know by one name: the exported model has it, so that a drawing names its impurity.
@@ -46,11 +52,8 @@ def read_tree(model: Any, schema: Schema | None = None) -> Tree:
     return _trees_of(model, [model], schema)[0]
 
 
-def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of a scikit-learn forest on one schema, with the forest's names and classes.
-
-    Without a schema, a feature reaches from its lowest to its highest threshold in the whole forest.
-    """
+def is_forest(model: Any) -> bool:
+    """True if the model is one of scikit-learn's forests, fitted or not."""
     from sklearn.ensemble import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -59,12 +62,14 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     )
 
     kinds = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
-    if not isinstance(forest, kinds):
-        raise TypeError(
-            f"forest_trees cannot read a {type(forest).__name__}. It reads a fitted "
-            f"{', '.join(kind.__name__ for kind in kinds[:-1])} or {kinds[-1].__name__}; "
-            "as_tree reads a single tree."
-        )
+    return isinstance(model, kinds)
+
+
+def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
+    """The trees of a scikit-learn forest on one schema, with the forest's names and classes.
+
+    Without a schema, a feature reaches from its lowest to its highest threshold in the whole forest.
+    """
     return _trees_of(forest, getattr(forest, "estimators_", []), schema)
 
 
@@ -79,21 +84,17 @@ def _trees_of(model: Any, members: Sequence[Any], schema: Schema | None) -> list
             "fit one model for each target."
         )
     loose = [_nodes_of(member.tree_) for member in members]
+    names = column_names(getattr(model, "feature_names_in_", None), int(model.n_features_in_), schema)
     labels = tuple(map(as_label, model.classes_)) if hasattr(model, "classes_") else ()
-    names = _names_of(model, schema)
-    if schema is None:
-        schema = _schema_of(names, labels, loose)
-    else:
-        loose = [_moved(nodes, names, labels, schema) for nodes in loose]
     name = model.criterion if isinstance(model.criterion, str) else type(model.criterion).__name__
-    return [preorder(nodes, schema, name) for nodes in loose]
+    return trees_on(Model(spanned(names, loose), labels, list(map(Member, loose)), name), schema)
 
 
 def _nodes_of(tree: Any) -> Nodes:
     is_leaf = tree.children_left == LEAF
     return Nodes(
         feature=np.where(is_leaf, LEAF, tree.feature).astype(np.int32),
-        threshold=np.where(is_leaf, np.nan, _largest_left(tree.threshold)),
+        threshold=np.where(is_leaf, np.nan, largest_left(tree.threshold)),
         left=tree.children_left,
         right=tree.children_right,
         missing_left=tree.missing_go_to_left.astype(np.bool_),
@@ -102,116 +103,6 @@ def _nodes_of(tree: Any) -> Nodes:
         weight=np.array(tree.weighted_n_node_samples, np.float64),
         impurity=np.maximum(tree.impurity, 0.0),  # rounding leaves pure nodes a little below it
     )
-
-
-def _largest_left(threshold: FloatArray) -> FloatArray:
-    """The largest float64 that, rounded to float32, is at most the threshold."""
-    below = _nearest(threshold)
-    below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
-    # Up to half-way to the next float32 all values round down, and half-way itself rounds to the even one.
-    middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
-    is_even = below.view(np.int32) % 2 == 0
-    largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
-    # No float32 lies above: the question is whether the value is known.
-    return np.where(below < np.finfo(np.float32).max, largest, KNOWN)
-
-
-def _nearest(threshold: FloatArray) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return threshold.astype(np.float32)
-
-
-# -- on a schema ------------------------------------------------------------------------------------------
-
-
-def _names_of(model: Any, schema: Schema | None) -> list[str]:
-    """The names of the model's columns; if it has none, those of the schema in their order."""
-    n_columns = int(model.n_features_in_)
-    if hasattr(model, "feature_names_in_"):
-        return [str(name) for name in model.feature_names_in_]
-    if schema is None:
-        return [f"x{index}" for index in range(n_columns)]
-    names = [feature.name for feature in schema.columns]
-    if len(names) != n_columns:
-        raise SchemaMismatch(
-            f"The model has {n_columns} columns without names, and the schema has {len(names)}: "
-            f"{listed(names)}. Fit the model on a frame with named columns, or on all columns of the schema."
-        )
-    return names
-
-
-def _schema_of(names: Sequence[str], labels: tuple[Label, ...], loose: Iterable[Nodes]) -> Schema:
-    """All that the thresholds and values of the trees say about their data."""
-    feature, threshold, value = (
-        np.concatenate([getattr(nodes, field) for nodes in loose])
-        for field in ("feature", "threshold", "value")
-    )
-    features = tuple(
-        Feature(name, "numeric", *_span(threshold[(feature == index) & (threshold < KNOWN)]))
-        for index, name in enumerate(names)
-    )
-    low, high = _span(value)
-    return Schema(features, Target(classes=labels) if labels else Target(low=low, high=high))
-
-
-def _span(numbers: FloatArray) -> tuple[float, float]:
-    """The smallest and the greatest number; zeros if there are none."""
-    return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
-
-
-def _moved(nodes: Nodes, names: Sequence[str], labels: tuple[Label, ...], schema: Schema) -> Nodes:
-    """The nodes with features and classes numbered as in the schema."""
-    asked = np.unique(nodes.feature[nodes.feature != LEAF])
-    _check_columns([names[index] for index in asked], schema)
-    _check_labels(labels, schema.target)
-    position = {name: index for index, name in enumerate(schema.names)}
-    moved = np.array([*(position.get(name, LEAF) for name in names), LEAF], np.int32)
-    feature = moved[nodes.feature]  # LEAF is -1, and so is the last of `moved`
-    value = nodes.value
-    if labels:
-        value = np.zeros((len(feature), len(schema.target.classes)))
-        value[:, [schema.target.classes.index(label) for label in labels]] = nodes.value
-    return replace(nodes, feature=feature, value=value, threshold=_between(nodes.threshold, feature, schema))
-
-
-def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
-    """The thresholds, those on ordered features half-way between two categories."""
-    is_ordered = np.array([*(each.kind == "ordered" for each in schema.features), False])[feature]
-    return np.where(is_ordered & (threshold < KNOWN), np.floor(threshold) + 0.5, threshold)
-
-
-def _check_columns(names: Sequence[str], schema: Schema) -> None:
-    """Nothing, or a SchemaMismatch if the schema has no such columns to put thresholds on."""
-    features = {feature.name: feature for feature in schema.columns}
-    lost = [name for name in names if name not in features]
-    if lost:
-        raise SchemaMismatch(
-            f"The model asks about the columns {listed(lost)}, and the columns of the schema are "
-            f"{listed(features)}. Fit the model on data with the column names of the schema."
-        )
-    for name in names:
-        if features[name].is_subset:
-            raise SchemaMismatch(
-                f"The model compares column {name!r} with a number, and in the schema it is nominal, with "
-                f"the categories {listed(features[name].categories)}. Fit the model on one-hot columns and "
-                "read the table from the same columns."
-            )
-
-
-def _check_labels(labels: tuple[Label, ...], target: Target) -> None:
-    if bool(labels) != target.is_classes:
-        sides = ("classes", "numbers") if labels else ("numbers", "classes")
-        raise SchemaMismatch(
-            f"The model predicts {sides[0]}, and the target {target.name!r} of the schema holds {sides[1]}. "
-            "Read the table with the task of the model: Table.from_arrays(X, y, task=...)."
-        )
-    lost = [label for label in labels if label not in target.classes]
-    if lost:
-        raise SchemaMismatch(
-            f"The model predicts the classes {listed(labels)}, and the target {target.name!r} of the schema "
-            f"has the classes {listed(target.classes)}. Widen the schema: schema.widened(other.schema). "
-            "A member of a forest only numbers its classes: there use forest_trees(forest, schema)."
-        )
 
 
 # -- to scikit-learn --------------------------------------------------------------------------------------
@@ -269,7 +160,7 @@ def _float32_thresholds(tree: Tree) -> FloatArray:
     A threshold half-way between two neighbours in float32 goes to the lower one instead. It is what growing
     on float32 data puts between these two values, and rounding it to the upper would send both left.
     """
-    nearest = _nearest(tree.threshold)
+    nearest = nearest_float32(tree.threshold)
     below = np.nextafter(nearest, np.float32(-np.inf))
     middle = below.astype(np.float64) / 2 + nearest.astype(np.float64) / 2
     rounded = np.where((nearest > tree.threshold) & (tree.threshold == middle), below, nearest)
@@ -286,7 +177,7 @@ def _check_expressible(tree: Tree) -> None:
             what = f"splits the categories of column {feature.name!r}"
             raise _export_error(node, what, "Grow the tree on one-hot columns,")
         threshold = tree.threshold[node]
-        if threshold < KNOWN and np.isinf(_nearest(threshold)):
+        if threshold < KNOWN and np.isinf(nearest_float32(threshold)):
             what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
             raise _export_error(node, what, "Rescale the column,")
 

@@ -98,7 +98,7 @@ def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, mos
     missing values take. A list of more than `most` categories is cut.
     """
     region = _answer(tree, node, side)
-    reaching = _regions(tree, node).get(int(tree.feature[node]))
+    reaching = regions_at(tree, node).get(int(tree.feature[node]))
     if reaching is not None and not region.within(reaching).is_impossible:
         region = region.among(reaching)
     return region_text(region, missing=missing, most=most)
@@ -112,7 +112,9 @@ def shorter_answers(tree: Tree, node: int, side: bool, *, missing: bool = False)
 
 def conditions(tree: Tree, node: int, *, missing: bool = False) -> tuple[str, ...]:
     """All that is known of a row at the node: one condition per feature asked about on the way to it."""
-    telling = [region for region in _regions(tree, node).values() if not (region.is_whole and region.missing)]
+    telling = [
+        region for region in regions_at(tree, node).values() if not (region.is_whole and region.missing)
+    ]
     return tuple(region_text(region, missing=missing, most=FULL_LIST) for region in telling)
 
 
@@ -172,14 +174,21 @@ def _truth_text(region: Region, question: str, bracketed: str) -> str:
 
 
 def _interval_text(name: str, low: float, high: float) -> str:
-    if low == -inf:
-        return f"{name} <= {number_text(high)}"
-    if high >= KNOWN:
-        return f"{name} > {number_text(low)}"
     digits = 6
     while digits < 17 and number_text(low, digits) == number_text(high, digits):
         digits += 1
-    return f"{number_text(low, digits)} < {name} <= {number_text(high, digits)}"
+    upper, lower = number_text(high, digits), number_text(low, digits)
+    if low == -inf:
+        return f"{name} {'<' if _is_rounded_up(high, upper) else '<='} {upper}"
+    if high >= KNOWN:
+        return f"{name} {'>=' if _is_rounded_up(low, lower) else '>'} {lower}"
+    signs = "<=" if _is_rounded_up(low, lower) else "<", "<" if _is_rounded_up(high, upper) else "<="
+    return f"{lower} {signs[0]} {name} {signs[1]} {upper}"
+
+
+def _is_rounded_up(threshold: float, text: str) -> bool:
+    """True if the number as it is shown lies on the other side: 4.9999998 reads as 5, and 5 goes right."""
+    return float(text) - threshold > 1e-12 * abs(threshold)
 
 
 def _order_text(name: str, categories: tuple[Label, ...], places: list[int]) -> str:
@@ -219,7 +228,7 @@ def _answer(tree: Tree, node: int, side: bool) -> Region:
     return Region(feature, low, high, allowed, bool(tree.missing_left[node]) == side)
 
 
-def _regions(tree: Tree, node: int) -> dict[int, Region]:
+def regions_at(tree: Tree, node: int) -> dict[int, Region]:
     """What can reach the node, for each feature asked about on the way, in the order of asking."""
     way = []
     while (parent := int(tree.parent[node])) != -1:

@@ -1,0 +1,103 @@
+"""What the adapters of boosted models share: values, weights and importances for nodes that have none."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.adapters.reading import Model, span, trees_on
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.columns import as_label
+from holdfast.data.schema import Label, Schema, Target
+from holdfast.data.wording import listed
+from holdfast.errors import DataError
+from holdfast.tree.tree import LEAF, Tree
+
+
+def score_trees_on(model: Model, schema: Schema | None) -> list[Tree]:
+    """The trees of a boosted model as trees of numbers, the raw scores that the library adds up.
+
+    Their schema has the features of the one given. Its target is not theirs: a score is no class, and no
+    value of the target either.
+    """
+    low, high = span(model.values)
+    features = model.features if schema is None else schema.features
+    return trees_on(model, Schema(features, Target("raw score", low=low, high=high)))
+
+
+def only_member(kind: str, members: Sequence[Any]) -> Any:
+    """The one tree of a boosted model; a TypeError with the way out if there are more, or none."""
+    if len(members) != 1:
+        raise TypeError(
+            f"The {kind} holds {len(members)} trees, and as_tree reads one. forest_trees(model, schema) "
+            "gives all of them as trees of raw scores. For a model of one tree fit with n_estimators=1, and "
+            "on numbers or two classes: more classes take one tree for each."
+        )
+    return members[0]
+
+
+def objective_error(kind: str, objective: str) -> DataError:
+    """The error that refuses an objective whose predictions a tree cannot give."""
+    return DataError(
+        f"The {kind} has the objective {objective!r}, and as_tree cannot turn its raw scores into "
+        "predictions. forest_trees(model, schema) gives the tree with the raw scores themselves."
+    )
+
+
+def is_kind(model: Any, *names: str) -> bool:
+    """True if the model's class or one of its parents has such a name."""
+    return any(kind.__name__ in names for kind in type(model).__mro__)
+
+
+def classes_of(model: Any, n_classes: int) -> tuple[Label, ...]:
+    """The classes of a classifier; a Booster numbers them."""
+    if not hasattr(model, "classes_"):
+        return tuple(range(n_classes))
+    labels = tuple(map(as_label, model.classes_))
+    if len(labels) != n_classes:
+        raise DataError(
+            f"The {type(model).__name__} has scores for {n_classes} classes and knows {listed(labels)}: "
+            "fit it on rows of all classes."
+        )
+    return labels
+
+
+def score_note(place: int, n_trees: int, label: Label | None) -> str:
+    """What the reader of one tree of a boosted model must know."""
+    of_class = "" if label is None else f" for the class {label!r}"
+    return f"Tree {place + 1} of {n_trees}: its values are raw scores{of_class}, which the model adds up."
+
+
+# -- nodes ------------------------------------------------------------------------------------------------
+
+
+def summed_up(numbers: NDArray[Any], left: IntArray, right: IntArray) -> FloatArray:
+    """The number of each node plus those of all nodes below it; parents stand before their children."""
+    total = np.array(numbers, np.float64)
+    for node in reversed(np.flatnonzero(left != LEAF).tolist()):
+        total[node] += total[left[node]] + total[right[node]]
+    return total
+
+
+def mean_below(value: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
+    """The weighted mean of the leaves below each node; their plain mean where they weigh nothing.
+
+    `value` has one row per node, and `weight` is that of whole nodes. Only the leaves of both are looked at.
+    """
+    is_leaf = left == LEAF
+    total = summed_up(np.where(is_leaf[:, None], value * weight[:, None], 0.0), left, right)
+    plain = summed_up(np.where(is_leaf[:, None], value, 0.0), left, right)
+    n_leaves = summed_up(is_leaf, left, right)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(weight[:, None] > 0, total / weight[:, None], plain / n_leaves[:, None])
+    return np.where(is_leaf[:, None], value, mean)
+
+
+def impurity_of_gains(gain: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
+    """The impurity that each node would have if every split took away as much as its gain says.
+
+    So the importances of the tree are the shares of its features in the gain.
+    """
+    risk = summed_up(np.maximum(gain, 0.0), left, right)
+    return np.divide(risk, weight, out=np.zeros(len(risk)), where=weight > 0)

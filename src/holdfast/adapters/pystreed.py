@@ -1,0 +1,238 @@
+"""The optimal trees of pystreed become ours.
+
+pystreed first turns every column into columns of zeros and ones: it compares a number with a few thresholds,
+and a category with a few sets. Its node asks for one of those, and a row for which it is 1 goes right. We ask
+what the 1 stands for, of the column itself, and a row for which that is true goes left.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.adapters.boosted import is_kind
+from holdfast.adapters.reading import (
+    Chosen,
+    Member,
+    Model,
+    column_names,
+    nominal,
+    span,
+    trees_on,
+    walked,
+)
+from holdfast.arrays import FloatArray
+from holdfast.data.columns import as_label
+from holdfast.data.schema import Feature, Label, Schema
+from holdfast.errors import DataError
+from holdfast.tree.builder import Nodes
+from holdfast.tree.tree import LEAF, Tree
+
+_REGRESSIONS = ("regression", "cost-complex-regression")
+
+
+def is_tree(model: Any) -> bool:
+    """True if the model is one of pystreed, fitted or not, whatever its leaves hold."""
+    return is_kind(model, "BaseSTreeDSolver")
+
+
+def is_forest(model: Any) -> bool:
+    """False: each model of pystreed is one tree."""
+    return False
+
+
+def read_tree(model: Any, schema: Schema | None = None) -> Tree:
+    """The tree of a fitted STreeDClassifier or STreeDRegressor, which predicts as the model does.
+
+    pystreed takes no missing values: they go to the side of the more rows, and at a set of categories right.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    _check_leaves(model)
+    check_is_fitted(model, ("tree_", "fit_result"))
+    binary = _binary_columns(model.binarizer_)
+    columns, features = _features(model.binarizer_, schema)
+    labels = tuple(map(as_label, model.classes_)) if is_kind(model, "STreeDClassifier") else ()
+    member = _member(model, binary, columns, labels)
+    criterion = "gini" if labels else "squared_error"
+    return trees_on(Model(features, labels, [member], criterion), schema)[0]
+
+
+def _check_leaves(model: Any) -> None:
+    """Nothing, or a DataError if the leaves hold anything but a class or a number."""
+    is_plain = is_kind(model, "STreeDClassifier") or (
+        is_kind(model, "STreeDRegressor") and model.optimization_task in _REGRESSIONS
+    )
+    if not is_plain:
+        raise DataError(
+            f"The leaves of a {type(model).__name__} with the task {model.optimization_task!r} hold no class "
+            "and no number. as_tree reads a fitted STreeDClassifier or STreeDRegressor."
+        )
+
+
+# -- what the zeros and ones stand for --------------------------------------------------------------------
+
+
+class _Binary(NamedTuple):
+    """What a column of zeros and ones says of one of the model's columns; it is 1 where that is true."""
+
+    column: Any  # its name in a frame, or its position in an array
+    threshold: float = nan  # the value is at most this, or above it in a flag
+    labels: frozenset[Label] | None = None  # the category is one of these
+    is_flag: bool = False  # the column itself holds nothing but zeros and ones
+
+
+def _binary_columns(binarizer: Any) -> list[_Binary]:
+    """What pystreed made of the columns, in the order of its own columns."""
+    binary = list(_all_binary_columns(binarizer))
+    limiter = binarizer.binary_feature_limiter
+    if limiter is None:
+        return binary
+    selected = np.asarray(limiter.select_features_).tolist()
+    if selected and isinstance(selected[0], str):
+        written = _names_of_binary(binarizer)
+        return [binary[written.index(name)] for name in selected]
+    return [binary[index] for index in selected]
+
+
+def _all_binary_columns(binarizer: Any) -> Iterator[_Binary]:
+    for column in binarizer.binary_columns:
+        yield _Binary(column, threshold=0.5, is_flag=True)
+    if binarizer.categorical_binarizer is not None:
+        sets = binarizer.categorical_binarizer.categories_
+        for column, groups in zip(binarizer.categorical_columns, sets, strict=True):
+            for group in groups:
+                yield _Binary(column, labels=frozenset(_labels(group)))
+    if binarizer.continuous_binarizer is not None:
+        cuts = binarizer.continuous_binarizer.thresholds_
+        for column, thresholds in zip(binarizer.continuous_columns, cuts, strict=True):
+            for threshold in thresholds:
+                yield _Binary(column, threshold=float(threshold))
+
+
+def _names_of_binary(binarizer: Any) -> list[str]:
+    """The names that pystreed gives its columns of zeros and ones."""
+    names = [str(column) for column in binarizer.binary_columns]
+    for part in (binarizer.categorical_binarizer, binarizer.continuous_binarizer):
+        if part is not None:
+            names += [name for group in part.column_names_ for name in group]
+    return names
+
+
+def _labels(group: Any) -> list[Label]:
+    """The categories of a group, which is one of them or a list; what is missing is no category."""
+    members = group if isinstance(group, list) else [group]
+    return [as_label(member) for member in members if member is not None and member == member]
+
+
+def _features(binarizer: Any, schema: Schema | None) -> tuple[list[Any], tuple[Feature, ...]]:
+    """The columns as pystreed knows them, by name or by position, and the features that they make.
+
+    Columns of a frame stand in its own order: those of zeros and ones, the categorical ones, the others.
+    """
+    columns = [*binarizer.binary_columns, *binarizer.categorical_columns, *binarizer.continuous_columns]
+    columns = list(dict.fromkeys(columns))
+    is_array = all(isinstance(column, int | np.integer) for column in columns)
+    if is_array:
+        columns = sorted(columns)
+    names = column_names(None if is_array else columns, len(columns), schema)
+    said = list(_all_binary_columns(binarizer))
+    return columns, tuple(
+        _feature(name, [each for each in said if each.column == column])
+        for name, column in zip(names, columns, strict=True)
+    )
+
+
+def _feature(name: str, said: Sequence[_Binary]) -> Feature:
+    """The feature that reaches over all thresholds, or has all categories, that the model looked at."""
+    labels = [label for each in said if each.labels is not None for label in each.labels]
+    if labels:
+        return nominal(name, labels)
+    if any(each.is_flag for each in said):
+        return Feature(name, "numeric", 0.0, 1.0)
+    return Feature(name, "numeric", *span(np.array([each.threshold for each in said])))
+
+
+# -- its nodes --------------------------------------------------------------------------------------------
+
+
+def _member(model: Any, binary: Sequence[_Binary], columns: list[Any], labels: tuple[Label, ...]) -> Member:
+    entries, left, right = walked(model.tree_, lambda entry: _children(entry, binary))
+    asked = [None if entry.is_leaf_node() else binary[entry.feature] for entry in entries]
+    rows = _rows_at(model.train_X_, entries, binary)
+    value, impurity = _class_values(model, rows) if labels else _number_values(model, rows)
+    notes = _predict_in_leaves(entries, value, labels)
+    count = np.array([len(each) for each in rows], np.float64)
+    chosen = {
+        place: Chosen(each.labels) for place, each in enumerate(asked) if each and each.labels is not None
+    }
+    is_set = np.isin(np.arange(len(entries)), list(chosen))
+    nodes = Nodes(
+        feature=np.array([columns.index(each.column) if each else LEAF for each in asked], np.int32),
+        threshold=np.array([each.threshold if each else nan for each in asked]),
+        left=left,
+        right=right,
+        missing_left=~is_set & (count[left] >= count[right]),
+        value=value,
+        count=count,
+        weight=count,
+        impurity=impurity,
+    )
+    return Member(nodes, chosen, notes)
+
+
+def _children(entry: Any, binary: Sequence[_Binary]) -> tuple[Any, Any] | None:
+    """The child for "yes" to our question, and the other one."""
+    if entry.is_leaf_node():
+        return None
+    if binary[entry.feature].is_flag:  # we ask whether it is at most 1/2
+        return entry.left_child, entry.right_child
+    return entry.right_child, entry.left_child
+
+
+def _rows_at(X: NDArray[Any], entries: Sequence[Any], binary: Sequence[_Binary]) -> list[NDArray[np.intp]]:
+    """The training rows that reach each node; children come in pairs in the order of their parents."""
+    rows = [np.arange(len(X))]
+    for place, entry in enumerate(entries):
+        if entry.is_branching_node():
+            here = rows[place]
+            is_yes = (X[here, entry.feature] == 1) != binary[entry.feature].is_flag
+            rows += (here[is_yes], here[~is_yes])
+    return rows
+
+
+def _class_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
+    """The shares of the classes among the rows of each node, and their gini impurity."""
+    is_class = np.asarray(model.train_y_)[:, None] == np.asarray(model.classes_)[None, :]
+    shares = np.array([is_class[each].mean(axis=0) for each in rows])
+    return shares, 1.0 - (shares**2).sum(axis=1)
+
+
+def _number_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
+    """The mean and the variance of the target in the rows of each node."""
+    numbers = [np.asarray(model.train_y_, np.float64)[each] for each in rows]
+    return np.array([[each.mean()] for each in numbers]), np.array([each.var() for each in numbers])
+
+
+def _predict_in_leaves(
+    entries: Sequence[Any], value: FloatArray, labels: tuple[Label, ...]
+) -> tuple[str, ...]:
+    """Make the leaves predict what the model does; a note if that is not what most of their rows are."""
+    n_others = 0
+    for place, entry in enumerate(entries):
+        if not entry.is_leaf_node():
+            continue
+        if not labels:
+            value[place] = entry.label
+            continue
+        predicted = labels.index(as_label(entry.label))
+        if value[place, predicted] < value[place].max():
+            value[place] = np.arange(len(labels)) == predicted
+            n_others += 1
+        elif value[place].argmax() != predicted:  # a tie that the model does not give to the first class
+            value[place, predicted] = np.nextafter(value[place, predicted], 1.0)
+    if not n_others:
+        return ()
+    return (f"In {n_others} leaves the model predicts a rarer class, which has the share 1 there.",)

@@ -1,0 +1,241 @@
+"""What every adapter needs: the nodes of another library become trees on a schema."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
+from holdfast.data.wording import listed
+from holdfast.errors import SchemaMismatch
+from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+_Node = TypeVar("_Node")
+
+
+class Chosen(NamedTuple):
+    """The categories that a split sends to one side; all others go to the other side."""
+
+    labels: frozenset[Label]
+    go_left: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One tree of a model: its features are the model's columns, and its sets are in `chosen`, by label."""
+
+    nodes: Nodes
+    chosen: Mapping[int, Chosen] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All that a fitted model of another library says about its columns, its classes and its trees."""
+
+    features: tuple[Feature, ...]  # in the order of the model's columns
+    labels: tuple[Label, ...]  # none if it predicts numbers
+    members: Sequence[Member]
+    criterion: str
+
+    @property
+    def values(self) -> FloatArray:
+        """The values of all nodes of all trees."""
+        return np.concatenate([member.nodes.value.ravel() for member in self.members])
+
+
+def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
+    """The trees of the model on the schema, or on the one that the model itself makes."""
+    if schema is None:
+        low, high = span(model.values)
+        schema = Schema(
+            model.features, Target(classes=model.labels) if model.labels else Target(low=low, high=high)
+        )
+    return [
+        preorder(_moved(member, model, schema), schema, model.criterion, member.notes)
+        for member in model.members
+    ]
+
+
+# -- nodes ------------------------------------------------------------------------------------------------
+
+
+def walked(
+    root: _Node, children: Callable[[_Node], tuple[_Node, _Node] | None]
+) -> tuple[list[_Node], IntArray, IntArray]:
+    """The nodes that the root leads to, itself first, and where the two children of each one stand."""
+    nodes = [root]
+    left, right = [LEAF], [LEAF]
+    for place, node in enumerate(nodes):  # which grows on the way
+        if pair := children(node):
+            left[place], right[place] = len(nodes), len(nodes) + 1
+            nodes += pair
+            left += (LEAF, LEAF)
+            right += (LEAF, LEAF)
+    return nodes, np.array(left, np.int32), np.array(right, np.int32)
+
+
+def largest_left(threshold: FloatArray) -> FloatArray:
+    """The largest float64 that, rounded to float32, is at most the threshold."""
+    below = nearest_float32(threshold)
+    below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    # Up to half-way to the next float32 all values round down, and half-way itself rounds to the even one.
+    middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
+    is_even = below.view(np.int32) % 2 == 0
+    largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    # No float32 lies above: the question is whether the value is known.
+    return np.where(below < np.finfo(np.float32).max, largest, KNOWN)
+
+
+def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
+    """The thresholds in single precision; infinity where it cannot hold them."""
+    with np.errstate(over="ignore"):
+        return threshold.astype(np.float32)
+
+
+# -- columns ----------------------------------------------------------------------------------------------
+
+
+def column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
+    """The names of the model's columns; if it has none, those of the schema in their order."""
+    if names is not None:
+        return [str(name) for name in names]
+    if schema is None:
+        return [f"x{index}" for index in range(n_columns)]
+    known = [feature.name for feature in schema.columns]
+    if len(known) != n_columns:
+        raise SchemaMismatch(
+            f"The model has {n_columns} columns without names, and the schema has {len(known)}: "
+            f"{listed(known)}. Fit the model on a frame with named columns, or on all columns of the schema."
+        )
+    return known
+
+
+def spanned(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
+    """Numeric features that reach from their lowest to their highest threshold."""
+    loose = list(loose)
+    feature = np.concatenate([nodes.feature for nodes in loose])
+    threshold = np.concatenate([nodes.threshold for nodes in loose])
+    return tuple(
+        Feature(name, "numeric", *span(threshold[(feature == index) & (threshold < KNOWN)]))
+        for index, name in enumerate(names)
+    )
+
+
+def nominal(name: str, labels: Iterable[Label]) -> Feature:
+    """The nominal feature with these categories."""
+    return Feature(name, "nominal", categories=sorted_labels(set(labels)))
+
+
+def span(numbers: FloatArray) -> tuple[float, float]:
+    """The smallest and the greatest number; zeros if there are none."""
+    return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
+
+
+# -- on a schema ------------------------------------------------------------------------------------------
+
+
+def _moved(member: Member, model: Model, schema: Schema) -> Nodes:
+    """The nodes with features, categories and classes numbered as in the schema."""
+    nodes = member.nodes
+    asked = np.unique(nodes.feature[nodes.feature != LEAF])
+    names = [feature.name for feature in model.features]
+    _check_columns([model.features[index] for index in asked], schema)
+    _check_labels(model.labels, schema.target)
+    position = {feature.name: index for index, feature in enumerate(schema.columns)}
+    moved = np.array([*(position.get(name, LEAF) for name in names), LEAF], np.int32)
+    feature = moved[nodes.feature]  # LEAF is -1, and so is the last of `moved`
+    value = nodes.value
+    if model.labels:
+        value = np.zeros((len(feature), len(schema.target.classes)))
+        value[:, [schema.target.classes.index(label) for label in model.labels]] = nodes.value
+    return replace(
+        nodes,
+        feature=feature,
+        value=value,
+        threshold=_between(nodes.threshold, feature, schema),
+        sets=_sets(member, feature, model.features, schema),
+    )
+
+
+def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
+    """The thresholds, those on ordered features half-way between two categories."""
+    is_ordered = np.array([*(each.kind == "ordered" for each in schema.features), False])[feature]
+    return np.where(is_ordered & (threshold < KNOWN), np.floor(threshold) + 0.5, threshold)
+
+
+def _sets(
+    member: Member, feature: IntArray, known: Sequence[Feature], schema: Schema
+) -> dict[int, BoolArray]:
+    """At each split of a nominal feature, one flag per category: does it go left?"""
+    is_subset = np.array([*(each.is_subset for each in schema.features), False])[feature]
+    sets = {}
+    for node in np.flatnonzero(is_subset | np.isin(np.arange(len(feature)), list(member.chosen))).tolist():
+        theirs = known[member.nodes.feature[node]]
+        ours = schema.features[feature[node]]
+        _check_kinds(theirs, ours, is_set=node in member.chosen)
+        if node in member.chosen:
+            labels, go_left = member.chosen[node]
+            flags = [(label in labels) == go_left for label in ours.categories]
+        else:
+            flags = [float(label) <= member.nodes.threshold[node] for label in ours.categories]
+        sets[node] = np.array(flags, np.bool_)
+    return sets
+
+
+def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
+    """Nothing, or a SchemaMismatch if the schema lacks some of the columns or orders them otherwise."""
+    features = {feature.name: feature for feature in schema.columns}
+    lost = [feature.name for feature in asked if feature.name not in features]
+    if lost:
+        raise SchemaMismatch(
+            f"The model asks about the columns {listed(lost)}, and the columns of the schema are "
+            f"{listed(features)}. Fit the model on data with the column names of the schema."
+        )
+    for theirs in asked:
+        ours = features[theirs.name]
+        if theirs.kind == "ordered" and theirs.categories != ours.categories:
+            raise SchemaMismatch(
+                f"The model orders the categories of column {ours.name!r} as {listed(theirs.categories)}, "
+                f"the schema as {listed(ours.categories)}. Give both one list of ordered categories."
+            )
+
+
+def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
+    """Nothing, or a SchemaMismatch if the split cannot be one of the schema's feature."""
+    if not is_set and any(isinstance(label, str) for label in ours.categories):
+        raise SchemaMismatch(
+            f"The model compares column {ours.name!r} with a number, and in the schema it is nominal, with "
+            f"the categories {listed(ours.categories)}. Fit the model on one-hot columns and "
+            "read the table from the same columns."
+        )
+    if is_set and ours.kind != "nominal":
+        raise SchemaMismatch(
+            f"The model splits column {ours.name!r} into sets of categories, and in the schema it is "
+            f"{ours.kind}. Read the table with categorical_features=[{ours.name!r}]."
+        )
+    if is_set and theirs.categories and not set(theirs.categories) & set(ours.categories):
+        raise SchemaMismatch(
+            f"The model knows the categories {listed(theirs.categories)} of column {ours.name!r}, and the "
+            f"schema has others only: {listed(ours.categories)}. Code the column in both in the same way."
+        )
+
+
+def _check_labels(labels: tuple[Label, ...], target: Target) -> None:
+    if bool(labels) != target.is_classes:
+        sides = ("classes", "numbers") if labels else ("numbers", "classes")
+        raise SchemaMismatch(
+            f"The model predicts {sides[0]}, and the target {target.name!r} of the schema holds {sides[1]}. "
+            "Read the table with the task of the model: Table.from_arrays(X, y, task=...)."
+        )
+    lost = [label for label in labels if label not in target.classes]
+    if lost:
+        raise SchemaMismatch(
+            f"The model predicts the classes {listed(labels)}, and the target {target.name!r} of the schema "
+            f"has the classes {listed(target.classes)}. Widen the schema: schema.widened(other.schema). "
+            "A member of a forest only numbers its classes: there use forest_trees(forest, schema)."
+        )

@@ -1,0 +1,268 @@
+"""XGBoost's trees become ours.
+
+XGBoost rounds every value to float32 and asks whether it is below the threshold; we ask whether the value
+itself is at most ours, which is the largest float64 that XGBoost sends left. Of the categories it names those
+that go right. It computes in single precision, and so do we, to be on the same side of a half.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.adapters.boosted import (
+    classes_of,
+    impurity_of_gains,
+    is_kind,
+    mean_below,
+    objective_error,
+    only_member,
+    score_note,
+    score_trees_on,
+    summed_up,
+)
+from holdfast.adapters.reading import Chosen, Member, Model, largest_left, nominal, spanned, trees_on, walked
+from holdfast.adapters.xgboost_columns import Columns, columns_of
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label, Schema
+from holdfast.errors import DataError
+from holdfast.tree.builder import Nodes
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+Floats32 = NDArray[np.float32]
+
+_CRITERION = "gain"
+_COVER_NOTE = (
+    "XGBoost keeps no numbers of rows: counts and weights are its covers, sums of second derivatives."
+)
+
+# The objectives by what is done to a raw score.
+_SIGMOID = ("binary:logistic", "reg:logistic")
+_EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie")
+_IDENTITY = (
+    "reg:squarederror",
+    "reg:squaredlogerror",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+)
+
+
+def is_tree(model: Any) -> bool:
+    """True if the model is one of XGBoost, of any number of trees."""
+    return is_kind(model, "Booster", "XGBModel")
+
+
+is_forest = is_tree
+
+
+def read_tree(model: Any, schema: Schema | None = None) -> Tree:
+    """The tree of a fitted XGBoost model that has just one, with its probabilities or predictions."""
+    learner = _learner(model)
+    document = only_member(type(model).__name__, _trees(learner))
+    labels, of_margins = _prediction(model, learner)
+    columns = columns_of(learner, schema)
+    start = np.float32(_base_margin(learner)[0])
+    member = _member(document, columns, lambda scores: of_margins(start + scores), *_notes(learner))
+    return trees_on(_model(columns, labels, [member]), schema)[0]
+
+
+def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
+    """All trees of a fitted XGBoost model, with the raw scores as values, round by round."""
+    learner = _learner(model)
+    columns = columns_of(learner, schema)
+    documents = _trees(learner)
+    n_classes = int(learner["learner_model_param"]["num_class"])
+    labels = classes_of(model, n_classes) if n_classes > 1 else (None,)
+    owners = learner["gradient_booster"]["model"]["tree_info"]
+    members = [
+        _member(
+            document,
+            columns,
+            lambda scores: scores[:, None].astype(np.float64),
+            score_note(place, len(documents), labels[owner]),
+            *_notes(learner),
+        )
+        for place, (document, owner) in enumerate(zip(documents, owners, strict=True))
+    ]
+    return score_trees_on(_model(columns, (), members), schema)
+
+
+def base_score(model: Any) -> FloatArray:
+    """What XGBoost adds to the scores of its trees, as a raw score: one number, or one for each class."""
+    return _base_margin(_learner(model)).astype(np.float64)
+
+
+# -- the model --------------------------------------------------------------------------------------------
+
+
+def _learner(model: Any) -> dict[str, Any]:
+    """The model as XGBoost writes it down: the rounds that its predictions use."""
+    booster = model
+    if is_kind(model, "XGBModel"):
+        booster = model.get_booster()
+        if not isnan(model.missing):
+            raise DataError(
+                f"The {type(model).__name__} takes {model.missing} for missing, and a tree here NaN only: "
+                "fit it with missing=np.nan, and with NaN for the missing values."
+            )
+        # After early stopping the models predict with the best rounds, and a Booster with all.
+        if booster.attr("best_iteration") is not None:
+            booster = booster[: int(booster.attr("best_iteration")) + 1]
+    if not _rounds(booster):
+        raise DataError(f"The {type(model).__name__} holds no tree: train it for one round or more.")
+    learner: dict[str, Any] = json.loads(bytes(booster.save_raw("json")))["learner"]
+    _check_readable(type(model).__name__, learner)
+    return learner
+
+
+def _rounds(booster: Any) -> int:
+    try:
+        return int(booster.num_boosted_rounds())
+    except ValueError:  # with which XGBoost answers for a Booster that never saw data
+        return 0
+
+
+def _check_readable(kind: str, learner: Mapping[str, Any]) -> None:
+    name = learner["gradient_booster"]["name"]
+    if name != "gbtree":
+        reason = "has no trees" if name == "gblinear" else "weighs its trees anew in every round"
+        raise DataError(f"The {kind} was fitted with booster={name!r}, which {reason}: use booster='gbtree'.")
+    n_targets = int(learner["learner_model_param"]["num_target"])
+    if n_targets > 1:
+        raise DataError(
+            f"The model predicts {n_targets} targets at once, and a tree here predicts one: "
+            "fit one model for each target."
+        )
+    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in _trees(learner)):
+        raise DataError(
+            f"The leaves of the {kind} hold a score for each class, and a leaf here holds one: "
+            "fit it with multi_strategy='one_output_per_tree'."
+        )
+
+
+def _trees(learner: Mapping[str, Any]) -> list[dict[str, Any]]:
+    trees: list[dict[str, Any]] = learner["gradient_booster"]["model"]["trees"]
+    return trees
+
+
+def _model(columns: Columns, labels: tuple[Label, ...], members: Sequence[Member]) -> Model:
+    """The model, its numeric features reaching from their lowest to their highest threshold."""
+    numeric = spanned(columns.names, (member.nodes for member in members))
+    features = tuple(
+        nominal(feature.name, columns.categories[index]) if index in columns.categories else feature
+        for index, feature in enumerate(numeric)
+    )
+    return Model(features, labels, members, _CRITERION)
+
+
+# -- what it predicts -------------------------------------------------------------------------------------
+
+
+def _notes(learner: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the reader must know of the covers; those of squared errors are weights of rows."""
+    return () if _objective(learner) == "reg:squarederror" else (_COVER_NOTE,)
+
+
+def _objective(learner: Mapping[str, Any]) -> str:
+    return str(learner["objective"]["name"])
+
+
+def _prediction(
+    model: Any, learner: Mapping[str, Any]
+) -> tuple[tuple[Label, ...], Callable[[Floats32], FloatArray]]:
+    """The classes, none for numbers, and the function that makes values of raw scores and the base."""
+    objective = _objective(learner)
+    if objective == "binary:logistic" and not is_kind(model, "XGBRegressor"):
+        return classes_of(model, 2), _shares
+    if is_kind(model, "XGBClassifier"):
+        raise objective_error(type(model).__name__, objective)
+    if objective in _SIGMOID:
+        return (), lambda margins: _shares(margins)[:, 1:]
+    if objective in _EXPONENTIAL:
+        return (), lambda margins: np.exp(margins)[:, None].astype(np.float64)
+    if objective in _IDENTITY:
+        return (), lambda margins: margins[:, None].astype(np.float64)
+    raise objective_error(type(model).__name__, objective)
+
+
+def _shares(margins: Floats32) -> FloatArray:
+    with np.errstate(over="ignore"):
+        positive = np.float32(1.0) / (np.float32(1.0) + np.exp(-margins))
+    return np.column_stack([np.float32(1.0) - positive, positive]).astype(np.float64)
+
+
+def _base_margin(learner: Mapping[str, Any]) -> Floats32:
+    """The base score on the scale of the raw scores."""
+    text = learner["learner_model_param"]["base_score"]
+    base: Floats32 = np.array([float(number) for number in text.strip("[]").split(",")], np.float32)
+    if _objective(learner) in _SIGMOID:
+        base = np.log(base / (np.float32(1.0) - base))
+    elif _objective(learner) in _EXPONENTIAL:
+        base = np.log(base)
+    return base
+
+
+# -- its nodes --------------------------------------------------------------------------------------------
+
+
+def _member(
+    document: Mapping[str, Any], columns: Columns, of_scores: Callable[[Floats32], FloatArray], *notes: str
+) -> Member:
+    # Pruned nodes stay in the document: only the root tells which ones are left.
+    places, left, right = walked(0, lambda place: _children(document, place))
+    is_leaf = left == LEAF
+    conditions = np.array(document["split_conditions"], np.float32)[places]
+    weight = summed_up(np.where(is_leaf, _taken(document, "sum_hessian", places), 0.0), left, right)
+    gain = np.where(is_leaf, 0.0, _taken(document, "loss_changes", places))
+    chosen = _chosen(document, places, columns)
+    is_set = np.isin(np.arange(len(places)), list(chosen))
+    nodes = Nodes(
+        feature=np.where(is_leaf, LEAF, _taken(document, "split_indices", places)).astype(np.int32),
+        threshold=np.where(is_leaf | is_set, nan, _thresholds(conditions)),
+        left=left,
+        right=right,
+        missing_left=_taken(document, "default_left", places).astype(np.bool_),
+        value=mean_below(of_scores(np.where(is_leaf, conditions, np.float32(0))), weight, left, right),
+        count=weight,
+        weight=weight,
+        impurity=impurity_of_gains(gain, weight, left, right),
+    )
+    return Member(nodes, chosen, notes)
+
+
+def _children(document: Mapping[str, Any], place: int) -> tuple[int, int] | None:
+    left, right = document["left_children"][place], document["right_children"][place]
+    return None if left == LEAF else (left, right)
+
+
+def _taken(document: Mapping[str, Any], name: str, places: Sequence[int]) -> FloatArray:
+    return np.array(document[name], np.float64)[places]
+
+
+def _thresholds(conditions: Floats32) -> FloatArray:
+    """The largest float64 that, rounded to float32, is below the condition."""
+    below = np.nextafter(conditions, np.float32(-np.inf)).astype(np.float64)
+    return np.maximum(largest_left(below), -KNOWN)
+
+
+def _chosen(document: Mapping[str, Any], places: Sequence[int], columns: Columns) -> dict[int, Chosen]:
+    """At each split on categories those that go right."""
+    position = {place: index for index, place in enumerate(places)}
+    chosen = {}
+    for place, start, size in zip(
+        document["categories_nodes"],
+        document["categories_segments"],
+        document["categories_sizes"],
+        strict=True,
+    ):
+        if place in position:
+            labels = columns.categories[document["split_indices"][place]]
+            codes = document["categories"][start : start + size]
+            chosen[position[place]] = Chosen(
+                frozenset(labels[code] for code in codes if code < len(labels)), go_left=False
+            )
+    return chosen

@@ -1,0 +1,85 @@
+"""What an XGBoost model says about its columns: their names, and the categories behind the codes."""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from holdfast.adapters.reading import column_names
+from holdfast.data.columns import as_label
+from holdfast.data.schema import Feature, Label, Schema
+from holdfast.errors import SchemaMismatch
+
+
+class Columns(NamedTuple):
+    """The names of the model's columns, and for each categorical one the labels in the order of its codes."""
+
+    names: list[str]
+    categories: Mapping[int, tuple[Label, ...]]
+
+
+def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
+    """The columns of the model that XGBoost wrote down, with the help of a schema where it lost something."""
+    n_columns = int(learner["learner_model_param"]["num_feature"])
+    names = column_names(learner["feature_names"] or None, n_columns, schema)
+    encodings = learner["gradient_booster"]["model"].get("cats", {}).get("enc", [])
+    ours = {feature.name: feature for feature in schema.columns} if schema else {}
+    categories = {
+        index: _categories(names[index], encodings[index] if encodings else {}, ours.get(names[index]))
+        for index, kind in enumerate(learner["feature_types"])
+        if kind == "c"
+    }
+    return Columns(names, categories)
+
+
+def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) -> tuple[Label, ...]:
+    values, ends = encoding.get("values"), encoding.get("offsets")
+    if not values:
+        return _codes(name, ours)
+    if ends is None:
+        return tuple(map(as_label, values))
+    text = bytes(number % 256 for number in values)
+    return _ascii(text, ends) if text.isascii() else _other_text(name, text, ends, ours)
+
+
+def _codes(name: str, ours: Feature | None) -> tuple[Label, ...]:
+    """The codes of a column that the user coded: every whole number up to the highest of the schema's."""
+    labels = ours.categories if ours else ()
+    if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
+        raise SchemaMismatch(
+            f"The model was fitted on codes of column {name!r}, and does not say which codes there are. Give "
+            f"the schema of a table read from the same codes with categorical_features=[{name!r}], or fit "
+            "the model on a frame with a categorical column."
+        )
+    return tuple(range(max(map(int, labels)) + 1))
+
+
+def _ascii(text: bytes, ends: Sequence[int]) -> tuple[Label, ...]:
+    """The labels, which are written one after the other."""
+    return tuple(text[start:end].decode() for start, end in pairwise(ends))
+
+
+def _other_text(name: str, text: bytes, ends: Sequence[int], ours: Feature | None) -> tuple[Label, ...]:
+    """The labels, if they are those of the schema.
+
+    XGBoost counts the characters of a pandas label and then keeps as many bytes, which cuts off what is not
+    ASCII. The schema's labels must give the same bytes, either whole or cut in that way.
+    """
+    labels = tuple(str(label) for label in ours.categories) if ours else ()
+    if [0, *accumulate(map(len, labels))] == list(ends) and _is_cut_from(text, labels):
+        return labels
+    parts = [text[start:end] for start, end in pairwise(ends)]
+    whole = {label.encode(): label for label in labels}
+    if all(part in whole for part in parts):
+        return tuple(whole[part] for part in parts)
+    raise SchemaMismatch(
+        f"XGBoost keeps categories of column {name!r} that are not ASCII cut to pieces. Give the schema of a "
+        "table with the same categories, all of them and in the same order, or rename them."
+    )
+
+
+def _is_cut_from(text: bytes, labels: Sequence[str]) -> bool:
+    """True if the text is the beginning of the labels, and too short for the last of them at most.
+
+    If two were cut off, nothing would tell which of them comes first.
+    """
+    return "".join(labels).encode().startswith(text) and len("".join(labels[:-1]).encode()) <= len(text)

@@ -1,0 +1,1 @@
+"""How far apart trees are, and trees that stay where they were."""

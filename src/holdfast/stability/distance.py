@@ -1,0 +1,215 @@
+"""How far apart trees are: the cost of the cheapest matching of their paths.
+
+Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from holdfast.adapters import as_tree
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, measure
+from holdfast.parallel import run_all
+from holdfast.stability.matching import TreeDistance, matched
+from holdfast.stability.packing import memory, pack
+from holdfast.stability.ruler import on_one_ruler
+from holdfast.stability.terms import Terms, terms_of
+from holdfast.tree.tree import LEAF, Tree
+
+PAIRS_A_TASK = 2048
+_MATCHINGS = {"paper": PAPER, "cover": COVER, "metric": METRIC}
+
+
+def tree_distance(
+    a: Any,
+    b: Any,
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+) -> TreeDistance:
+    """The distance of two trees, and which path of one corresponds to which of the other.
+
+    Both are trees, or models that `as_tree` reads, on one ruler: ranges and categories of a column are its
+    unit of length. `matching` says what becomes of paths too many: "paper" lets them pay for their size,
+    "cover" matches them once more, "metric" pays so that the triangle inequality holds. `label_weight` is the
+    cost of another outcome, by default twice the depth; `outcome` compares the "label" of the leaves, the
+    "distribution" of the classes, or the "value" of a number. `depth` is the greatest depth allowed, by
+    default that of the deeper tree; `normalised` divides by 2 ** depth * (2 * depth + label_weight).
+
+    >>> from holdfast import Table, grow
+    >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
+    >>> round(tree_distance(at_40, at_45).total, 6)  # each of two leaves: 5 / (2 * 100)
+    0.05
+    """
+    first, second = on_one_ruler([as_tree(a), as_tree(b)])
+    terms = terms_of([first, second], matching, label_weight, outcome, normalised, depth)
+    packed, unit = pack([first, second], terms)
+    one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
+    scratch, prices = memory(packed, one, other)
+    measure(packed, one, other, _MATCHINGS[matching], True, scratch, prices, out)
+    return matched(first, second, terms, float(out[0] / unit), scratch.cost, prices)
+
+
+def distance_matrix(
+    trees_a: Sequence[Any],
+    trees_b: Sequence[Any] | None = None,
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FloatArray:
+    """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
+
+    All distances are on the same terms: one depth and one label weight for both collections. See
+    `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
+    number of them.
+    """
+    return _matrix(
+        trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, progress, at_most=None
+    )
+
+
+def mean_distance(
+    trees: Sequence[Any],
+    references: Sequence[Any],
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    at_most: float | None = None,
+) -> FloatArray:
+    """The mean distance of every tree to all references: how unstable it is.
+
+    With `at_most`, a tree whose mean is greater gets infinity. Most such trees are found by lower bounds, at
+    a quarter of the cost; means that are finite are exact.
+    """
+    options = (matching, label_weight, outcome, normalised, depth)
+    if not len(references):
+        raise ValueError("A mean distance needs at least one reference tree, and there are 0.")
+    means = _matrix(trees, references, options, n_jobs, progress, at_most).mean(axis=1)
+    return means if at_most is None else np.where(means > at_most, np.inf, means)
+
+
+# -- collections ----------------------------------------------------------------------------------------
+
+
+def _matrix(
+    trees_a: Sequence[Any],
+    trees_b: Sequence[Any] | None,
+    options: tuple[str, float | None, str | None, bool, int | None],
+    n_jobs: int | None,
+    progress: bool,
+    at_most: float | None,
+) -> FloatArray:
+    """The distances; rows whose mean is surely above `at_most` may be infinite."""
+    all_a = _trees(trees_a)
+    all_b = all_a if trees_b is None else _trees(trees_b)
+    if not all_a or not all_b:
+        return np.zeros((len(all_a), len(all_b)))
+    trees = on_one_ruler(all_a if trees_b is None else [*all_a, *all_b])
+    terms = terms_of(trees, *options)
+    distinct, number = _distinct(trees, terms)
+    packed, unit = pack(distinct, terms)
+    own, inverse_a = np.unique(number[: len(all_a)], return_inverse=True)
+    others, inverse_b = np.unique(number[len(trees) - len(all_b) :], return_inverse=True)
+    work = partial(_measured, packed, terms.matching, n_jobs=n_jobs, progress="Distances" if progress else "")
+    if trees_b is None:
+        grid = _symmetric(work, len(own))
+    elif at_most is None:
+        grid = (
+            work(np.repeat(own, len(others)), np.tile(others, len(own))).reshape(len(own), -1).astype(float)
+        )
+    else:
+        limit = at_most / terms.total(1.0) * unit * len(all_b)
+        grid = _bounded(work, own, others, np.bincount(inverse_b), limit)
+    return np.asarray(terms.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
+
+
+def _trees(models: Sequence[Any]) -> list[Tree]:
+    if isinstance(models, Tree):
+        raise TypeError("A collection of trees is needed, and this is one tree: put it into a list.")
+    return [as_tree(model) for model in models]
+
+
+def _distinct(trees: list[Tree], terms: Terms) -> tuple[list[Tree], LongArray]:
+    """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
+    numbers: dict[bytes, int] = {}
+    distinct: list[Tree] = []
+    for tree in trees:
+        key = _fingerprint(tree, terms.outcome)
+        if key not in numbers:
+            numbers[key] = len(distinct)
+            distinct.append(tree)
+    return distinct, np.array([numbers[_fingerprint(tree, terms.outcome)] for tree in trees])
+
+
+def _fingerprint(tree: Tree, outcome: str) -> bytes:
+    """All that the distance sees of a tree."""
+    leaves = tree.feature == LEAF
+    says = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
+    parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, says)
+    return b"|".join(part.tobytes() for part in parts)
+
+
+def _symmetric(work: Any, n: int) -> FloatArray:
+    """All pairs of the first n trees, each computed once."""
+    rows, columns = np.triu_indices(n, 1)
+    grid = np.zeros((n, n))
+    grid[rows, columns] = grid[columns, rows] = work(rows, columns)
+    return grid
+
+
+def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
+    """The distances of the trees whose sum over all references, by a lower bound, may be within the limit."""
+    first, second = np.repeat(own, len(others)), np.tile(others, len(own))
+    bounds = work(first, second, solve=False).reshape(len(own), -1).astype(float)
+    grid = np.full(bounds.shape, np.inf)
+    near = np.flatnonzero(bounds @ repeats <= limit * (1 + 1e-12))
+    grid[near] = work(np.repeat(own[near], len(others)), np.tile(others, len(near))).reshape(
+        len(near), len(others)
+    )
+    return grid
+
+
+def _measured(
+    packed: Packed,
+    matching: str,
+    first: LongArray,
+    second: LongArray,
+    *,
+    solve: bool = True,
+    n_jobs: int | None,
+    progress: str,
+) -> LongArray:
+    """The distances of the pairs in units, or lower bounds of them."""
+
+    def task(begin: int) -> LongArray:
+        one, other = (
+            _numbers(first[begin : begin + PAIRS_A_TASK]),
+            _numbers(second[begin : begin + PAIRS_A_TASK]),
+        )
+        out = np.empty(len(one), np.int64)
+        measure(packed, one, other, _MATCHINGS[matching], solve, *memory(packed, one, other), out)
+        return out
+
+    parts = run_all(task, range(0, len(first), PAIRS_A_TASK), n_jobs, progress=progress)
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _numbers(values: Any) -> LongArray:
+    return frozen(np.array(values, np.int64))

@@ -1,0 +1,63 @@
+"""What a distance is measured by: which matching, and how much another outcome costs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from holdfast.data.wording import listed
+from holdfast.errors import RulesError
+from holdfast.tree.tree import Tree
+
+MATCHINGS = ("paper", "cover", "metric")
+MOST_LABEL_WEIGHT = 1e6
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one comparison; the same for all pairs of a collection."""
+
+    matching: str
+    outcome: str
+    label_weight: float  # cost of an entirely different outcome
+    depth: int  # the greatest depth allowed in the collection
+    normalised: bool
+
+    def total(self, raw: Any) -> Any:
+        """A distance, or an array of them, as asked for: normalised, or as it is."""
+        if not self.normalised:
+            return raw
+        return raw / (2 * self.depth + self.label_weight) * math.ldexp(1.0, -self.depth)
+
+
+def terms_of(
+    trees: Sequence[Tree],
+    matching: str,
+    label_weight: float | None,
+    outcome: str | None,
+    normalised: bool,
+    depth: int | None,
+) -> Terms:
+    """The terms with everything that was left open filled in from the trees."""
+    if matching not in MATCHINGS:
+        raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+    if depth is None:
+        depth = max(1, *(tree.depth for tree in trees))
+    elif not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
+        raise RulesError(f"depth={depth!r} is out of range: it must be a whole number, at least 1, or None.")
+    if label_weight is None:
+        label_weight = 2.0 * depth
+    elif not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT:
+        raise RulesError(
+            f"label_weight={label_weight!r} is out of range: it must be a number from 0 to "
+            f"{MOST_LABEL_WEIGHT:g}, or None for twice the depth."
+        )
+    is_classes = trees[0].schema.target.is_classes
+    outcomes = ("label", "distribution") if is_classes else ("value",)
+    if outcome is not None and outcome not in outcomes:
+        what = "classes" if is_classes else "numbers"
+        raise RulesError(
+            f"outcome={outcome!r} is not one of {listed(outcomes)}, and the trees predict {what}."
+        )
+    return Terms(matching, outcome or outcomes[0], float(label_weight), int(depth), bool(normalised))
