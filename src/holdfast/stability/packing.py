@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.arrays import BoolArray, LongArray, frozen
 from holdfast.data.schema import Schema
 from holdfast.kernels.assignment import Prices
 from holdfast.kernels.distance import Packed, Scratch
@@ -29,8 +29,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     category_length, n_words = _coordinates(ruler)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
-    values = np.concatenate([tree.value[tree.feature == LEAF] for tree in trees])
-    outcomes, label_cost = _outcomes(values, schema, terms.label_weight * unit, terms.outcome)
+    outcomes, label_cost = _outcomes(trees, terms.label_weight * unit, terms.outcome)
     null_weight = edges.cut + round(terms.label_weight * unit / 2)
     packed = Packed(
         **_walks(edges, is_leaf),
@@ -163,13 +162,15 @@ def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -
 # -- outcomes -------------------------------------------------------------------------------------------
 
 
-def _outcomes(values: FloatArray, schema: Schema, label_weight: float, outcome: str) -> tuple[LongArray, int]:
+def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple[LongArray, int]:
     """What each leaf says, one row a leaf, and the cost of another label; -1 where differences add up."""
     if outcome == "label":
-        return values.argmax(axis=1).astype(np.int64)[:, None], round(label_weight)
+        labels = np.concatenate([tree.outcome[tree.feature == LEAF] for tree in trees])
+        return labels.astype(np.int64)[:, None], round(label_weight)
+    values = np.concatenate([tree.value[tree.feature == LEAF] for tree in trees])
     if outcome == "distribution":
         return np.rint(values * (label_weight / 2)).astype(np.int64), -1
-    low, high = schema.target.low, schema.target.high
+    low, high = trees[0].schema.target.low, trees[0].schema.target.high
     if not low < high:
         return np.zeros(values.shape, np.int64), -1
     shares = (np.clip(values, low, high) / 2 - low / 2) / (high / 2 - low / 2)

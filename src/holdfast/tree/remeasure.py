@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.wording import listed
 from holdfast.errors import SchemaMismatch
@@ -26,7 +26,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
     moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
     feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
     set_start, in_set = _sets(tree, schema, feature)
-    return tree.replace(
+    moved_tree = tree.replace(
         schema=schema,
         feature=feature,
         threshold=_thresholds(tree, schema, feature),
@@ -34,6 +34,11 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         in_set=in_set,
         value=_values(tree, schema.target),
     )
+    if schema.target.is_classes:
+        # Of classes with equal shares the tree predicts the one that came first in its own order.
+        places = _places(tree.schema.target.classes, schema.target.classes)
+        moved_tree.__dict__["outcome"] = frozen(places[tree.outcome].astype(np.int32))
+    return moved_tree
 
 
 # -- what moves -----------------------------------------------------------------------------------------
