@@ -99,7 +99,7 @@ def mean_distance(
     """The mean distance of every tree to all references: how unstable it is.
 
     With `at_most`, a tree whose mean is greater gets infinity. Many such trees are found by lower bounds, at
-    a quarter to a half of the cost; means that are finite are exact.
+    a quarter to a half of the cost, which pays where few trees are within the limit. Finite means are exact.
     """
     options = (matching, label_weight, outcome, normalised, depth)
     if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
@@ -156,12 +156,12 @@ def _distinct(trees: list[Tree], terms: Terms) -> tuple[list[Tree], LongArray]:
     """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
     numbers: dict[bytes, int] = {}
     distinct: list[Tree] = []
-    for tree in trees:
-        key = _fingerprint(tree, terms.outcome)
-        if key not in numbers:
-            numbers[key] = len(distinct)
+    number = np.empty(len(trees), np.int64)
+    for place, tree in enumerate(trees):
+        number[place] = numbers.setdefault(_fingerprint(tree, terms.outcome), len(numbers))
+        if number[place] == len(distinct):
             distinct.append(tree)
-    return distinct, np.array([numbers[_fingerprint(tree, terms.outcome)] for tree in trees])
+    return distinct, number
 
 
 def _fingerprint(tree: Tree, outcome: str) -> bytes:

@@ -59,7 +59,7 @@ class Tree:
         """Number of nodes, leaves included."""
         return len(self.feature)
 
-    @property
+    @cached_property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return int(np.count_nonzero(self.feature == LEAF))
@@ -81,7 +81,7 @@ class Tree:
             depth[node] = depth[self.parent[node]] + 1
         return frozen(depth)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Greatest number of questions that any row is asked."""
         return int(self.node_depth.max())
