@@ -1,1 +1,12 @@
 """Its presence puts `tests` on the path, where they find the slow twins: `from reference.walk import ...`."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run: a check passes today if it passed yesterday. HYPOTHESIS_PROFILE=explore
+# looks for new ones.
+_CALM = {"deadline": None, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
+settings.register_profile("repeat", derandomize=True, **_CALM)
+settings.register_profile("explore", **_CALM)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))

@@ -1,6 +1,5 @@
 """A table and rules become a tree."""
 
-import math
 import threading
 import warnings
 from collections.abc import Iterator
@@ -175,27 +174,25 @@ def _values(
 
 def _thresholds(table: Table, fields: LongArray) -> FloatArray:
     """The midpoint between the two values on either side of each split."""
-    threshold = [math.nan] * len(fields)
-    features = fields[:, kernels.FEATURE].tolist()
-    below, above = fields[:, kernels.LAST_LEFT].tolist(), fields[:, kernels.FIRST_RIGHT].tolist()
-    for node, feature in enumerate(features):
-        if feature < 0 or below[node] < 0:
-            continue
-        column = table.columns[feature]
-        if above[node] < 0:
-            threshold[node] = KNOWN
-        elif table.schema.features[feature].kind == "ordered":
-            threshold[node] = math.floor(midpoint(column[below[node]], column[above[node]])) + 0.5
-        else:
-            threshold[node] = midpoint(column[below[node]], column[above[node]])
-    return np.array(threshold)
+    threshold = np.full(len(fields), np.nan)
+    below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
+    asks = (fields[:, kernels.FEATURE] >= 0) & (below >= 0)
+    threshold[asks & (above < 0)] = KNOWN
+    between = np.flatnonzero(asks & (above >= 0))
+    asked = fields[between, kernels.FEATURE]
+    for feature in np.unique(asked).tolist():
+        own, column = between[asked == feature], table.columns[feature]
+        middle = midpoint(column[below[own]], column[above[own]])
+        is_ordered = table.schema.features[feature].kind == "ordered"
+        threshold[own] = np.floor(middle) + 0.5 if is_ordered else middle
+    return threshold
 
 
-def midpoint(below: float, above: float) -> float:
-    """A number t with below <= t < above, half-way if floats allow.
+def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:
+    """Numbers t with below <= t < above, half-way if floats allow.
 
-    >>> midpoint(1e308, 1.5e308)
-    1.25e+308
+    >>> midpoint(np.array([1e308]), np.array([1.5e308]))
+    array([1.25e+308])
     """
     middle = below / 2 + above / 2
-    return float(middle if below <= middle < above else below)
+    return np.asarray(np.where((below <= middle) & (middle < above), middle, below), np.float64)

@@ -15,6 +15,7 @@ from holdfast.kernels.criteria import (
 )
 from holdfast.kernels.histogram import MISSING_CODE, Coded, Sample, add_row
 from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.sort import sort_keys
 from holdfast.kernels.split import (
     LEFT,
     RIGHT,
@@ -228,3 +229,47 @@ def open_classes(
                     trial[k] = left[k] + histogram[at_missing + k]
                 _, best = consider(plan, node, total, trial, feature, rank, LEFT, best)
     return best
+
+
+@inner
+def scan_few_classes(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    scratch: Scratch,
+    best: Split,
+) -> tuple[Split, bool]:
+    """The best threshold of the feature in a small node, row by row: see `scan_few`."""
+    keys, left, trial, missing, ranks = scratch.keys, scratch.left, scratch.trial, scratch.inside, coded.ranks
+    n_keys = n_missing = int64(0)
+    for k in range(plan.n_stats):
+        left[k] = missing[k] = 0
+    for i in range(len(rows)):
+        row = int64(rows[i])
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            add_row(plan, sample, row, missing)
+            n_missing += 1
+            continue
+        keys[n_keys] = (rank << 32) | row
+        n_keys += 1
+    sort_keys(keys, n_keys)
+    if n_keys == 0 or (n_missing == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
+        return best, False
+    for i in range(n_keys):
+        rank, at_end = keys[i] >> 32, i == n_keys - 1
+        add_row(plan, sample, keys[i] & ROW_MASK, left)
+        if at_end and n_missing == 0:
+            break
+        if not at_end and keys[i + 1] >> 32 == rank:
+            continue
+        _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+        if n_missing > 0 and not at_end:
+            for k in range(plan.n_stats):
+                trial[k] = left[k] + missing[k]
+            _, best = consider(plan, node, total, trial, feature, rank, LEFT, best)
+    return best, True

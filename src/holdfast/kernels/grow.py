@@ -11,7 +11,7 @@ from holdfast.kernels.classes import START as HEAD
 from holdfast.kernels.criteria import NEVER, Plan, weight_of
 from holdfast.kernels.histogram import Coded, Sample, count_all
 from holdfast.kernels.jit import inner, int64, kernel
-from holdfast.kernels.search import FULL_ROWS, describe, mix, search
+from holdfast.kernels.search import FEW_ROWS, FULL_ROWS, describe, mix, search
 from holdfast.kernels.split import Scratch, no_split
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
@@ -219,7 +219,7 @@ def grow(
                     if len(own) >= FULL_ROWS and n_free > 0:
                         n_free -= 1
                         slot = free[n_free]
-                    if not was_ready:
+                    if not was_ready and len(own) > FEW_ROWS:
                         count_all(plan, coded, sample, own, shift, histograms[slot])
                     elif slot > 0:
                         for i in range(histograms.shape[1]):

@@ -19,6 +19,7 @@ from holdfast.kernels.criteria import (
 )
 from holdfast.kernels.histogram import MISSING_CODE, Coded, Sample
 from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.sort import sort_keys
 from holdfast.kernels.split import (
     LEFT,
     RIGHT,
@@ -261,3 +262,53 @@ def open_pair(
                 _, best = consider(plan, node, m, here, sum_here, feature, rank, side, best)
                 side += LEFT
     return best
+
+
+@inner
+def scan_few(
+    plan: Plan,
+    node: Node,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    keys: LongArray,
+    best: Split,
+) -> tuple[Split, bool]:
+    """The best threshold of the feature in a small node, row by row; and whether it takes several values."""
+    weights, totals, counts, ranks = sample.weight, sample.total, sample.repeats, coded.ranks
+    both, bits = plan.n_classes, plan.label_bits
+    n_keys = missing_weight = missing_sum = missing_rows = int64(0)
+    for i in range(len(rows)):
+        row = int64(rows[i])
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            missing_weight += weights[row] >> bits
+            missing_sum += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
+            missing_rows += counts[row]
+            continue
+        keys[n_keys] = (rank << 32) | row
+        n_keys += 1
+    sort_keys(keys, n_keys)
+    if n_keys == 0 or (missing_weight == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
+        return best, False
+    weight = sum_ = n = int64(0)
+    for i in range(n_keys):
+        row, rank = keys[i] & ROW_MASK, keys[i] >> 32
+        weight += weights[row] >> bits
+        sum_ += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
+        n += counts[row]
+        at_end = i == n_keys - 1
+        if at_end and missing_weight == 0:
+            break
+        if not at_end and keys[i + 1] >> 32 == rank:
+            continue
+        m = n if plan.counts_apart else weight
+        _, best = consider(plan, node, m, weight, sum_, feature, rank, RIGHT, best)
+        if missing_weight > 0 and not at_end:
+            here, m = (
+                weight + missing_weight,
+                n + missing_rows if plan.counts_apart else weight + missing_weight,
+            )
+            _, best = consider(plan, node, m, here, sum_ + missing_sum, feature, rank, LEFT, best)
+    return best, True

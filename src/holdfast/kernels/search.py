@@ -4,7 +4,7 @@ import math
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.categories import scan_categories
-from holdfast.kernels.classes import START, open_classes, scan_classes
+from holdfast.kernels.classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.criteria import (
     GINI,
     MISCLASSIFICATION,
@@ -17,13 +17,15 @@ from holdfast.kernels.criteria import (
 )
 from holdfast.kernels.histogram import Coded, Sample, add_row, count_one
 from holdfast.kernels.jit import inner, int64
-from holdfast.kernels.pair import open_pair, scan_pair
+from holdfast.kernels.pair import open_pair, scan_few, scan_pair
 from holdfast.kernels.split import Scratch, Split, could_win, no_split
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
-# are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, and 32
-# where a bin is dear because of many classes.
+# are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
+# where a bin is dear because of many classes, and 4 to 8 for numbers, whose bounds are not as close.
 FULL_ROWS = 2048
+# A node of no more rows than this is not counted at all: its rows are sorted by each feature.
+FEW_ROWS = 48
 ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
 
 
@@ -104,7 +106,8 @@ def search(
     that could hold the best split are opened last, the most promising feature first.
     """
     best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
-    rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096
+    is_small = len(rows) <= FEW_ROWS
+    rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096 if plan.n_classes > 0 else 1024
     while shift < 4 and len(rows) << shift < rows_to_scan_all:
         shift += 1
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
@@ -119,12 +122,18 @@ def search(
             other = i + state % (n_features - i)
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
-            count_one(
-                plan, coded, sample, rows, feature, no_shift if coded.is_subset[feature] else fine, histogram
-            )
+        if coded.is_subset[feature]:
+            if n_drawn > 0 or is_small:
+                count_one(plan, coded, sample, rows, feature, no_shift, histogram)
+        elif n_drawn > 0 and not is_small:
+            count_one(plan, coded, sample, rows, feature, fine, histogram)
         n_codes, begin, varied = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats, False
         if coded.is_subset[feature]:
             best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
+        elif is_small and is_pair:
+            best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch.keys, best)
+        elif is_small:
+            best, varied = scan_few_classes(plan, node, total, coded, sample, rows, feature, scratch, best)
         elif is_pair:
             best, promise[feature], varied = scan_pair(
                 plan,
@@ -156,6 +165,8 @@ def search(
                 best,
             )
         n_varied += varied
+        if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
+            break  # two rows can be parted in one way only, and the first feature wins the tie
         if i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
         while True:
