@@ -11,7 +11,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import RulesError, SchemaMismatch
 from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
 from holdfast.tree.tree import Tree
-from tree.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, tree_of
+from tree.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
 
 
 def as_pair(a: Tree, b: Tree, **options: Any) -> Any:
@@ -80,7 +80,7 @@ def test_classes_have_no_values(measure: Door) -> None:
 
 
 @every_door
-@pytest.mark.parametrize("label_weight", [-1.0, -1e-300, np.nan, np.inf, "2"])
+@pytest.mark.parametrize("label_weight", [-1.0, -1e-300, 1e7, np.nan, np.inf, "2"])
 def test_a_label_weight_is_a_number_from_zero_up(measure: Door, label_weight: Any) -> None:
     with pytest.raises(RulesError, match="label_weight") as caught:
         measure(NUMERIC, NUMERIC, label_weight=label_weight)
@@ -88,7 +88,7 @@ def test_a_label_weight_is_a_number_from_zero_up(measure: Door, label_weight: An
 
 
 @every_door
-@pytest.mark.parametrize("depth", [0, -3, 2.5])
+@pytest.mark.parametrize("depth", [0, -3, 2.5, 1001])
 def test_a_depth_is_a_whole_number_from_one_up(measure: Door, depth: Any) -> None:
     with pytest.raises(RulesError, match="depth") as caught:
         measure(NUMERIC, NUMERIC, depth=depth)
@@ -128,9 +128,37 @@ def test_another_order_of_ordered_categories_is_another_ruler(measure: Door) -> 
 @every_door
 def test_a_column_that_is_numeric_in_one_tree_only_cannot_be_compared(measure: Door) -> None:
     sex = Feature("sex", low=0.0, high=1.0)
-    coded = tree_of(leaf(10, 0.5, 0.5), (SUBSET.schema.features[0], sex), SUBSET.schema.target)
+    coded = tree_of(
+        split("sex", 0.5, leaf(5, 0.5, 0.5), leaf(5, 0.5, 0.5)),
+        (SUBSET.schema.features[0], sex),
+        SUBSET.schema.target,
+    )
     message = message_of(measure, SUBSET, coded)
     assert all(text in message for text in ("'sex'", "nominal", "numeric"))
+
+
+def test_a_column_that_one_tree_does_not_ask_about_may_be_anything_there() -> None:
+    sex = Feature("sex", low=0.0, high=1.0)
+    lone = tree_of(leaf(10, 0.5, 0.5), (SUBSET.schema.features[0], sex), SUBSET.schema.target)
+    same = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features, SUBSET.schema.target)
+    assert tree_distance(SUBSET, lone).total == tree_distance(SUBSET, same).total > 0
+
+
+def test_a_column_that_one_tree_does_not_know_is_no_obstacle() -> None:
+    lone = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features[:1], SUBSET.schema.target)
+    same = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features, SUBSET.schema.target)
+    assert tree_distance(SUBSET, lone).total == tree_distance(SUBSET, same).total
+
+
+def test_all_that_differs_is_told_at_once() -> None:
+    features = (Feature("age", low=0.0, high=1.0), Feature("bmi", low=0.0, high=1.0))
+    other = tuple(replace(feature, high=2.0) for feature in features)
+    stump = split("age", 0.5, leaf(5, 1, 0), split("bmi", 0.5, leaf(5, 1, 0), leaf(5, 0, 1)))
+    one, two = (tree_of(stump, each, SUBSET.schema.target) for each in (features, other))
+    message = message_of(as_pair, one, two)
+    assert "'age'" in message
+    assert "'bmi'" in message
+    assert "schema=first.schema" in message
 
 
 @every_door

@@ -4,10 +4,12 @@ from functools import cache
 from random import Random
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
+from holdfast.errors import RulesError
 from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
@@ -181,10 +183,36 @@ def test_a_limit_never_gives_up_on_a_tree_that_just_meets_it(matching: str, targ
             assert np.array_equal(limited[means <= limit], means[means <= limit])
 
 
-def test_a_limit_holds_where_normalising_leaves_nothing() -> None:
+def test_a_limit_holds_where_normalising_leaves_next_to_nothing() -> None:
     candidates, references = collection()[2:], collection()[:6]
-    means = mean_distance(candidates, references, normalised=True, depth=2000, at_most=1.0)
-    assert not means.any()
+    means = mean_distance(candidates, references, normalised=True, depth=1000, at_most=1.0)
+    assert (means < 1e-290).all()
+
+
+@pytest.mark.parametrize("limit", [-1.0, np.nan, "2"])
+def test_a_limit_is_a_number_from_zero_up(limit: Any) -> None:
+    with pytest.raises(RulesError, match="at_most"):
+        mean_distance(collection()[:2], collection()[:2], at_most=limit)
+
+
+def test_a_collection_may_come_from_a_generator() -> None:
+    trees = collection()[:4]
+    assert np.array_equal(distance_matrix(iter(trees), iter(trees)), distance_matrix(trees))
+    assert np.array_equal(mean_distance(iter(trees), iter(trees)), mean_distance(trees, trees))
+
+
+def test_what_is_one_tree_or_no_trees_is_no_collection() -> None:
+    tree = collection()[0]
+    for thing in (tree, {"a": tree}, "trees"):
+        with pytest.raises(TypeError, match="list of trees"):
+            distance_matrix(thing)
+
+
+def test_other_processes_find_the_same_bits() -> None:
+    trees = collection()[:8]
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        elsewhere = distance_matrix(trees)
+    assert np.array_equal(elsewhere, distance_matrix(trees))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])

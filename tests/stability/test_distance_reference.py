@@ -224,8 +224,17 @@ def test_deep_trees_have_the_optimum_of_the_assignment(matching: str, normalised
     assert_agrees(chain(150, 0), chain(120, 1), Options(matching, normalised=normalised), by_assignment)
 
 
-def test_normalising_by_more_than_a_float_holds_leaves_nothing() -> None:
-    assert tree_distance(chain(3, 0), chain(5, 1), normalised=True, depth=2000).total == 0.0
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.7e308, 1.7e308), (0.0, 5e-324), (0.0, 1e-323), (1.0, 1 + 2**-52)]
+)
+def test_the_parts_add_up_on_ranges_of_any_size(low: float, high: float) -> None:
+    features = (Feature("x", low=low, high=high),)
+    one, other = (
+        tree_of(split("x", limit, leaf(3, 0, 1), leaf(3, 1, 0)), features, SURVIVED) for limit in (low, high)
+    )
+    distance = tree_distance(one, other)
+    assert distance.total == 1.0  # both leaves: an end of the range moves to the other end
+    assert sum(pair.cost for pair in distance.pairs) == distance.total
 
 
 # -- why the metric is one --------------------------------------------------------------------------------

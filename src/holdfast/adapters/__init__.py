@@ -39,8 +39,11 @@ def as_tree(model: Any, schema: Schema | None = None) -> Tree:
     schema=table.schema). A member of a scikit-learn forest calls its classes 0, 1, ...: use forest_trees.
 
     A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
-    are then probabilities or predictions, as the library gives them. Of more trees forest_trees gives all.
+    are then probabilities or predictions, as the library gives them. Fit it with learning_rate=1 as well, or
+    every leaf stays close to the mean. Of more trees forest_trees gives all.
     """
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(f"schema must be a Schema, such as table.schema, and is a {type(schema).__name__}.")
     own = model if isinstance(model, Tree) else getattr(model, "tree_", None)
     if isinstance(own, Tree):
         return own if schema is None else own.on(schema)
@@ -96,12 +99,13 @@ def _refusal(model: Any) -> str:
     kind = type(model).__name__
     if isinstance(model, type):
         return f"as_tree needs a fitted model, and got the class {model.__name__} itself."
-    if "holdfast" in _libraries(model):
+    if "holdfast" in _libraries(model) and hasattr(model, "fit"):
         return f"This {kind} has no tree_ yet: call fit first."
     if hasattr(model, "estimators_") or hasattr(model, "n_estimators"):
         return (
             f"A {kind} holds many trees, and as_tree reads one. forest_trees(forest, schema) gives all trees "
-            "of a scikit-learn forest; of another collection pass one member, such as model.estimators_[0]."
+            "of a scikit-learn forest; of another collection pass one member, such as model.estimators_[0], "
+            "or model.estimators_[0, 0] where they stand in a table."
         )
     return (
         f"as_tree cannot read a {kind}. It reads {_SUPPORTED}. Of a pipeline or a search, pass the tree "

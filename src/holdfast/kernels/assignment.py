@@ -7,6 +7,10 @@ often as there are columns too many, would own them: it is never stored, only it
 
 The innermost loops run over `width` columns, a multiple of 16, so that the compiler's vector code has no rest
 to do one by one: the columns beyond the last are of cost PAD, and no path ever comes to them.
+
+Nothing overflows if the costs times the number of columns lie within 2 ** 59. Where row i owns column j,
+v[k] - v[j] <= cost[i, k] - cost[i, j], so that no price of a column is further from 0 than twice the range
+of the costs: reduced costs, and all distances, stay far below PAD.
 """
 
 from typing import NamedTuple
@@ -15,7 +19,7 @@ from holdfast.arrays import LongArray
 from holdfast.kernels.jit import inner, int64
 
 FREE = int64(-1)
-PAD = int64(2**60)  # above all sums of costs
+PAD = int64(2**60)  # above all costs, prices and distances
 FAR = int64(2**61)  # beyond every distance
 CLOSED = int64(2**62)  # taken from the price of a column whose distance is final: nothing comes nearer
 OWNED = int64(2**32)  # above all columns

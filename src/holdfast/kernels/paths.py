@@ -62,8 +62,11 @@ class Edges(NamedTuple):
 
 
 @inner
-def share_in_units(part: float, whole: float, unit: float) -> int:
-    """Half of the share of the whole, in units."""
+def half_share(one: float, other: float, low: float, high: float, unit: float) -> int:
+    """Half of the share of the range between two of its numbers, in units."""
+    part, whole = abs(one - other), high - low
+    if math.isinf(whole):
+        part, whole = abs(one / 2 - other / 2), high / 2 - low / 2
     return int64(np.floor(part / whole * (0.5 * unit) + 0.5))
 
 
@@ -128,7 +131,6 @@ def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
                     next_word += n_own
                 elif lowest < highest:
                     own = axis + side
-                    whole = highest / 2 - lowest / 2
                     limit = min(max(forest.threshold[node], lowest), highest)
                     edge_of_range = highest if side == 0 else lowest
                     before, opposite = math.nan, math.nan  # the nearest cuts at either end
@@ -149,8 +151,8 @@ def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
                         limit = limit if math.isnan(opposite) else min(limit, opposite)
                         after = max(before, limit)
                     coordinate[child], bound[child], restricts[child] = own, after, after != edge_of_range
-                    low[child] = share_in_units(abs(edge_of_range / 2 - before / 2), whole, ruler.unit)
-                    high[child] = share_in_units(abs(edge_of_range / 2 - after / 2), whole, ruler.unit)
+                    low[child] = half_share(edge_of_range, before, lowest, highest, ruler.unit)
+                    high[child] = half_share(edge_of_range, after, lowest, highest, ruler.unit)
                     length[child] = high[child] - low[child]
                 cut[child] = cut[node] + length[child]
                 # The width that is left: what is cut off an interval counts half on either end.

@@ -4,7 +4,7 @@ Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 23
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -17,7 +17,7 @@ from holdfast.errors import RulesError
 from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, measure
 from holdfast.parallel import run_all
 from holdfast.stability.matching import TreeDistance, matched
-from holdfast.stability.packing import memory, pack
+from holdfast.stability.packing import frozen_fields, memory, pack
 from holdfast.stability.ruler import on_one_ruler
 from holdfast.stability.terms import Terms, terms_of
 from holdfast.tree.tree import LEAF, Tree
@@ -61,8 +61,8 @@ def tree_distance(
 
 
 def distance_matrix(
-    trees_a: Sequence[Any],
-    trees_b: Sequence[Any] | None = None,
+    trees_a: Iterable[Any],
+    trees_b: Iterable[Any] | None = None,
     *,
     matching: str = "paper",
     label_weight: float | None = None,
@@ -84,8 +84,8 @@ def distance_matrix(
 
 
 def mean_distance(
-    trees: Sequence[Any],
-    references: Sequence[Any],
+    trees: Iterable[Any],
+    references: Iterable[Any],
     *,
     matching: str = "paper",
     label_weight: float | None = None,
@@ -104,7 +104,8 @@ def mean_distance(
     options = (matching, label_weight, outcome, normalised, depth)
     if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
         raise RulesError(f"at_most={at_most!r} is out of range: it must be a number, at least 0, or None.")
-    if not len(references):
+    references = _trees(references)
+    if not references:
         raise ValueError("A mean distance needs at least one reference tree, and there are 0.")
     means: FloatArray = _matrix(trees, references, options, n_jobs, progress, at_most).mean(axis=1)
     return means if at_most is None else np.asarray(np.where(means > at_most, np.inf, means), np.float64)
@@ -114,8 +115,8 @@ def mean_distance(
 
 
 def _matrix(
-    trees_a: Sequence[Any],
-    trees_b: Sequence[Any] | None,
+    trees_a: Iterable[Any],
+    trees_b: Iterable[Any] | None,
     options: tuple[str, float | None, str | None, bool, int | None],
     n_jobs: int | None,
     progress: bool,
@@ -146,9 +147,12 @@ def _matrix(
     return np.asarray(terms.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
 
 
-def _trees(models: Sequence[Any]) -> list[Tree]:
-    if isinstance(models, Tree):
-        raise TypeError("A collection of trees is needed, and this is one tree: put it into a list.")
+def _trees(models: Iterable[Any]) -> list[Tree]:
+    """The trees of a collection; a TypeError with the way out for what only looks like one."""
+    is_one = isinstance(models, Tree) or hasattr(models, "predict")
+    if is_one or isinstance(models, str | Mapping) or hasattr(models, "columns"):
+        way_out = "Put it into a list; of a forest, forest_trees(forest, schema) gives the trees."
+        raise TypeError(f"A list of trees is needed, and this is a {type(models).__name__}. {way_out}")
     return [as_tree(model) for model in models]
 
 
@@ -204,14 +208,20 @@ def _measured(
 ) -> LongArray:
     """The distances of the pairs in units, or lower bounds of them."""
 
-    def task(batch: slice) -> LongArray:
-        one, other = _numbers(first[batch]), _numbers(second[batch])
-        out = np.empty(len(one), np.int64)
-        measure(packed, one, other, _MATCHINGS[matching], solve, *memory(packed, one, other), out)
-        return out
-
-    parts = run_all(task, _batches(packed, first, second), n_jobs, progress=progress)
+    task = partial(_measured_batch, packed, matching, solve)
+    batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
+    parts = run_all(task, batches, n_jobs, progress=progress)
     return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _measured_batch(
+    packed: Packed, matching: str, solve: bool, batch: tuple[LongArray, LongArray]
+) -> LongArray:
+    # On its way to another process an array becomes writable, and numba would compile for another type.
+    packed, (first, second) = frozen_fields(packed), map(_numbers, batch)
+    out = np.empty(len(first), np.int64)
+    measure(packed, first, second, _MATCHINGS[matching], solve, *memory(packed, first, second), out)
+    return out
 
 
 def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:

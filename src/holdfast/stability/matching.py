@@ -9,11 +9,12 @@ from scipy.optimize import linear_sum_assignment
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.schema import Feature, Schema
 from holdfast.kernels.assignment import Prices
-from holdfast.stability.paths import Path, tree_paths
+from holdfast.stability.paths import Path, share_of_range, tree_paths
 from holdfast.stability.terms import Terms
 from holdfast.tree.tree import Tree
 
 Side = Literal["first", "second"]
+NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,17 @@ class TreeDistance:
     def __str__(self) -> str:
         return self.explain()
 
-    def explain(self) -> str:
-        """The matched rules side by side, those that moved most first, with what moved and what it cost."""
+    def __format__(self, form: str) -> str:
+        return format(self.total, form) if form else str(self)
+
+    def explain(self, most: int | None = 20) -> str:
+        """The matched rules side by side, those that moved most first, with what moved and what it cost.
+
+        Shows `most` pairs of rules, and as many that have no counterpart or are the same; None shows all.
+        """
         from holdfast.stability.explanation import explanation
 
-        return explanation(self)
+        return explanation(self, most)
 
 
 def matched(
@@ -103,12 +110,13 @@ def matched(
     small, large = (second, first) if is_swapped else (first, second)
     rows, columns = tree_paths(small), tree_paths(large)
     n, m = len(rows), len(columns)
-    reduced = cost[: n * (len(cost) // n)].reshape(n, -1)[:, :m] - prices.u[:n, None] - prices.v[:m]
+    cost = cost.reshape(n, -1)[:, :m]
+    reduced = cost - prices.u[:n, None] - prices.v[:m]
     column = _assignment(reduced == 0, prices.v[:m], _unlike(rows, columns))
     couples = [(int(i), int(j)) for i, j in enumerate(column)]
     rest = np.setdiff1d(np.arange(m), column).tolist()
     if terms.matching == "cover":
-        couples += [(_nearest(cost.reshape(n, -1)[:, j], j, m), j) for j in rest]
+        couples += [(_nearest(cost[:, j], j, m), j) for j in rest]
         rest = []
     ways = sorted((j, i) if is_swapped else (i, j) for i, j in couples)
     paths = (columns, rows) if is_swapped else (rows, columns)
@@ -180,11 +188,9 @@ def _feature_cost(first: Path, second: Path, feature: Feature) -> float:
     if not feature.low < feature.high:
         return 0.0
     whole = (feature.low, feature.high)
-    moved = [
-        abs(a / 2 - b / 2)
-        for a, b in zip(first.bounds.get(name, whole), second.bounds.get(name, whole), strict=True)
-    ]
-    return sum(moved) / (2 * (feature.high / 2 - feature.low / 2))
+    ends = zip(first.bounds.get(name, whole), second.bounds.get(name, whole), strict=True)
+    cost = sum(float(share_of_range(one, other, *whole)) for one, other in ends) / 2
+    return cost if cost > NOTHING else 0.0
 
 
 def _outcome_difference(first: Path, second: Path, schema: Schema, outcome: str) -> float:
@@ -196,8 +202,8 @@ def _outcome_difference(first: Path, second: Path, schema: Schema, outcome: str)
     low, high = schema.target.low, schema.target.high
     if not low < high:
         return 0.0
-    values = np.clip([float(path.outcome) for path in (first, second)], low, high)
-    return float(abs(values[0] / 2 - values[1] / 2) / (high / 2 - low / 2))
+    one, other = np.clip([float(path.outcome) for path in (first, second)], low, high)
+    return float(share_of_range(one, other, low, high))
 
 
 def _unmatched(path: Path, schema: Schema, terms: Terms, is_swapped: bool) -> UnmatchedPath:

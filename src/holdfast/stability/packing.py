@@ -11,6 +11,7 @@ from holdfast.data.schema import Schema
 from holdfast.kernels.assignment import Prices
 from holdfast.kernels.distance import Packed, Scratch
 from holdfast.kernels.paths import UNDO, Edges, Forest, Ruler, lay_out, lay_profiles
+from holdfast.stability.paths import share_of_range
 from holdfast.stability.terms import Terms
 from holdfast.tree.tree import LEAF, Tree
 
@@ -30,7 +31,8 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
     outcomes, label_cost = _outcomes(trees, terms.label_weight * unit, terms.outcome)
-    null_weight = edges.cut + round(terms.label_weight * unit / 2)
+    # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
+    null_weight = edges.cut + math.ceil(terms.label_weight * unit / 2)
     packed = Packed(
         **_walks(edges, is_leaf),
         **_profiles(edges, tree, category_length),
@@ -45,7 +47,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
         label_cost=label_cost,
         n_labels=len(schema.target.classes),
     )
-    return _frozen(packed), unit
+    return frozen_fields(packed), unit
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:
@@ -61,7 +63,7 @@ def _forest(trees: Sequence[Tree]) -> Forest:
         ),
         in_set=np.concatenate([tree.in_set for tree in trees]),
     )
-    return _frozen(forest)
+    return frozen_fields(forest)
 
 
 def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
@@ -91,7 +93,7 @@ def _ruler(schema: Schema, forest: Forest, unit: float) -> Ruler:
         coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
         unit=unit,
     )
-    return _frozen(ruler)
+    return frozen_fields(ruler)
 
 
 def _words_of(ruler: Ruler) -> LongArray:
@@ -169,15 +171,16 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
         return labels.astype(np.int64)[:, None], round(label_weight)
     values = np.concatenate([tree.value[tree.feature == LEAF] for tree in trees])
     if outcome == "distribution":
-        return np.rint(values * (label_weight / 2)).astype(np.int64), -1
+        # Rounded down, so that those of a leaf never add up to more than the whole.
+        return np.floor(values * (label_weight / 2)).astype(np.int64), -1
     low, high = trees[0].schema.target.low, trees[0].schema.target.high
     if not low < high:
         return np.zeros(values.shape, np.int64), -1
-    shares = (np.clip(values, low, high) / 2 - low / 2) / (high / 2 - low / 2)
+    shares = share_of_range(np.clip(values, low, high), low, low, high)
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 
-def _frozen(arrays: _T) -> _T:
+def frozen_fields(arrays: _T) -> _T:
     """The arrays as numba knows them: it would compile a kernel again for arrays that can be written to."""
     fields: Any = (frozen(field) if isinstance(field, np.ndarray) else field for field in arrays)
     return type(arrays)(*fields)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,13 @@ def tree_paths(tree: Tree) -> tuple[Path, ...]:
         boxes[int(tree.left[node])] = _side(tree, node, box, is_left=True)
         boxes[int(tree.right[node])] = _side(tree, node, box, is_left=False)
     return tuple(_path(tree, leaf, boxes[leaf]) for leaf in sorted(boxes))
+
+
+def share_of_range(one: Any, other: Any, low: float, high: float) -> Any:
+    """The share of the range that lies between two of its numbers; of several, one share for each."""
+    if np.isinf(high - low):
+        return abs(one / 2 - other / 2) / (high / 2 - low / 2)
+    return abs(one - other) / (high - low)
 
 
 class _Box(NamedTuple):

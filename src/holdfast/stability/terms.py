@@ -12,6 +12,7 @@ from holdfast.tree.tree import Tree
 
 MATCHINGS = ("paper", "cover", "metric")
 MOST_LABEL_WEIGHT = 1e6
+MOST_DEPTH = 1000
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ def terms_of(
         raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
-    elif not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
-        raise RulesError(f"depth={depth!r} is out of range: it must be a whole number, at least 1, or None.")
+    elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
+        raise RulesError(
+            f"depth={depth!r} is out of range: it must be a whole number from 1 to {MOST_DEPTH}, or None."
+        )
     if label_weight is None:
         label_weight = 2.0 * depth
     elif not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT:
@@ -58,6 +61,11 @@ def terms_of(
     if outcome is not None and outcome not in outcomes:
         what = "classes" if is_classes else "numbers"
         raise RulesError(
-            f"outcome={outcome!r} is not one of {listed(outcomes)}, and the trees predict {what}."
+            f"outcome={outcome!r} is not for trees that predict {what}: "
+            f"it must be {_choice(outcomes)}, or None."
         )
     return Terms(matching, outcome or outcomes[0], float(label_weight), int(depth), bool(normalised))
+
+
+def _choice(names: Sequence[str]) -> str:
+    return " or ".join(repr(name) for name in names)

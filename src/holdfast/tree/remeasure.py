@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.wording import listed
 from holdfast.errors import SchemaMismatch
@@ -26,7 +26,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
     moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
     feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
     set_start, in_set = _sets(tree, schema, feature)
-    moved_tree = tree.replace(
+    return tree.replace(
         schema=schema,
         feature=feature,
         threshold=_thresholds(tree, schema, feature),
@@ -34,11 +34,6 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         in_set=in_set,
         value=_values(tree, schema.target),
     )
-    if schema.target.is_classes:
-        # Of classes with equal shares the tree predicts the one that came first in its own order.
-        places = _places(tree.schema.target.classes, schema.target.classes)
-        moved_tree.__dict__["outcome"] = frozen(places[tree.outcome].astype(np.int32))
-    return moved_tree
 
 
 # -- what moves -----------------------------------------------------------------------------------------
@@ -75,7 +70,13 @@ def _values(tree: Tree, target: Target) -> FloatArray:
     if not target.is_classes:
         return tree.value
     shares = np.zeros((tree.n_nodes, len(target.classes)))
-    shares[:, _places(tree.schema.target.classes, target.classes)] = tree.value
+    places = _places(tree.schema.target.classes, target.classes)
+    shares[:, places] = tree.value
+    # Of classes with equal shares a tree predicts the first: in another order, that needs a last bit more.
+    nodes = np.arange(tree.n_nodes)
+    outcome = places[tree.outcome]
+    moved = shares.argmax(axis=1) != outcome
+    shares[nodes[moved], outcome[moved]] = np.nextafter(shares[nodes[moved], outcome[moved]], 2.0)
     return shares
 
 
