@@ -179,12 +179,17 @@ def _thresholds(table: Table, fields: LongArray) -> FloatArray:
     asks = (fields[:, kernels.FEATURE] >= 0) & (below >= 0)
     threshold[asks & (above < 0)] = KNOWN
     between = np.flatnonzero(asks & (above >= 0))
-    asked = fields[between, kernels.FEATURE]
-    for feature in np.unique(asked).tolist():
-        own, column = between[asked == feature], table.columns[feature]
-        middle = midpoint(column[below[own]], column[above[own]])
-        is_ordered = table.schema.features[feature].kind == "ordered"
-        threshold[own] = np.floor(middle) + 0.5 if is_ordered else middle
+    asked = fields[between, kernels.FEATURE].tolist()
+    low, high = (
+        np.array(
+            [table.columns[feature][row] for feature, row in zip(asked, rows[between].tolist(), strict=True)]
+        )
+        for rows in (below, above)
+    )
+    middle = midpoint(low, high)
+    features = table.schema.features
+    is_ordered = np.array([features[feature].kind == "ordered" for feature in asked], np.bool_)
+    threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold
 
 

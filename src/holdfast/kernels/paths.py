@@ -48,17 +48,121 @@ class Forest(NamedTuple):
 class Edges(NamedTuple):
     """The edge from its parent into every node of a forest, by the number of the node."""
 
+    parent: LongArray  # -1 for a root
     coordinate: LongArray  # -1 where nothing is cut off
     low: LongArray  # where the stretch that is cut off begins; for categories, where their bits do in `words`
     high: LongArray  # where it ends
     length: LongArray  # of what is cut off
+    bound: FloatArray  # the end of the range that is left
+    restricts: BoolArray  # is less than the whole range, or set, left?
     first_leaf: LongArray  # leaves of the tree below the node: first_leaf <= leaf < end_leaf
     end_leaf: LongArray
     cut: LongArray  # all that is cut off on the way from the root
     weight: LongArray  # of a path that ends here, if it stays unmatched ("paper")
     words: LongArray  # sets of categories, 64 bits to a word
-    steps: LongArray  # walks through the trees: node * 2, + UNDO
-    step_start: LongArray  # (trees + 1,)
+
+
+@kernel
+def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
+    """The edges of a forest."""
+    n_nodes = len(forest.feature)
+    edges = Edges(
+        np.full(n_nodes, -1),
+        np.full(n_nodes, -1),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes),
+        np.zeros(n_nodes, np.bool_),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_nodes, np.int64),
+        np.zeros(n_words, np.int64),
+    )
+    next_word = int64(0)
+    for tree in range(len(forest.start) - 1):
+        begin, end, leaf = forest.start[tree], forest.start[tree + 1], int64(0)
+        for node in range(begin, end):
+            edges.first_leaf[node] = leaf
+            feature = forest.feature[node]
+            if feature < 0:
+                leaf += 1
+                continue
+            for side in range(2):
+                child = begin + (forest.left[node] if side == 0 else forest.right[node])
+                edges.parent[child] = node
+                was_restricted, double = False, int64(2)
+                if ruler.n_categories[feature] > 0:
+                    was_restricted, double = (
+                        cut_categories(forest, ruler, edges, node, child, side, next_word),
+                        1,
+                    )
+                    next_word += (ruler.n_categories[feature] + 63) // 64
+                elif ruler.low[feature] < ruler.high[feature]:
+                    was_restricted = cut_range(forest, ruler, edges, node, child, side)
+                edges.cut[child] = edges.cut[node] + edges.length[child]
+                # The width that is left: what is cut off an interval counts half at either end.
+                edges.weight[child] = edges.weight[node] - double * edges.length[child]
+                if edges.restricts[child] and not was_restricted:
+                    edges.weight[child] += int64(ruler.unit)
+        for node in range(end - 1, begin - 1, -1):
+            last = edges.first_leaf[node] + 1
+            edges.end_leaf[node] = (
+                last if forest.feature[node] < 0 else edges.end_leaf[begin + forest.right[node]]
+            )
+    return edges
+
+
+@inner
+def cut_range(forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int, side: int) -> bool:
+    """Fill in the edge to a child that cuts off one end of a range; was the feature restricted before?"""
+    feature = forest.feature[node]
+    lowest, highest, axis = ruler.low[feature], ruler.high[feature], ruler.coordinate[feature]
+    outer = highest if side == 0 else lowest
+    above, opposite = nearest_edge(edges, node, axis + side), nearest_edge(edges, node, axis + 1 - side)
+    before = edges.bound[above] if above >= 0 else outer
+    limit = min(max(forest.threshold[node], lowest), highest)
+    if opposite >= 0:  # a threshold beyond the other end leaves nothing: an interval without length
+        limit = max(limit, edges.bound[opposite]) if side == 0 else min(limit, edges.bound[opposite])
+    after = min(before, limit) if side == 0 else max(before, limit)
+    edges.coordinate[child], edges.bound[child], edges.restricts[child] = axis + side, after, after != outer
+    edges.low[child] = half_share(outer, before, lowest, highest, ruler.unit)
+    edges.high[child] = half_share(outer, after, lowest, highest, ruler.unit)
+    edges.length[child] = edges.high[child] - edges.low[child]
+    return (above >= 0 and edges.restricts[above]) or (opposite >= 0 and edges.restricts[opposite])
+
+
+@inner
+def cut_categories(
+    forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int, side: int, first_word: int
+) -> bool:
+    """Fill in the edge to a child that cuts off categories; was the feature restricted before?"""
+    feature, words, was_restricted = forest.feature[node], edges.words, False
+    axis, n_categories = ruler.coordinate[feature], ruler.n_categories[feature]
+    for category in range(n_categories):
+        if forest.in_set[forest.set_start[node] + category] != (side == 0):
+            words[first_word + (category >> 6)] |= int64(1) << (category & 63)
+    n_words, n_cut = (n_categories + 63) // 64, int64(0)
+    above = nearest_edge(edges, node, axis)
+    while above >= 0:
+        was_restricted = was_restricted or edges.restricts[above]
+        for k in range(n_words):
+            words[first_word + k] &= ~words[edges.low[above] + k]
+        above = nearest_edge(edges, edges.parent[above], axis)
+    for k in range(n_words):
+        n_cut += count_bits(words[first_word + k])
+    edges.coordinate[child], edges.low[child], edges.restricts[child] = axis, first_word, n_cut > 0
+    edges.length[child] = n_cut * ruler.category_length[feature]
+    return was_restricted
+
+
+@inner
+def nearest_edge(edges: Edges, node: int, coordinate: int) -> int:
+    """The nearest edge along the coordinate on the way from the node up to the root; -1 if there is none."""
+    while node >= 0 and edges.coordinate[node] != coordinate:
+        node = edges.parent[node]
+    return node
 
 
 @inner
@@ -70,114 +174,6 @@ def half_share(one: float, other: float, low: float, high: float, unit: float) -
     return int64(np.floor(part / whole * (0.5 * unit) + 0.5))
 
 
-@kernel
-def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
-    """The edges of a forest, and a walk through each tree that leaves every edge again."""
-    n_nodes, n_trees = len(forest.feature), len(forest.start) - 1
-    coordinate, length = np.full(n_nodes, -1), np.zeros(n_nodes, np.int64)
-    low, high = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    first_leaf, end_leaf = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    cut, weight = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    words, steps = np.zeros(n_words, np.int64), np.empty(2 * n_nodes, np.int64)
-    step_start = np.zeros(n_trees + 1, np.int64)
-    parent, depth = np.full(n_nodes, -1), np.zeros(n_nodes, np.int64)
-    bound = np.zeros(n_nodes)  # the end of the range that the edge leaves
-    restricts = np.zeros(n_nodes, np.bool_)  # does the edge leave less than the whole range or set?
-    n_steps, next_word, one = int64(0), int64(0), int64(ruler.unit)
-    for tree in range(n_trees):
-        begin, end, leaf = forest.start[tree], forest.start[tree + 1], int64(0)
-        last = int64(-1)  # the edge that the walk is on
-        for node in range(begin, end):
-            while last >= 0 and depth[last] >= depth[node]:
-                steps[n_steps] = last * 2 + UNDO
-                n_steps += 1
-                last = parent[last]
-            steps[n_steps] = node * 2
-            n_steps += 1
-            last = node
-            first_leaf[node] = leaf
-            feature = forest.feature[node]
-            if feature < 0:
-                leaf += 1
-                continue
-            lowest, highest, n_categories = (
-                ruler.low[feature],
-                ruler.high[feature],
-                ruler.n_categories[feature],
-            )
-            n_own = (n_categories + 63) // 64  # words
-            for side in range(2):
-                child = begin + (forest.left[node] if side == 0 else forest.right[node])
-                parent[child], depth[child] = node, depth[node] + 1
-                axis = ruler.coordinate[feature]
-                was_restricted, above = False, int64(node)
-                if n_categories > 0:
-                    coordinate[child], low[child] = axis, next_word
-                    for category in range(n_categories):
-                        goes_left = forest.in_set[forest.set_start[node] + category]
-                        if goes_left != (side == 0):
-                            words[next_word + (category >> 6)] |= int64(1) << (category & 63)
-                    while above >= 0:
-                        if coordinate[above] == axis:
-                            was_restricted = was_restricted or restricts[above]
-                            for k in range(n_own):
-                                words[next_word + k] &= ~words[low[above] + k]
-                        above = parent[above]
-                    n_cut = int64(0)
-                    for k in range(n_own):
-                        n_cut += count_bits(words[next_word + k])
-                    restricts[child] = n_cut > 0
-                    length[child] = n_cut * ruler.category_length[feature]
-                    next_word += n_own
-                elif lowest < highest:
-                    own = axis + side
-                    limit = min(max(forest.threshold[node], lowest), highest)
-                    edge_of_range = highest if side == 0 else lowest
-                    before, opposite = math.nan, math.nan  # the nearest cuts at either end
-                    while above >= 0:
-                        if coordinate[above] == own and math.isnan(before):
-                            before = bound[above]
-                        if coordinate[above] == axis + 1 - side and math.isnan(opposite):
-                            opposite = bound[above]
-                        if coordinate[above] == axis or coordinate[above] == axis + 1:
-                            was_restricted = was_restricted or restricts[above]
-                        above = parent[above]
-                    before = edge_of_range if math.isnan(before) else before
-                    # A threshold beyond the other end leaves nothing: an interval without length.
-                    if side == 0:
-                        limit = limit if math.isnan(opposite) else max(limit, opposite)
-                        after = min(before, limit)
-                    else:
-                        limit = limit if math.isnan(opposite) else min(limit, opposite)
-                        after = max(before, limit)
-                    coordinate[child], bound[child], restricts[child] = own, after, after != edge_of_range
-                    low[child] = half_share(edge_of_range, before, lowest, highest, ruler.unit)
-                    high[child] = half_share(edge_of_range, after, lowest, highest, ruler.unit)
-                    length[child] = high[child] - low[child]
-                cut[child] = cut[node] + length[child]
-                # The width that is left: what is cut off an interval counts half on either end.
-                weight[child] = weight[node] - length[child] * (1 if n_categories > 0 else 2)
-                if restricts[child] and not was_restricted:
-                    weight[child] += one
-        for node in range(end - 1, begin - 1, -1):
-            is_leaf = forest.feature[node] < 0
-            end_leaf[node] = first_leaf[node] + 1 if is_leaf else end_leaf[begin + forest.right[node]]
-        step_start[tree + 1] = n_steps
-    return Edges(
-        coordinate,
-        low,
-        high,
-        length,
-        first_leaf,
-        end_leaf,
-        cut,
-        weight,
-        words,
-        steps[:n_steps].copy(),
-        step_start,
-    )
-
-
 @inner
 def count_bits(word: int) -> int:
     """How many bits of the word are set."""
@@ -186,6 +182,28 @@ def count_bits(word: int) -> int:
         word &= word - 1
         n += 1
     return n
+
+
+@kernel
+def walk(forest: Forest, edges: Edges, start: LongArray) -> LongArray:
+    """A walk through each tree, down every edge and up again: node * 2, + UNDO on the way up.
+
+    Fills `start` with where each tree's walk begins.
+    """
+    steps, n_steps = np.empty(2 * len(forest.feature), np.int64), int64(0)
+    for tree in range(len(start) - 1):
+        start[tree] = n_steps
+        here = int64(-1)
+        for node in range(forest.start[tree], forest.start[tree + 1]):
+            while here >= 0 and here != edges.parent[node]:
+                steps[n_steps] = here * 2 + UNDO
+                n_steps += 1
+                here = edges.parent[here]
+            steps[n_steps] = node * 2
+            n_steps += 1
+            here = int64(node)
+    start[-1] = n_steps
+    return steps[:n_steps].copy()
 
 
 @kernel

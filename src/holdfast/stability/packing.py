@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, LongArray, frozen
+from holdfast.arrays import LongArray, frozen
 from holdfast.data.schema import Schema
 from holdfast.kernels.assignment import Prices
 from holdfast.kernels.distance import Packed, Scratch
-from holdfast.kernels.paths import UNDO, Edges, Forest, Ruler, lay_out, lay_profiles
+from holdfast.kernels.paths import UNDO, Edges, Forest, Ruler, lay_out, lay_profiles, walk
 from holdfast.stability.paths import share_of_range
 from holdfast.stability.terms import Terms
 from holdfast.tree.tree import LEAF, Tree
@@ -34,7 +34,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
     null_weight = edges.cut + math.ceil(terms.label_weight * unit / 2)
     packed = Packed(
-        **_walks(edges, is_leaf),
+        **_walks(forest, edges),
         **_profiles(edges, tree, category_length),
         **_category_edges(edges, tree, category_length),
         category_length=category_length,
@@ -114,15 +114,17 @@ def _coordinates(ruler: Ruler) -> tuple[LongArray, LongArray]:
 # -- edges ----------------------------------------------------------------------------------------------
 
 
-def _walks(edges: Edges, is_leaf: BoolArray) -> dict[str, LongArray]:
+def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
     """The walks without the steps that change nothing."""
-    node, goes_down = edges.steps >> 1, edges.steps & UNDO == 0
+    start = np.empty(len(forest.start), np.int64)
+    steps, is_leaf = walk(forest, edges, start), forest.feature == LEAF
+    node, goes_down = steps >> 1, steps & UNDO == 0
     cuts = edges.length[node] > 0
     matters = np.where(is_leaf[node], goes_down, cuts)
     so_far = np.concatenate([[0], np.cumsum(matters)])
     leaf = np.where(is_leaf[node] & goes_down, (np.cumsum(is_leaf) - 1)[node], -1)
     return {
-        "step_start": so_far[edges.step_start],
+        "step_start": so_far[start],
         "step_coordinate": np.where(cuts, edges.coordinate[node], -1)[matters],
         "step_low": edges.low[node][matters],
         "step_high": edges.high[node][matters],
