@@ -10,16 +10,17 @@ from holdfast.kernels.paths import count_bits
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
 
 
+# A step of a walk: its coordinate (-1: nothing is cut off), the stretch that its edge cuts off, 2 on the way
+# down and -2 on the way up, and the leaf that it reaches (counted over all trees; -1 for none).
+COORDINATE, LOW, HIGH, SIGN, REACHES = range(5)
+
+
 class Packed(NamedTuple):
     """Trees that are to be compared with each other."""
 
     # Walks through the trees: one edge after another, down and up again.
     step_start: LongArray  # (trees + 1,)
-    step_coordinate: LongArray  # -1: nothing is cut off
-    step_low: LongArray
-    step_high: LongArray
-    step_sign: LongArray  # 2 on the way down, -2 on the way up
-    step_leaf: LongArray  # the leaf that is reached, counted over all trees; -1 for none
+    steps: LongArray  # (steps, 5): see below
     # What each path cuts off a range, by tree and coordinate: the leaves from `first` to `end` of the tree.
     profile_place: LongArray  # (trees, coordinates, 3): first, end, and where they begin in `profile`
     profile: LongArray
@@ -88,12 +89,12 @@ def fill_costs(
         packed.outcome,
         packed.label_cost,
     )
-    shared = scratch.shared
+    shared, steps = scratch.shared, packed.steps
     for j in range(width):
         lowest[j] = PAD
     for step in range(packed.step_start[small], packed.step_start[small + 1]):
-        axis, leaf = packed.step_coordinate[step], packed.step_leaf[step]
-        low, high, sign = packed.step_low[step], packed.step_high[step], packed.step_sign[step]
+        axis, leaf = steps[step, COORDINATE], steps[step, REACHES]
+        low, high, sign = steps[step, LOW], steps[step, HIGH], steps[step, SIGN]
         # Unsigned: the compiler need not think of indices from the end.
         first = end = offset = uint64(0)
         is_set = axis >= 0 and packed.category_length[axis] > 0

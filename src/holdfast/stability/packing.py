@@ -123,13 +123,16 @@ def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
     matters = np.where(is_leaf[node], goes_down, cuts)
     so_far = np.concatenate([[0], np.cumsum(matters)])
     leaf = np.where(is_leaf[node] & goes_down, (np.cumsum(is_leaf) - 1)[node], -1)
+    columns = (
+        np.where(cuts, edges.coordinate[node], -1),
+        edges.low[node],
+        edges.high[node],
+        np.where(goes_down, 2, -2),
+        leaf,
+    )
     return {
         "step_start": so_far[start],
-        "step_coordinate": np.where(cuts, edges.coordinate[node], -1)[matters],
-        "step_low": edges.low[node][matters],
-        "step_high": edges.high[node][matters],
-        "step_sign": np.where(goes_down, 2, -2)[matters],
-        "step_leaf": leaf[matters],
+        "steps": np.stack(columns, axis=1)[matters],
     }
 
 
