@@ -1,10 +1,12 @@
 """Many trees from one table, each on a bootstrap sample of its rows."""
 
+import warnings
 from collections.abc import Sequence
 
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.growth.grow import grow_sample
+from holdfast.errors import GrowthWarning
+from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import measure
 from holdfast.parallel import batches, run_all
@@ -34,11 +36,12 @@ def grow_bootstraps(
     _ = table.coded  # before the threads start
 
     def grow_some(indices: Sequence[int]) -> list[Tree]:
-        return [
-            grow_sample(table, rules, units, bootstrap_counts(units.repeats, seed, index), seed + index)
-            for index in indices
-        ]
+        samples = [bootstrap_counts(units.repeats, seed, index) for index in indices]
+        return grow_samples(table, rules, units, samples, [seed + index for index in indices])
 
     size = max(1, ROWS_PER_TASK // table.n_rows)
     tasks = batches(range(n_trees), size)
-    return [tree for trees in run_all(grow_some, tasks, n_jobs) for tree in trees]
+    grown = [tree for trees in run_all(grow_some, tasks, n_jobs) for tree in trees]
+    for note in dict.fromkeys(note for tree in grown for note in tree.notes):
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    return grown

@@ -2,8 +2,9 @@
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON, Plan
-from holdfast.kernels.histogram import Coded
+from holdfast.kernels.histogram import Coded, Sample
 from holdfast.kernels.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, Tree
 
@@ -34,27 +35,60 @@ def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
     np.float64(40.0)
     """
     units = measure(table, rules)
-    return grow_sample(table, rules, units, units.repeats, seed)
+    tree = grow_samples(table, rules, units, [units.repeats], [seed])[0]
+    for note in tree.notes:
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    return tree
 
 
-def grow_sample(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> Tree:
-    """The tree on a sample of the rows, each repeated as often as `counts` says."""
-    coded = table.coded
-    sample = units.sample(counts)
-    rows = np.flatnonzero(counts).astype(np.int32)
+def grow_samples(
+    table: Table, rules: GrowthRules, units: Units, samples: Sequence[IntArray], seeds: Sequence[int]
+) -> list[Tree]:
+    """The trees on samples of the rows, each row repeated as often as its sample says.
+
+    First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
+    which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
+    """
+    ready = [_ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
+    grown = [_grown(table.coded, rules, task) for task in ready]
+    return [
+        _finished(table, rules, units, counts, task.rows, result)
+        for counts, task, result in zip(samples, ready, grown, strict=True)
+    ]
+
+
+class _Task(NamedTuple):
+    """What the kernel needs to grow one tree."""
+
+    plan: Plan
+    limits: kernels.Limits
+    sample: Sample
+    rows: IntArray
+
+
+def _ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> _Task:
     n_rows = int(counts.sum(dtype=np.int64))
     weight = n_rows if units.weight is None else int(counts @ units.weight)
-    plan = _plan(rules, units, n_rows, weight)
-    limits = _limits(rules, units, n_rows, weight, len(coded.ranks), seed)
-    histograms = _histograms(coded, plan, limits, len(rows))
+    return _Task(
+        plan=_plan(rules, units, n_rows, weight),
+        limits=_limits(rules, units, n_rows, weight, len(table.coded.ranks), seed),
+        sample=units.sample(counts),
+        rows=np.flatnonzero(counts).astype(np.int32),
+    )
+
+
+def _grown(coded: Coded, rules: GrowthRules, task: _Task) -> kernels.Grown:
+    histograms = _histograms(coded, task.plan, task.limits, len(task.rows))
     with _deadline(rules.max_seconds) as stop:
-        grown = kernels.grow(plan, limits, coded, sample, rows, histograms, stop)
+        return kernels.grow(task.plan, task.limits, coded, task.sample, task.rows, histograms, stop)
+
+
+def _finished(
+    table: Table, rules: GrowthRules, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
+) -> Tree:
     value, node_weight, impurity = _values(table, units, counts, rows, grown)
     fields = grown.fields
     apart = units.weight is not None
-    notes = _notes(rules, grown)
-    for note in notes:
-        warnings.warn(note, GrowthWarning, stacklevel=3)
     return Tree(
         schema=table.schema,
         feature=fields[:, kernels.FEATURE].astype(np.int32),
@@ -69,7 +103,7 @@ def grow_sample(table: Table, rules: GrowthRules, units: Units, counts: IntArray
         weight=node_weight,
         impurity=impurity,
         criterion=rules.criterion,
-        notes=notes,
+        notes=_notes(rules, grown),
     )
 
 
