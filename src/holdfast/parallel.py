@@ -22,7 +22,8 @@ def run_all(
 
     if n_jobs == 0:
         raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    # Not every backend can hand out results one by one, which only the bar needs.
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator" if progress else "list")
     results: Iterable[_R] = parallel(delayed(task)(item) for item in items)
     if progress:
         from rich.progress import track

@@ -228,3 +228,10 @@ def test_the_number_of_jobs_changes_no_mean(n_jobs: int) -> None:
 
 def test_no_trees_have_no_means() -> None:
     assert mean_distance([], collection()[:2]).shape == (0,)
+
+
+def test_a_bar_shows_the_progress_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    trees = collection()[:6]
+    assert np.array_equal(distance_matrix(trees, progress=True), distance_matrix(trees))
+    shown = capsys.readouterr()
+    assert "Distances" in shown.out + shown.err
