@@ -29,9 +29,11 @@ def test_a_moved_threshold_is_shown_on_both_sides_with_its_cost() -> None:
 
 
 def test_another_outcome_is_shown_with_its_cost() -> None:
-    text = tree_distance(at(50), at(50, flipped=True)).explain()
-    assert "THEN no (40 rows)" in text
-    assert "0.5000" in text or "2.0000" in text
+    # Another outcome costs less than moving a threshold across half of the range.
+    text = tree_distance(at(50), at(50, flipped=True), label_weight=0.25).explain()
+    assert "conditions 0.0000, outcomes 0.5000" in text
+    assert "THEN no (40 rows)                      -> THEN yes (60 rows)                       0.2500" in text
+    assert "unchanged: age <= 50" in text
 
 
 def test_a_rule_without_a_counterpart_is_told_with_its_weight() -> None:

@@ -5,8 +5,8 @@ of rows (u) and columns (v) keep cost - u - v >= 0, with equality where a row ow
 dearer than `level`, and the columns that stay unowned must be exactly that dear. A virtual row of cost 0, as
 often as there are columns too many, would own them: it is never stored, only its price, which is -level.
 
-The innermost loops run over `width` columns, a multiple of 16, so that the compiler's vector code has no rest
-to do one by one: the columns beyond the last are of cost PAD, and no path ever comes to them.
+The innermost loops run over `width` columns, a multiple of AT_ONCE, so that the compiler's vector code has no
+rest to do one by one: the columns beyond the last are of cost PAD, and no path ever comes to them.
 
 Nothing overflows if the costs times the number of columns lie within 2 ** 59. Where row i owns column j,
 v[k] - v[j] <= cost[i, k] - cost[i, j], so that no price of a column is further from 0 than twice the range
@@ -23,6 +23,7 @@ PAD = int64(2**60)  # above all costs, prices and distances
 FAR = int64(2**61)  # beyond every distance
 CLOSED = int64(2**62)  # taken from the price of a column whose distance is final: nothing comes nearer
 OWNED = int64(2**32)  # above all columns
+AT_ONCE = 16  # columns that one turn of the compiler's vector loops takes
 
 
 class Prices(NamedTuple):
@@ -69,7 +70,7 @@ def nth_smallest(numbers: LongArray, n: int, scratch: LongArray, count: int) -> 
 @inner
 def padded(m: int) -> int:
     """The width for m columns."""
-    return (m + 15) // 16 * 16
+    return (m + AT_ONCE - 1) // AT_ONCE * AT_ONCE
 
 
 @inner

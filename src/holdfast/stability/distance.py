@@ -137,9 +137,7 @@ def _matrix(
     if trees_b is None:
         grid = _symmetric(work, len(own))
     elif at_most is None:
-        grid = (
-            work(np.repeat(own, len(others)), np.tile(others, len(own))).reshape(len(own), -1).astype(float)
-        )
+        grid = _rectangle(work, own, others)
     else:
         scale = terms.total(1.0)
         limit = at_most / scale * unit * len(all_b) if scale > 0 else np.inf
@@ -176,6 +174,12 @@ def _fingerprint(tree: Tree, outcome: str) -> bytes:
     return b"|".join(part.tobytes() for part in parts)
 
 
+def _rectangle(work: Any, own: LongArray, others: LongArray) -> FloatArray:
+    """Each tree against each of the others."""
+    units = work(np.repeat(own, len(others)), np.tile(others, len(own)))
+    return np.asarray(units.reshape(len(own), len(others)), np.float64)
+
+
 def _symmetric(work: Any, n: int) -> FloatArray:
     """All pairs of the first n trees, each computed once."""
     rows, columns = np.triu_indices(n, 1)
@@ -186,13 +190,10 @@ def _symmetric(work: Any, n: int) -> FloatArray:
 
 def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
     """The distances of the trees whose sum over all references, by a lower bound, may be within the limit."""
-    first, second = np.repeat(own, len(others)), np.tile(others, len(own))
-    bounds = work(first, second, solve=False).reshape(len(own), -1).astype(float)
+    bounds = _rectangle(partial(work, solve=False), own, others)
     grid = np.full(bounds.shape, np.inf)
-    near = np.flatnonzero(bounds @ repeats <= limit * (1 + 1e-12))
-    grid[near] = work(np.repeat(own[near], len(others)), np.tile(others, len(near))).reshape(
-        len(near), len(others)
-    )
+    near = bounds @ repeats <= limit * (1 + 1e-12)
+    grid[near] = _rectangle(work, own[near], others)
     return grid
 
 
@@ -207,7 +208,6 @@ def _measured(
     progress: str,
 ) -> LongArray:
     """The distances of the pairs in units, or lower bounds of them."""
-
     task = partial(_measured_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
     parts = run_all(task, batches, n_jobs, progress=progress)

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import LongArray, frozen
 from holdfast.data.schema import Schema
-from holdfast.kernels.assignment import Prices
+from holdfast.kernels.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance import Packed, Scratch
 from holdfast.kernels.paths import UNDO, Edges, Forest, Ruler, lay_out, lay_profiles, walk
 from holdfast.stability.paths import share_of_range
@@ -201,7 +201,7 @@ def memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch
         np.minimum(n_leaves[first], n_leaves[second]),
         np.maximum(n_leaves[first], n_leaves[second]),
     )
-    widths = (columns + 15) // 16 * 16
+    widths = -(-columns // AT_ONCE) * AT_ONCE
     width = int(widths.max())
     scratch = Scratch(
         cost=np.empty(int((rows * widths).max()), np.int64),
