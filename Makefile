@@ -31,6 +31,7 @@ check: lint types imports test test-nojit
 bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.distance
+	$(BIN)/python -m benchmarks.stable
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "holdfast needs Python 3.11 or newer: make PYTHON=python3.12 ...")'

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
         RulesError,
         SchemaMismatch,
     )
+    from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
     from holdfast.growth.rules import CART, GrowthRules
+    from holdfast.stability.choice import Choice
     from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
+    from holdfast.stability.frontier import Frontier, pareto_frontier
     from holdfast.stability.matching import TreeDistance
     from holdfast.stability.paths import Path, tree_paths
+    from holdfast.stability.replication_table import Replications
+    from holdfast.tree.collection_file import load_trees, save_trees
     from holdfast.tree.file import load, save
     from holdfast.tree.tree import Tree
 
@@ -49,18 +54,26 @@ _HOME = {
     "QuestionError": "errors",
     "RulesError": "errors",
     "SchemaMismatch": "errors",
+    "StableTreeClassifier": "estimators.stable",
+    "StableTreeRegressor": "estimators.stable",
     "TreeClassifier": "estimators.tree",
     "TreeRegressor": "estimators.tree",
     "grow_bootstraps": "growth.bootstrap",
     "grow": "growth.grow",
     "CART": "growth.rules",
     "GrowthRules": "growth.rules",
+    "Choice": "stability.choice",
     "distance_matrix": "stability.distance",
     "mean_distance": "stability.distance",
     "tree_distance": "stability.distance",
+    "Frontier": "stability.frontier",
+    "pareto_frontier": "stability.frontier",
     "TreeDistance": "stability.matching",
     "Path": "stability.paths",
     "tree_paths": "stability.paths",
+    "Replications": "stability.replication_table",
+    "load_trees": "tree.collection_file",
+    "save_trees": "tree.collection_file",
     "load": "tree.file",
     "save": "tree.file",
     "Tree": "tree.tree",
@@ -68,18 +81,23 @@ _HOME = {
 
 __all__ = [
     "CART",
+    "Choice",
     "DataError",
     "DataWarning",
     "Feature",
+    "Frontier",
     "GrowthRules",
     "GrowthWarning",
     "HoldfastError",
     "ModelFileError",
     "Path",
     "QuestionError",
+    "Replications",
     "RulesError",
     "Schema",
     "SchemaMismatch",
+    "StableTreeClassifier",
+    "StableTreeRegressor",
     "Table",
     "Target",
     "Tree",
@@ -94,8 +112,11 @@ __all__ = [
     "grow",
     "grow_bootstraps",
     "load",
+    "load_trees",
     "mean_distance",
+    "pareto_frontier",
     "save",
+    "save_trees",
     "to_sklearn",
     "tree_distance",
     "tree_paths",

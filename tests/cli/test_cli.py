@@ -7,9 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from command_line import holdfast, refusal
 
 from holdfast import Table, Tree, __version__, grow, load, save
 from holdfast.cli.main import main
+from holdfast.tree.collection_file import load_trees
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
 
@@ -27,23 +29,12 @@ def model(tree: Tree, tmp_path: Path) -> Path:
     return path
 
 
-def holdfast(*arguments: object, columns: int = 80) -> Result:
-    return CliRunner(env={"COLUMNS": str(columns)}).invoke(main, [str(argument) for argument in arguments])
-
-
-def refusal(result: Result) -> str:
-    """What the user reads when something was refused."""
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    line, end = result.stderr.split("\n")
-    assert end == ""
-    return line
-
-
 # -- cheap to ask -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["--version", "--help", "demo --help", "show --help"])
+@pytest.mark.parametrize(
+    "question", ["--version", "--help", "demo --help", "fit --help", "predict --help", "show --help"]
+)
 def test_asking_for_help_or_the_version_imports_nothing_heavy(question: str) -> None:
     program = (
         "import sys\n"
@@ -130,29 +121,36 @@ def test_a_demo_folder_that_is_a_file_is_refused_before_any_work(model: Path) ->
 # -- demo -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_the_demo_tells_its_story_within_the_terminal(
-    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = holdfast("demo", "-o", "new/folder", columns=columns)
+@pytest.fixture(scope="module", params=[80, 120])
+def demo(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[int, Result, Path]:
+    """The width of the terminal, what the demo printed, and where it left its files."""
+    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    return request.param, holdfast("demo", "-o", folder, columns=request.param), folder
+
+
+def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, Path]) -> None:
+    columns, result, folder = demo
     assert result.exit_code == 0, result.output
-    assert max(map(len, result.output.splitlines())) <= columns
-    tree = load("new/folder/model.json")
-    for line in str(tree).splitlines():
-        assert f"  {line}" in result.output
-    assert "200 bootstrap samples" in result.output
-    assert f"holdfast show {Path('new/folder/model.json')}" in result.output
+    own = [line for line in result.output.splitlines() if str(folder) not in line]
+    assert max(map(len, own)) <= columns
+    assert str(load(folder / "model.json")) in result.output
+    assert f"holdfast show {folder}" in result.output
+    trees = load_trees(folder / "collections" / "candidates.json")
+    roots = {(int(tree.feature[0]), float(tree.threshold[0])) for tree in trees}
+    assert f"They begin with {len(roots)} different questions" in " ".join(result.output.split())
 
 
-def test_the_demo_leaves_a_small_tree_and_its_picture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert holdfast("demo").exit_code == 0
-    folder = Path("holdfast-demo")
-    assert sorted(path.name for path in folder.iterdir()) == ["model.json", "tree.svg"]
-    tree = load(folder / "model.json")
-    assert tree.depth <= 3
-    assert tree.count[tree.feature < 0].min() >= 5
+def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> None:
+    folder = demo[2]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "collections",
+        "frontier.csv",
+        "model.json",
+        "summary.json",
+        "tree.svg",
+    ]
+    assert load(folder / "model.json").depth <= 5
+    assert json.loads((folder / "summary.json").read_text())["division"]["test_rows"] > 100
     assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")

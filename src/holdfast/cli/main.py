@@ -1,17 +1,15 @@
 """The verbs of the terminal. Each imports what it needs when it runs, so that --help answers at once."""
 
 import sys
-from io import StringIO, TextIOWrapper
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from holdfast._version import __version__
+from holdfast.cli.options import fit_options
 from holdfast.errors import HoldfastError
-
-if TYPE_CHECKING:
-    from holdfast.tree.tree import Tree
 
 SLOGAN = "decision trees that hold their shape as the data changes"
 FORMATS = ("drawing", "rules", "svg", "csv")
@@ -55,13 +53,15 @@ def main() -> None:
     type=click.Path(path_type=Path),
     default=Path("holdfast-demo"),
     show_default=True,
-    help="Folder for the model and the picture; made if it is not there.",
+    help="Folder for the run: new, empty, or an earlier run, which is replaced.",
 )
 def demo(folder: Path) -> None:
-    """Grow trees on a built-in data set and look at them."""
+    """Tell the whole story on a built-in data set, in under a minute."""
     from rich.console import Console
 
-    folder.mkdir(parents=True, exist_ok=True)  # before the work: it may not be possible
+    from holdfast.cli.run_folder import check_place
+
+    check_place(folder)  # before the story begins
     console = Console(highlight=False)
     console.print(f"[bold]holdfast {__version__}[/]: {SLOGAN}\n")
     console.print(
@@ -71,6 +71,24 @@ def demo(folder: Path) -> None:
     with console.status("Starting"):
         from holdfast.cli.demo import run
     run(folder, console)
+
+
+@main.command(context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@fit_options
+def fit(data: Path, folder: Path, **options: Any) -> None:
+    """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
+
+    Many trees are grown on the early rows and many on all. Of the latter the one is chosen that is nearest to
+    the former, among those that predict about as well as the best.
+    """
+    if options["rule"] == "weighted" and options["gamma"] is None:
+        raise Refusal("--rule weighted needs --gamma, the score that one unit of distance is worth.")
+    from rich.console import Console
+
+    from holdfast.cli.fit import run
+
+    run(data, folder, options, Console(highlight=False))
 
 
 @main.command()
@@ -87,34 +105,31 @@ def demo(folder: Path) -> None:
     "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
 )
 def show(model: Path, form: str, output: Path | None) -> None:
-    """Show the tree in the file MODEL."""
-    from holdfast.tree.file import load
+    """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
+    from holdfast.cli.show import text_of
 
-    text = _shown(load(model), form).rstrip("\n") + "\n"
+    text = text_of(model, form).rstrip("\n") + "\n"
     if output is not None:
         output.write_text(text, encoding="utf-8")
     else:
         click.echo(text, nl=False)
 
 
-def _shown(tree: "Tree", form: str) -> str:
-    """The tree in one of the FORMATS."""
-    if form == "csv":
-        return _csv(tree)
-    if form == "svg":
-        return tree.to_svg()
-    return tree.rules() if form == "rules" else str(tree)
+@main.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
+)
+def predict(model: Path, data: Path, output: Path | None) -> None:
+    """Add the predictions of the tree in the file MODEL, or in a run folder, to the rows of the file DATA.
 
+    Columns are matched by name, and stay as they are. A class comes with a column p(class) for each class:
+    its share among the training rows in the same leaf.
+    """
+    from holdfast.cli.predict import run
 
-def _csv(tree: "Tree") -> str:
-    """One line per node, under a line with the names of the columns; empty where a column says nothing."""
-    from csv import writer
-
-    from holdfast.tree.frame import node_columns
-
-    columns = node_columns(tree)
-    text = StringIO()
-    lines = writer(text, lineterminator="\n")
-    lines.writerow(columns)
-    lines.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    run(model, data, None if output == Path("-") else output)

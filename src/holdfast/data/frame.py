@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.arrays import BoolArray
 from holdfast.data.wording import listed
 from holdfast.errors import DataError
 
@@ -47,6 +48,47 @@ class Frame:
         kept = [index for index, name in enumerate(self.names) if name not in dropped]
         _check_shape((self.n_rows, len(kept)))
         return Frame(tuple(self.names[i] for i in kept), [self.columns[i] for i in kept], self.n_rows)
+
+    def taken(self, rows: BoolArray) -> "Frame":
+        """The rows with a flag."""
+        if self.matrix is not None:
+            return _frame_of_matrix(self.matrix[rows])
+        columns = [
+            column[rows] if isinstance(column, np.ndarray) else column.filter(rows.tolist())
+            for column in self.columns
+        ]
+        return Frame(self.names, columns, int(np.count_nonzero(rows)))
+
+
+def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
+    """The rows of one frame with those of another below them; columns are matched by name."""
+    missing = [name for name in second.names if name not in first.names]
+    extra = [name for name in first.names if name not in second.names]
+    if missing or extra:
+        raise DataError(
+            f"{names[0]} and {names[1]} must have the same columns: {listed(missing) or 'none'} only in "
+            f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
+        )
+    columns = [stacked_lines(first.column(name), second.column(name)) for name in second.names]
+    return Frame(second.names, columns, first.n_rows + second.n_rows)
+
+
+def stacked_lines(first: Any, second: Any) -> Any:
+    """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        is_mixed = len({array.dtype.kind in "biufc" for array in (first, second)}) > 1
+        kind = object if is_mixed else None  # as one array, numbers next to text would turn into text
+        return np.concatenate([np.asarray(first, kind), np.asarray(second, kind)])
+    if not isinstance(first, np.ndarray) and not isinstance(second, np.ndarray):
+        import narwhals as nw
+
+        if first.dtype == second.dtype and first.implementation == second.implementation:
+            frames = [series.rename("column").to_frame() for series in (first, second)]
+            return nw.concat(frames, how="vertical")["column"]
+    entries = [line.tolist() if isinstance(line, np.ndarray) else line.to_list() for line in (first, second)]
+    both = np.empty(len(first) + len(second), object)
+    both[:] = [*entries[0], *entries[1]]
+    return both
 
 
 def frame_of(X: Any) -> Frame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, frozen
 from holdfast.data.categorical import readings
 from holdfast.data.columns import Reading, read_column
 from holdfast.data.differences import Differences
@@ -44,6 +44,11 @@ class Table:
         object.__setattr__(self, "target", _read_only(self.target))
         if self.weight is not None:
             object.__setattr__(self, "weight", _read_only(self.weight))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays that travelled to another process can be written to, and kernels would compile once more.
+        for name, entry in state.items():
+            object.__setattr__(self, name, _frozen_all(entry))
 
     @property
     def n_rows(self) -> int:
@@ -142,6 +147,11 @@ class Table:
             target=target,
         )
 
+    def taken(self, rows: NDArray[Any]) -> "Table":
+        """The table of some of the rows, by flags or by numbers, on the same schema."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Table(self.schema, tuple(column[rows] for column in self.columns), self.target[rows], weight)
+
     def rows(self, features: Sequence[int]) -> FloatArray:
         """A C-contiguous matrix with one column for each of these features."""
         matrix = np.empty((self.n_rows, len(features)))
@@ -229,6 +239,16 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _frozen_all(entry: Any) -> Any:
+    """The array, or a tuple of them, read-only and contiguous; anything else as it is."""
+    if isinstance(entry, np.ndarray):
+        return frozen(entry)
+    if isinstance(entry, tuple):
+        parts = [_frozen_all(part) for part in entry]
+        return type(entry)(*parts) if hasattr(entry, "_fields") else tuple(parts)
+    return entry
 
 
 # -- warnings ---------------------------------------------------------------------------------------------

@@ -25,13 +25,14 @@ def check_task(task: str | None) -> None:
         raise DataError(f"task must be 'classification', 'regression' or None, and is {task!r}.")
 
 
-def read_line(y: Any, n_rows: int) -> Any:
+def read_line(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
     """The target as one line of data, as long as the rows."""
     if y is None:
         raise DataError("Growing a tree requires y to be passed, but the target y is None.")
-    line = line_of(y, "y", allow_column=True)
+    line = line_of(y, names[1], allow_column=True)
     if len(line) != n_rows:
-        raise DataError(f"X and y have inconsistent numbers of rows: {n_rows} in X and {len(line)} in y.")
+        rows = f"{n_rows} in {names[0]} and {len(line)} in {names[1]}"
+        raise DataError(f"{names[0]} and {names[1]} have inconsistent numbers of rows: {rows}.")
     return line
 
 

@@ -20,6 +20,8 @@ from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
+# The one rule that scikit-learn has another name for.
+OTHER_NAMES = {"min_gain": "min_impurity_decrease"}
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
@@ -31,7 +33,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     # The parameters that the methods here read.
     max_features: Any
-    min_impurity_decrease: float
     questions: Any
     categorical_features: Any
     unknown: str
@@ -51,14 +52,15 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """The growth rules that the parameters spell out; a RulesError names one that is out of range."""
         self._check_policies()
         parameters = self.get_params(deep=False)
-        named_alike = {
-            rule.name: parameters[rule.name] for rule in fields(GrowthRules) if rule.name in parameters
-        }
+        names = {rule.name: OTHER_NAMES.get(rule.name, rule.name) for rule in fields(GrowthRules)}
+        spelt_out = {rule: parameters[name] for rule, name in names.items() if name in parameters}
         try:
-            return GrowthRules(**named_alike, min_gain=self.min_impurity_decrease)
+            return GrowthRules(**spelt_out)
         except RulesError as error:
-            # The one rule that scikit-learn has another name for.
-            raise RulesError(str(error).replace("min_gain", "min_impurity_decrease")) from None
+            message = str(error)
+            for rule, name in OTHER_NAMES.items():
+                message = message.replace(rule, name)
+            raise RulesError(message) from None
 
     def _check_policies(self) -> None:
         for name, choices in POLICIES.items():
@@ -67,8 +69,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _seed(self) -> int:
         """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
-        generator = check_random_state(self.random_state)
-        return 0 if self.max_features is None else int(generator.randint(2**32, dtype=np.uint32))
+        if self.max_features is None:
+            _checked_generator(self.random_state)
+            return 0
+        return drawn_seed(self.random_state)
 
     def _table(self, X: Any, y: Any, sample_weight: Any, task: Task) -> Table:
         """The rows to learn from, read as the parameters say."""
@@ -174,6 +178,18 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         # Text and categories are read as well, but those tags promise that nothing else is.
         tags.input_tags.allow_nan = True
         return tags
+
+
+def drawn_seed(random_state: Any) -> int:
+    """A seed of 32 bits, drawn from a seed, a generator of either kind, or None."""
+    generator = _checked_generator(random_state)
+    if isinstance(generator, np.random.Generator):
+        return int(generator.integers(2**32, dtype=np.uint32))
+    return int(generator.randint(2**32, dtype=np.uint32))
+
+
+def _checked_generator(random_state: Any) -> Any:
+    return random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
 
 
 def classes_of(y: Any, table: Table) -> NDArray[Any]:

@@ -86,8 +86,8 @@ def _grown(coded: Coded, rules: GrowthRules, task: _Task) -> kernels.Grown:
 def _finished(
     table: Table, rules: GrowthRules, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
 ) -> Tree:
-    value, node_weight, impurity = _values(table, units, counts, rows, grown)
     fields = grown.fields
+    value, node_weight, impurity = node_values(units, counts, rows, fields, grown.total)
     apart = units.weight is not None
     return Tree(
         schema=table.schema,
@@ -187,18 +187,18 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
     return ()
 
 
-def _values(
-    table: Table, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
+def node_values(
+    units: Units, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value, weight and impurity of every node."""
+    """Value, weight and impurity of every node, from the statistics of the classes or the rows themselves."""
     if units.n_classes:
-        of_class = grown.total[:, : units.n_classes].astype(np.float64)
+        of_class = total[:, : units.n_classes].astype(np.float64)
         weight = of_class.sum(axis=1)
-        value = of_class / weight[:, None]
+        value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         return value, weight * units.weight_unit, class_impurity(units.criterion, value)
     is_poisson = int(units.criterion == POISSON)
     weight, mean, impurity = kernels.number_values(
-        grown.fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
+        fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
     )
     with np.errstate(over="ignore"):
         impurity = np.ldexp(impurity, units.exponent * (1 if is_poisson else 2))

@@ -339,13 +339,16 @@ def number_values(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight, mean and impurity of the target at every node: two passes at the leaves, then upwards.
 
-    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance.
+    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance. A node without rows
+    has no weight, and 0 for the rest.
     """
     n_nodes = len(fields)
     weights, mean, impurity = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
     for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
         if fields[i, FEATURE] == NONE:
             first, last = fields[i, START], fields[i, END]
+            if first == last:
+                continue
             origin = target[rows[first]]  # a leaf of equal targets has exactly their mean
             for j in range(first, last):
                 own = weight[rows[j]] * count[rows[j]]
@@ -361,6 +364,8 @@ def number_values(
         else:
             a, b = fields[i, LEFT], fields[i, RIGHT]
             weights[i] = weights[a] + weights[b]
+            if weights[i] == 0.0:
+                continue
             share_a, share_b = weights[a] / weights[i], weights[b] / weights[i]
             mean[i] = mean[a] + (mean[b] - mean[a]) * share_b
             impurity[i] = share_a * impurity[a] + share_b * impurity[b]

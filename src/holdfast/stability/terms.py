@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from holdfast.data.schema import Target
 from holdfast.data.wording import listed
 from holdfast.errors import RulesError
 from holdfast.tree.tree import Tree
@@ -41,30 +42,36 @@ def terms_of(
     depth: int | None,
 ) -> Terms:
     """The terms with everything that was left open filled in from the trees."""
-    if matching not in MATCHINGS:
-        raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+    outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
     elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
         raise RulesError(
             f"depth={depth!r} is out of range: it must be a whole number from 1 to {MOST_DEPTH}, or None."
         )
-    if label_weight is None:
-        label_weight = 2.0 * depth
-    elif not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT:
+    weight = 2.0 * depth if label_weight is None else float(label_weight)
+    return Terms(matching, outcome, weight, int(depth), bool(normalised))
+
+
+def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
+    """The outcome that is compared; a RulesError if it, or one of the others, is not for such a target."""
+    if matching not in MATCHINGS:
+        raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+    if label_weight is not None and (
+        not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT
+    ):
         raise RulesError(
             f"label_weight={label_weight!r} is out of range: it must be a number from 0 to "
             f"{MOST_LABEL_WEIGHT:g}, or None for twice the depth."
         )
-    is_classes = trees[0].schema.target.is_classes
-    outcomes = ("label", "distribution") if is_classes else ("value",)
+    outcomes = ("label", "distribution") if target.is_classes else ("value",)
     if outcome is not None and outcome not in outcomes:
-        what = "classes" if is_classes else "numbers"
+        what = "classes" if target.is_classes else "numbers"
         raise RulesError(
             f"outcome={outcome!r} is not for trees that predict {what}: "
             f"it must be {_choice(outcomes)}, or None."
         )
-    return Terms(matching, outcome or outcomes[0], float(label_weight), int(depth), bool(normalised))
+    return outcome or outcomes[0]
 
 
 def _choice(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""The JSON document of a tree: its fields, its text and its checksum."""
+"""The JSON document of a tree, or of several: its fields, its text and its checksum."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Final, Literal
 
@@ -17,6 +17,7 @@ from holdfast.tree.tree import Tree
 FORMAT: Final = "holdfast-model"
 VERSION: Final = 1
 MAX_FLAGS = 2**28  # of all sets of categories together
+_BLOCKS = ("schema", "nodes", "trees")  # the entries with several lines
 
 _NodeIndex = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
 _CategoryIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -62,7 +63,7 @@ class _Nodes(_Part):
 
 
 class TreeDocument(_Part):
-    """The whole document, its fields in the order in which they are written."""
+    """The whole document of a tree, its fields in the order in which they are written."""
 
     format: Literal["holdfast-model"]
     version: Literal[1]
@@ -72,6 +73,25 @@ class TreeDocument(_Part):
     notes: tuple[str, ...]
     schema: _Schema
     nodes: _Nodes
+
+
+class TreePart(_Part):
+    """One of several trees."""
+
+    criterion: str
+    notes: tuple[str, ...]
+    nodes: _Nodes
+
+
+class TreesDocument(_Part):
+    """The whole document of several trees, which share a schema."""
+
+    format: Literal["holdfast-model"]
+    version: Literal[1]
+    kind: Literal["trees"]
+    checksum: str  # of the text without this line
+    schema: _Schema
+    trees: list[TreePart]
 
 
 # -- between a tree and its document --------------------------------------------------------------------
@@ -88,6 +108,25 @@ def document_of(tree: Tree) -> TreeDocument:
         notes=tuple(map(str, tree.notes)),
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
+    )
+    document.checksum = checksum_of(document)
+    return document
+
+
+def collection_of(trees: Sequence[Tree]) -> TreesDocument:
+    """The document of one or more sound trees that share a schema, with its checksum."""
+    document = TreesDocument(
+        format=FORMAT,
+        version=VERSION,
+        kind="trees",
+        checksum="",
+        schema=_schema_part(trees[0].schema),
+        trees=[
+            TreePart(
+                criterion=str(tree.criterion), notes=tuple(map(str, tree.notes)), nodes=_nodes_part(tree)
+            )
+            for tree in trees
+        ],
     )
     document.checksum = checksum_of(document)
     return document
@@ -131,16 +170,23 @@ def _nodes_part(tree: Tree) -> _Nodes:
     )
 
 
-def tree_in(document: TreeDocument) -> Tree:
-    """The tree as the document says it is: whether it is a sound one remains to be checked."""
-    features = tuple(Feature(**asdict(feature)) for feature in document.schema.features)
-    schema = Schema(features, Target(**asdict(document.schema.target)))
-    nodes = document.nodes
+def schema_in(part: _Schema) -> Schema:
+    """The schema as the document says it is: whether it is a sound one remains to be checked."""
+    features = tuple(Feature(**asdict(feature)) for feature in part.features)
+    return Schema(features, Target(**asdict(part.target)))
+
+
+def tree_in(part: TreeDocument | TreePart, schema: Schema, max_flags: int = MAX_FLAGS) -> Tree:
+    """The tree as the document says it is: whether it is a sound one remains to be checked.
+
+    Its sets of categories may need `max_flags` flags: a few bytes can ask for a thousand million.
+    """
+    nodes = part.nodes
     for name, column in asdict(nodes).items():
         if len(column) != len(nodes.feature):
             raise BrokenTreeError(f"{name} has {len(column)} nodes and feature has {len(nodes.feature)}.")
     feature = np.array(nodes.feature, np.int32)
-    set_start, in_set = _sets_in(nodes, schema, feature)
+    set_start, in_set = _sets_in(nodes, schema, feature, max_flags)
     return Tree(
         schema,
         feature,
@@ -154,17 +200,17 @@ def tree_in(document: TreeDocument) -> Tree:
         np.array(nodes.count, np.float64),
         np.array(nodes.weight, np.float64),
         np.array(nodes.impurity, np.float64),
-        document.criterion,
-        document.notes,
+        part.criterion,
+        part.notes,
     )
 
 
-def _sets_in(nodes: _Nodes, schema: Schema, feature: IntArray) -> tuple[LongArray, BoolArray]:
+def _sets_in(nodes: _Nodes, schema: Schema, feature: IntArray, max_flags: int) -> tuple[LongArray, BoolArray]:
     check_features(schema, feature)
     has_set, lengths = set_lengths(schema, feature)
-    # A few bytes can ask for a thousand million flags: many categories, and many nodes with an empty set.
-    if lengths.sum() > MAX_FLAGS:
-        raise BrokenTreeError(f"categories_left needs {lengths.sum()} flags: the limit is {MAX_FLAGS}.")
+    # A few bytes are enough for that: many categories, and many nodes with an empty set.
+    if lengths.sum() > max_flags:
+        raise BrokenTreeError(f"categories_left needs {lengths.sum()} flags: the limit is {max_flags}.")
     starts = np.cumsum(lengths) - lengths
     in_set = np.zeros(lengths.sum(), np.bool_)
     for node, (indices, is_set) in enumerate(zip(nodes.categories_left, has_set.tolist(), strict=True)):
@@ -192,16 +238,21 @@ def _value_in(nodes: _Nodes, width: int) -> FloatArray:
 # -- the text -----------------------------------------------------------------------------------------
 
 
-def text_of(document: TreeDocument) -> bytes:
-    """One line for each entry, each feature and each array, so that a line of a diff is one change."""
-    heading = ("format", "version", "kind", "checksum", "criterion", "notes")
-    entries = {name: _line(getattr(document, name)) for name in heading}
+def text_of(document: TreeDocument | TreesDocument) -> bytes:
+    """One line for each entry, each feature and each array, so that a line of a diff is one change.
+
+    Of several trees, one line for each.
+    """
+    entries = {name: _line(entry) for name, entry in asdict(document).items() if name not in _BLOCKS}
     if not document.checksum:
         del entries["checksum"]
     features = _block("[]", map(_line, document.schema.features), indent=4)
     entries["schema"] = _object({"features": features, "target": _line(document.schema.target)}, indent=2)
-    arrays = {name: _line(array) for name, array in asdict(document.nodes).items()}
-    entries["nodes"] = _object(arrays, indent=2)
+    if isinstance(document, TreesDocument):
+        entries["trees"] = _block("[]", map(_line, document.trees), indent=2)
+    else:
+        arrays = {name: _line(array) for name, array in asdict(document.nodes).items()}
+        entries["nodes"] = _object(arrays, indent=2)
     return _object(entries, indent=0).encode() + b"\n"
 
 
@@ -219,7 +270,7 @@ def _line(entry: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(entry), indent=0).decode()
 
 
-def checksum_of(document: TreeDocument) -> str:
+def checksum_of(document: TreeDocument | TreesDocument) -> str:
     """SHA-256 of the text that holdfast would write, without the line of the checksum.
 
     Of the content rather than the bytes: other line ends, or another indent, do no harm.

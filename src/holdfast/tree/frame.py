@@ -52,10 +52,17 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
     types |= dict.fromkeys(("node", "depth", "parent", "left", "right"), nw.Int64)
     types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.String)
     types["outcome"] = _outcome_type(tree.schema.target)
-    library = _installed(backend)
+    return frame_from(columns, types, backend)
+
+
+def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: str | None = None) -> Any:
+    """The columns, of these narwhals types, as a pandas, polars or pyarrow frame: the first installed."""
+    import narwhals as nw
+
+    library = installed_library(backend)
     if library == "pandas" and int(version("pandas").split(".")[0]) < 3:
         # There a column of text turns None into the word "None".
-        types |= dict.fromkeys(("question", "condition", "missing_goes"), nw.Object)
+        types = {name: nw.Object if kind == nw.String else kind for name, kind in types.items()}
     return nw.from_dict(columns, schema=types, backend=library).to_native()
 
 
@@ -107,7 +114,8 @@ def _gains(tree: Tree) -> list[float | None]:
     return gains
 
 
-def _installed(backend: str | None) -> Any:
+def installed_library(backend: str | None) -> Any:
+    """The name of the library to build a frame with: the one asked for, or the first that is installed."""
     if backend is not None and backend not in BACKENDS:
         raise DataError(f"Cannot build a frame with {backend!r}. Choose one of {', '.join(BACKENDS)}.")
     wanted = BACKENDS if backend is None else (backend,)

@@ -1,0 +1,69 @@
+"""`holdfast fit`: a data file becomes a folder with one stable tree and all that is known of it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from holdfast.cli.fitted import fitted
+from holdfast.cli.run_folder import check_place, new_run
+from holdfast.cli.sections import show_data, show_files, show_fit
+from holdfast.cli.source import Columns, read_rows
+from holdfast.cli.study import Job, divided
+from holdfast.cli.summary import write_run
+from holdfast.cli.words import duration, heading, paragraph, plain_warnings, ready_kernels, timed
+from holdfast.growth.rules import GrowthRules
+from holdfast.stability.choice import Wish
+from holdfast.stability.training import Settings
+
+
+def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:
+    """Fit as the options say, print what came of it, and leave a run in the folder."""
+    check_place(folder)  # before the work
+    job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
+    with plain_warnings() as notes:
+        rows, reading = timed(lambda: read_rows(data, columns))
+        study = divided(rows, job)
+        show_data(study, console)
+        is_compiled, compiling = ready_kernels(console)
+        if is_compiled:
+            paragraph(console, f"Kernels compiled, and kept on disk, in {duration(compiling)}.", style="dim")
+        fit, fitting = timed(lambda: fitted(study, job))
+    seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
+    with new_run(folder) as draft:
+        write_run(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
+    show_fit(fit, console)
+    heading(console, "Files")
+    show_files(folder, console)
+
+
+def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
+    """What the options of the command line ask for; a RulesError names one that is out of range."""
+    settings = Settings(
+        rules=GrowthRules(max_depth=options["max_depth"]),
+        n_trees=options["trees"],
+        early_share=options["early_share"],
+        validation=_validation(options["validation"]),
+        scoring=options["scoring"],
+        seed=options["seed"],
+        n_jobs=options["jobs"],
+        progress=progress,
+    )
+    wish = Wish(options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"])
+    return Job(settings, wish, options["test"], options["task"])
+
+
+def columns_of(options: Mapping[str, Any]) -> Columns:
+    """The columns that the options name."""
+    return Columns(**{name: options[name] for name in (field.name for field in fields(Columns))})
+
+
+def _validation(text: str) -> float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

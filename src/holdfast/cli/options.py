@@ -1,0 +1,89 @@
+"""The options of `holdfast fit`, in the order in which --help lists them."""
+
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+# As in the library, whose modules --help does not wait for.
+TASKS = ("classification", "regression")
+RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
+UNITS = ("absolute", "relative", "standard-error")
+
+_OPTIONS = (
+    click.option("--target", required=True, metavar="COLUMN", help="What the tree is to predict."),
+    click.option(
+        "--stage",
+        metavar="COLUMN",
+        help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
+    ),
+    click.option("--group", metavar="COLUMN", help="Rows of one patient, say, stay on one side. No feature."),
+    click.option("--weight", metavar="COLUMN", help="How much each row counts. No feature."),
+    click.option("--drop", multiple=True, metavar="COLUMN", help="Leave it out; may be repeated."),
+    click.option(
+        "--categorical",
+        multiple=True,
+        metavar="COLUMN",
+        help="Text, even if all digits; may be repeated.",
+    ),
+    click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
+    click.option("--max-depth", type=click.IntRange(1), default=5, help="Most questions in a row."),
+    click.option("--trees", type=click.IntRange(1), default=300, help="Trees of each collection."),
+    click.option(
+        "--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]"
+    ),
+    click.option("--rule", type=click.Choice(RULES), default=RULES[0], help="Which tree to choose."),
+    click.option(
+        "--tolerance",
+        type=click.FloatRange(0),
+        default=0.01,
+        help="Loss of score, against the best, at which the most stable tree is chosen.",
+    ),
+    click.option(
+        "--tolerance-unit",
+        type=click.Choice(UNITS),
+        help="Without it, relative for losses, else absolute.",
+    ),
+    click.option(
+        "--gamma", type=click.FloatRange(0), help="For --rule weighted: score per unit of distance."
+    ),
+    click.option(
+        "--early-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.5,
+        help="Share of the rows that are early.",
+    ),
+    click.option(
+        "--validation",
+        default="auto",
+        help="Rows to choose by: a share, or a number of folds held out in turn.",
+    ),
+    click.option(
+        "--test",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.25,
+        help="Share of the rows set aside to test the chosen tree by; 0 for none.",
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same tree."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(-1),
+        default=-1,
+        help="Threads, -1 for all cores: the tree is the same.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "folder",
+        type=click.Path(path_type=Path),
+        default=Path("run"),
+        help="Folder for the run: new, empty, or an earlier run, which is replaced.",
+    ),
+)
+
+
+def fit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with all of the options."""
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), command)

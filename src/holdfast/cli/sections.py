@@ -1,0 +1,256 @@
+"""What `fit` and `demo` print: the data, the frontier, the chosen tree, and how firmly it stands."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from holdfast.arrays import LongArray
+from holdfast.cli.fitted import CHOSEN, Delivered, Fit
+from holdfast.cli.study import Study
+from holdfast.cli.summary import data_facts
+from holdfast.cli.words import counted, grid_of, heading, paragraph, verbatim, with_errors
+from holdfast.data.wording import joined
+from holdfast.stability.certificate import NARROWEST, certificate_text
+from holdfast.stability.features import feature_table
+from holdfast.tree.wording import number_text, percent_text, printable
+
+MOST_LINES = 12  # of the frontier; the file has all
+MOST_FEATURES = 8
+WIDEST_TITLE = 15  # of a metric over its column
+WIDEST = 100  # columns of a certificate
+KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
+TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best score"}
+
+
+# -- the data ---------------------------------------------------------------------------------------------
+
+
+def show_data(study: Study, console: Console) -> None:
+    """What was read, and which rows have which role."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for title, text in (
+        ("data", _data_text(study)),
+        ("target", _target_text(study)),
+        ("test", _test_text(study)),
+        ("early", _early_text(study)),
+        ("held out", _held_out_text(study)),
+    ):
+        grid.add_row(title, Text(text))
+    console.print(grid)
+
+
+def _data_text(study: Study) -> str:
+    facts = data_facts(study)
+    kinds = [f"{count} {KINDS[kind]}" for kind, count in facts["columns"].items()]
+    features = counted(study.whole.n_features, "feature")
+    text = f"{counted(facts['rows'], 'row')}, {features} ({', '.join(kinds)})"
+    if not facts["missing"]:
+        return f"{text}, no cell missing"
+    worst = sorted(facts["missing"], key=lambda name: -facts["missing"][name])
+    where = joined([f"{printable(name)} {facts['missing'][name]:,}" for name in worst], 3)
+    return f"{text}; {counted(sum(facts['missing'].values()), 'cell')} missing: {where}"
+
+
+def _target_text(study: Study) -> str:
+    facts = data_facts(study)["target"]
+    name = printable(facts["name"])
+    if "classes" not in facts:
+        low, mean, high = (number_text(facts[key], 4) for key in ("low", "mean", "high"))
+        return f"{name}: a number from {low} to {high}, mean {mean}"
+    shares = [
+        f"{label} {percent_text(count / study.whole.n_rows)}" for label, count in facts["classes"].items()
+    ]
+    return f"{name}: {joined(shares, 8)}"
+
+
+def _test_text(study: Study) -> str:
+    if study.test is None:
+        return "no rows: nothing says how good the tree is on rows that had no part in choosing it"
+    groups = " (whole groups)" if study.groups is not None else ""
+    return (
+        f"{counted(study.n_test, 'row')}{groups}, set aside before any tree is grown, to test the chosen one"
+    )
+
+
+def _early_text(study: Study) -> str:
+    which = "drawn at random"
+    if study.early_stages:
+        which = f"stage {joined([printable(stage) for stage in study.early_stages], 4)}"
+    return (
+        f"{study.n_early:,} of the other {counted(study.n_training, 'row')}, {which}: reference trees learn "
+        "from these, candidate trees from all"
+    )
+
+
+def _held_out_text(study: Study) -> str:
+    rows = f"{study.n_held_out:,} of the {study.n_training:,}"
+    if not study.division.is_cross_fitted:
+        return f"{rows}, from which no tree learns: every candidate is scored on them"
+    return (
+        f"about {rows} at a time, in {len(study.division.validation)} ways: a candidate is scored on rows "
+        "that it did not learn from"
+    )
+
+
+# -- the frontier -----------------------------------------------------------------------------------------
+
+
+def show_frontier(fit: Fit, console: Console) -> None:
+    """The efficient candidates, the most stable first."""
+    frontier, metric = fit.trained.frontier, fit.trained.metric
+    order = _shown(frontier.efficient_order, fit.choice.candidate)
+    instability = with_errors(
+        frontier.instability[order].tolist(), frontier.instability_error[order].tolist()
+    )
+    score = with_errors(
+        [metric.shown(value) for value in frontier.score[order].tolist()],
+        frontier.score_error[order].tolist(),
+    )
+    title = metric.title if len(metric.title) <= WIDEST_TITLE else "score"
+    grid = grid_of("candidate", "instability", "per rule", "for size", title, "leaves", "depth")
+    for line, place in enumerate(order.tolist()):
+        is_chosen = place == fit.choice.candidate
+        grid.add_row(
+            f"{place} *" if is_chosen else f"{place}",
+            instability[line],
+            f"{frontier.per_rule[place]:.3f}",
+            f"{frontier.size_adjusted[place]:.2f}",
+            score[line],
+            str(frontier.n_leaves[place]),
+            str(frontier.depth[place]),
+            style="bold" if is_chosen else "",
+        )
+    console.print(grid)
+    paragraph(console, f"\n{_legend(fit, len(order))}", style="dim")
+
+
+def _legend(fit: Fit, n_shown: int) -> str:
+    frontier = fit.trained.frontier
+    n_efficient = len(frontier.efficient_order)
+    more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
+    return (
+        f"* chosen. {n_efficient} of {len(frontier)} candidates: no other is both nearer and better.{more} "
+        f"Instability: mean distance to the {len(fit.trained.references)} reference trees; per rule of the "
+        "larger tree; and as a multiple of what candidates of that size have. "
+        f"{fit.trained.metric.title}: on rows held out. ± one standard error."
+    )
+
+
+def _shown(order: LongArray, chosen: int) -> LongArray:
+    """Some of the efficient candidates, from end to end, and always the chosen one."""
+    if len(order) <= MOST_LINES:
+        return order
+    places = set(np.linspace(0, len(order) - 1, MOST_LINES).round().astype(int).tolist())
+    places.add(order.tolist().index(chosen))
+    return order[sorted(places)]
+
+
+# -- the chosen tree --------------------------------------------------------------------------------------
+
+
+def show_tree(fit: Fit, console: Console) -> None:
+    """The drawing of the chosen tree."""
+    verbatim(console, str(fit.chosen.tree))
+
+
+def _caution(fit: Fit) -> str:
+    """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
+    frontier, metric, wish = fit.trained.frontier, fit.trained.metric, fit.job.wish
+    best = fit.named("best-score").candidate
+    unit = wish.tolerance_unit or metric.default_tolerance_unit
+    loss = wish.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
+    error = float(frontier.score_error[best])
+    if wish.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
+        return ""
+    return (
+        f" The best {metric.title} has a standard error of {number_text(error, 2)}, which is more than the "
+        "tolerance: to choose among all that may be as good, say --tolerance 1 --tolerance-unit "
+        "standard-error."
+    )
+
+
+def show_test(fit: Fit, console: Console) -> None:
+    """The chosen tree against the ends of the frontier, on the test rows if there are any."""
+    grid = grid_of("tree", *_test_headings(fit), "instability", "leaves", "depth")
+    scores = _test_cells(fit)
+    for place, each in enumerate(fit.delivered):
+        grid.add_row(
+            _title(each),
+            *([scores[place]] if scores else []),
+            f"{each.instability:.2f}",
+            str(each.tree.n_leaves),
+            str(each.tree.depth),
+            style="bold" if CHOSEN in each.names else "",
+        )
+    console.print(grid)
+
+
+def _title(each: Delivered) -> str:
+    return ", ".join(TITLES[name] for name in each.names)
+
+
+def _test_headings(fit: Fit) -> list[str]:
+    return [] if fit.study.test is None else [f"{fit.trained.metric.title} on {fit.study.n_test:,} test rows"]
+
+
+def _test_cells(fit: Fit) -> list[str]:
+    scores = [each.test for each in fit.delivered if each.test is not None]
+    values = [fit.trained.metric.shown(score.value) for score in scores]
+    return with_errors(values, [score.error for score in scores])
+
+
+# -- how firmly it stands ---------------------------------------------------------------------------------
+
+
+def show_certificates(fit: Fit, console: Console) -> None:
+    """For every split of the chosen tree, how many of the other trees ask the same there."""
+    verbatim(console, certificate_text(fit.certificates, max(NARROWEST, min(console.width, WIDEST))))
+
+
+def show_features(fit: Fit, console: Console) -> None:
+    """The features that the trees of both collections ask about most."""
+    n_trees = len(fit.trained.references) + len(fit.trained.candidates)
+    verbatim(console, feature_table(fit.uses, MOST_FEATURES))
+    paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
+
+
+def show_files(folder: Path, console: Console, *, picture: bool = False) -> None:
+    """Where the files are."""
+    files = {
+        "model.json": "the chosen tree",
+        **({"tree.svg": "its picture, for a browser"} if picture else {}),
+        "collections": "reference and candidate trees: they hold no rows of the data",
+        "frontier.csv": "every candidate",
+        "summary.json": "all figures, for programs",
+    }
+    verbatim(console, f"{folder}{os.sep}")  # whole, however long
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim")
+    for name, what in files.items():
+        grid.add_row(f"  {name}", what)
+    console.print(grid)
+
+
+# -- all of it --------------------------------------------------------------------------------------------
+
+
+def show_fit(fit: Fit, console: Console) -> None:
+    """The sections of `holdfast fit`, apart from the data and the files."""
+    heading(console, "The frontier")
+    show_frontier(fit, console)
+    heading(console, "The chosen tree")
+    paragraph(console, f"{fit.choice}{_caution(fit)}\n")
+    show_tree(fit, console)
+    heading(console, "On the test rows" if fit.study.test else "Against the ends of the frontier")
+    show_test(fit, console)
+    heading(console, "How firmly each question stands")
+    show_certificates(fit, console)
+    heading(console, "The features that are asked about")
+    show_features(fit, console)

@@ -1,0 +1,82 @@
+"""`holdfast show`: a tree in several forms, or a collection of trees in short."""
+
+import csv
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from holdfast.cli.run_folder import model_file
+from holdfast.errors import DataError
+from holdfast.stability.features import feature_table, feature_use, first_features
+from holdfast.tree.collection_file import load_trees
+from holdfast.tree.frame import node_columns
+from holdfast.tree.rules import answer_text
+from holdfast.tree.tree import Tree
+
+
+def text_of(model: Path, form: str) -> str:
+    """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`."""
+    path = model_file(model)
+    trees = load_trees(path)
+    if len(trees) == 1:
+        return _tree_text(trees[0], form)
+    if form == "csv":
+        return _csv_text(_tree_columns(trees))
+    if form != "drawing":
+        raise DataError(
+            f"'{path}' holds {len(trees)} trees, and --format {form} is for one: leave it out for an "
+            "overview, or say --format csv for one line per tree."
+        )
+    return _overview(trees)
+
+
+def _tree_text(tree: Tree, form: str) -> str:
+    if form == "csv":
+        return _csv_text(node_columns(tree))
+    if form == "svg":
+        return tree.to_svg()
+    return tree.rules() if form == "rules" else str(tree)
+
+
+def _overview(trees: Sequence[Tree]) -> str:
+    """The sizes of the trees, and the features that they ask about."""
+    target, roots = trees[0].schema.target, first_features(trees)
+    questions = {_first_question(tree) for tree in trees}
+    lines = [
+        f"{len(trees)} trees that predict {target.name!r} from {len(trees[0].schema.names)} features",
+        f"leaves  {_range_text([tree.n_leaves for tree in trees])}",
+        f"depth   {_range_text([tree.depth for tree in trees])}",
+        f"They begin with {len(questions)} different questions about {len(roots)} of the features.",
+        "",
+        feature_table(feature_use(trees)),
+    ]
+    return "\n".join(lines)
+
+
+def _range_text(sizes: list[int]) -> str:
+    return f"{min(sizes)} to {max(sizes)}, median {median(sizes):g}"
+
+
+def _first_question(tree: Tree) -> str:
+    return answer_text(tree, 0, True) if tree.n_nodes > 1 else ""
+
+
+def _tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
+    return {
+        "tree": list(range(len(trees))),
+        "leaves": [tree.n_leaves for tree in trees],
+        "depth": [tree.depth for tree in trees],
+        "mean_path_length": [tree.mean_path_length for tree in trees],
+        "first_question": [_first_question(tree) for tree in trees],
+    }
+
+
+def _csv_text(columns: dict[str, list[Any]]) -> str:
+    """A line with the names of the columns and one per row; empty where a column says nothing."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

@@ -1,0 +1,186 @@
+"""A data file as rows to learn from: what its columns are for, and what is known of each row besides."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.filetype import is_parquet
+from holdfast.data.frame import Frame
+from holdfast.data.reading import column_names, parquet_columns, read_file
+from holdfast.data.splits import read_groups, read_stage
+from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.data.weight import read_weight
+from holdfast.data.wording import listed
+from holdfast.errors import DataError, DataWarning
+
+NEARLY_ALL = 0.9  # of the rows with a category of their own: the column is a name, not a property
+LEAST_NAMED = 20  # rows; among fewer, categories of their own are no surprise
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a file are for."""
+
+    target: str
+    stage: str | None = None
+    group: str | None = None
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+    @property
+    def by_option(self) -> dict[str, tuple[str, ...]]:
+        """The names that each option gave."""
+        single = {"target": self.target, "stage": self.stage, "group": self.group, "weight": self.weight}
+        named = {option: (name,) for option, name in single.items() if name is not None}
+        return {**named, "drop": self.drop, "categorical": self.categorical}
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that count, and what is known of each besides its features."""
+
+    source: str
+    frame: Frame  # the features, the target and perhaps the weight
+    target: str
+    weight: str | None = None
+    stage: LongArray | None = None  # number of the stage
+    stages: tuple[str, ...] = ()  # the stages as the file calls them, in their order
+    groups: LongArray | None = None
+
+    def table(self, task: Task | None = None) -> Table:
+        """The rows ready for growing."""
+        return Table.from_frame(self.frame, self.target, sample_weight=self.weight, task=task)
+
+    @property
+    def features(self) -> Frame:
+        """The columns that a tree may ask about."""
+        return self.frame.without([self.target, *([self.weight] if self.weight else [])])
+
+    def taken(self, rows: BoolArray) -> "Rows":
+        """The rows with a flag, and the stages and groups that some of them have."""
+        stage, present = _numbered(self.stage, rows)
+        return replace(
+            self,
+            frame=self.frame.taken(rows),
+            stage=stage,
+            stages=tuple(self.stages[number] for number in present),
+            groups=_numbered(self.groups, rows)[0],
+        )
+
+
+def _numbered(marks: LongArray | None, rows: BoolArray) -> tuple[LongArray | None, list[int]]:
+    """The marks of some rows numbered without gaps, and what was the number of each."""
+    if marks is None:
+        return None, []
+    present, numbers = np.unique(marks[rows], return_inverse=True)
+    return np.asarray(numbers, np.int64), present.tolist()
+
+
+def read_rows(path: Path, columns: Columns) -> Rows:
+    """The rows of the file that have a weight, without the columns that are dropped."""
+    _check_names(path, columns)
+    # As text: dates are welcome as stages, and long numbers of patients would run together as floats.
+    as_text = [name for name in (columns.stage, columns.group) if name]
+    frame = read_file(path, categorical=[*columns.categorical, *as_text], drop=columns.drop)
+    stage, stages = _read_stage(path, frame, columns.stage)
+    rows = Rows(
+        source=str(path),
+        frame=frame.without(as_text),
+        target=columns.target,
+        weight=columns.weight,
+        stage=stage,
+        stages=stages,
+        groups=None if columns.group is None else read_groups(frame.column(columns.group), frame.n_rows),
+    )
+    _warn_of_names(rows.features)
+    return _weighted(rows)
+
+
+# -- what can be wrong ------------------------------------------------------------------------------------
+
+
+def _check_names(path: Path, columns: Columns) -> None:
+    known = column_names(path)
+    for option, names in columns.by_option.items():
+        absent = [name for name in names if name not in known]
+        if absent and known:
+            read_file(path, categorical=known)  # what is no table at all is refused as such
+            raise DataError(
+                f"There is no column {listed(absent)} in '{path}', as --{option} says. "
+                f"Its columns are {listed(known, 30)}."
+            )
+    used: dict[str, str] = {}
+    for option, names in columns.by_option.items():
+        for name in names if option != "categorical" else ():
+            before = used.setdefault(name, option)
+            if before != option and (before, option) != ("stage", "group"):
+                raise DataError(f"Column {name!r} is given both as --{before} and as --{option}: choose one.")
+    if known and set(known) <= set(used):
+        raise DataError(f"No column of '{path}' is left to ask about: all have another role, {listed(used)}.")
+
+
+def _warn_of_names(frame: Frame) -> None:
+    """Name the columns of text in which nearly every row has a category of its own."""
+    for name, column in zip(frame.names, frame.columns, strict=True):
+        texts = _texts(column)
+        if len(texts) >= LEAST_NAMED and len(set(texts)) > NEARLY_ALL * len(texts):
+            warnings.warn(
+                f"column {name!r} has {len(set(texts))} categories in {len(texts)} rows. If it only tells "
+                f"rows apart, as the name of a patient does, leave it out: --drop {quote(name)}",
+                DataWarning,
+                stacklevel=3,
+            )
+
+
+def _texts(column: Any) -> list[str]:
+    """The cells of a column that hold text."""
+    if isinstance(column, np.ndarray):
+        cells = column.tolist() if column.dtype == object else []
+    else:
+        cells = [] if column.dtype.is_numeric() else column.to_list()
+    return [cell for cell in cells if isinstance(cell, str)]
+
+
+# -- stages and weights -----------------------------------------------------------------------------------
+
+
+def _read_stage(path: Path, frame: Frame, name: str | None) -> tuple[LongArray | None, tuple[str, ...]]:
+    """The number of the stage of each row, and the stages as the file calls them."""
+    if name is None:
+        return None, ()
+    # In Parquet a type tells the order: of dates, of numbers, of ordered categories.
+    line = parquet_columns(path).column(name) if is_parquet(path) else _as_numbers(frame.column(name))
+    stage = read_stage(line, frame.n_rows)
+    _, first = np.unique(stage, return_index=True)
+    texts = frame.column(name)
+    return stage, tuple(str(texts[int(row)]) for row in first)
+
+
+def _as_numbers(texts: Sequence[Any]) -> Any:
+    """The texts as numbers if all of them are, so that stage 10 follows stage 9; else as they are."""
+    try:
+        numbers = np.array([np.nan if text is None else float(text) for text in texts])
+    except ValueError:
+        return texts
+    return texts if np.isinf(numbers).any() else numbers
+
+
+def _weighted(rows: Rows) -> Rows:
+    """The rows whose weight is above 0: one without weight is no row, and must not widen the ruler."""
+    if rows.weight is None:
+        return rows
+    weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows)
+    if weight is None or (weight > 0).all():
+        return rows
+    warnings.warn(
+        f"{np.count_nonzero(weight == 0)} rows have the weight 0 and are left out.", DataWarning, stacklevel=3
+    )
+    return rows.taken(weight > 0)

@@ -1,0 +1,155 @@
+"""The rows of a file in their roles: to test by, to hold out, early, or late."""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.cli.source import Rows
+from holdfast.data.canonical import canonical
+from holdfast.data.frame import Frame
+from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.errors import DataError, DataWarning
+from holdfast.stability.choice import Wish
+from holdfast.stability.division import Division, divide, hold_out
+from holdfast.stability.scores import Metric, Score, Truth
+from holdfast.stability.training import Settings
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the user asks for, but for the data."""
+
+    settings: Settings
+    wish: Wish
+    test: float = 0.25  # share of the rows; 0 for none
+    task: Task | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TestRows:
+    """Rows that nothing sees that grows or chooses a tree."""
+
+    frame: Frame
+    truth: Truth
+
+    def score(self, tree: Tree, metric: Metric) -> Score:
+        """How good the tree is on them."""
+        return metric.score(tree.value[tree.apply(self.frame)], self.truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The rows of a file in their roles."""
+
+    source: str
+    whole: Table  # all rows
+    test: TestRows | None
+    table: Table  # those to train on, in one fixed order, as often as whole weights say
+    groups: LongArray | None  # of the rows of this table
+    division: Division  # of the rows of this table
+    early_stages: tuple[str, ...] = ()  # as the file calls them; empty if early rows are drawn at random
+
+    @property
+    def n_test(self) -> int:
+        """Number of rows to test by."""
+        return 0 if self.test is None else self.test.frame.n_rows
+
+    @property
+    def n_training(self) -> int:
+        """Number of rows to grow trees on and to choose one by."""
+        return self.table.n_rows
+
+    @property
+    def n_early(self) -> int:
+        """Number of them that are early."""
+        return int(self.division.early.sum())
+
+    @property
+    def n_held_out(self) -> int:
+        """Number of them that are held out to score a candidate; the mean, if there are several ways."""
+        return round(float(np.mean([rows.sum() for rows in self.division.validation])))
+
+
+def divided(rows: Rows, job: Job) -> Study:
+    """The rows in their roles, as the job wants them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
+        whole = rows.table(job.task)
+    is_test = _held_out(whole, rows, job)
+    training = rows.taken(~is_test)
+    # A schema of their own: not even the range of a column comes from the test rows.
+    own = training.table("classification" if whole.schema.target.is_classes else "regression")
+    marks = [mark for mark in (training.stage, training.groups) if mark is not None]
+    table, settled = canonical(own, marks)
+    stage = None if training.stage is None else settled[0]
+    groups = None if training.groups is None else settled[-1]
+    settings = job.settings
+    division = divide(
+        table,
+        stage=stage,
+        groups=groups,
+        early_share=settings.early_share,
+        validation=settings.validation,
+        seed=settings.seed,
+    )
+    early = [] if stage is None else np.unique(stage[division.early]).tolist()
+    return Study(
+        source=rows.source,
+        whole=whole,
+        test=_test_rows(rows, whole, own, is_test),
+        table=table,
+        groups=groups,
+        division=division,
+        early_stages=tuple(training.stages[number] for number in early),
+    )
+
+
+def _held_out(whole: Table, rows: Rows, job: Job) -> BoolArray:
+    """The rows to test by: whole groups, drawn in whatever order the rows stand in the file."""
+    if job.test == 0:
+        return np.zeros(whole.n_rows, np.bool_)
+    weight = None if whole.weight is None else np.unique(whole.weight, return_inverse=True)[1]
+    marks = [mark for mark in (rows.stage, weight, rows.groups) if mark is not None]
+    # Each row of the file once, whatever its weight.
+    table, settled = canonical(replace(whole, weight=None), [*marks, np.arange(whole.n_rows)])
+    flags = hold_out(
+        table,
+        job.test,
+        stage=None if rows.stage is None else settled[0],
+        groups=None if rows.groups is None else settled[-2],
+        seed=job.settings.seed,
+    )
+    is_test = np.empty(whole.n_rows, np.bool_)
+    is_test[settled[-1]] = flags
+    is_test &= ~_needed(whole, rows, is_test)
+    if is_test.all():
+        units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
+        raise DataError(f"With test rows held out, none of the {units} is left to train on: say --test 0.")
+    return is_test
+
+
+def _needed(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
+    """The rows of classes that would have no other row to train on, with all of their groups."""
+    n_classes = len(whole.schema.target.classes)
+    if not n_classes or is_test.all():
+        return np.zeros(whole.n_rows, np.bool_)
+    known = np.bincount(whole.target[~is_test], minlength=n_classes) > 0
+    needed = np.asarray(~known[whole.target], np.bool_)
+    return needed if rows.groups is None else np.isin(rows.groups, rows.groups[needed])
+
+
+def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:
+    if not is_test.any():
+        return None
+    # The training rows have every class, so that each has the same number in both tables.
+    truth = Truth(
+        training.schema.target,
+        whole.target[is_test],
+        None if whole.weight is None else whole.weight[is_test],
+        None if rows.groups is None else rows.groups[is_test].astype(np.int32),
+    )
+    return TestRows(rows.features.taken(is_test), truth)

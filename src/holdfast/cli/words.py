@@ -1,0 +1,124 @@
+"""What every verb says alike: headings, drawings that keep their lines, figures with errors, and notes."""
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import floor, log10
+from statistics import median
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from holdfast.errors import DataWarning, GrowthWarning
+from holdfast.tree.wording import printable
+
+MOST_DECIMALS = 6
+WIDEST_NOTE = 300  # letters; the summary of a run has all
+
+_R = TypeVar("_R")
+
+
+def heading(console: Console, text: str) -> None:
+    """A line that begins a section."""
+    console.print(f"\n[bold cyan]{text}[/]\n")
+
+
+def paragraph(console: Console, text: str, style: str = "") -> None:
+    """A text of any words, wrapped: names out of the data are not taken for markup."""
+    console.print(Text(text, style=style))
+
+
+def verbatim(console: Console, text: str) -> None:
+    """The text as it is, however wide the terminal: a drawing with broken lines cannot be read."""
+    console.print(Text(text), soft_wrap=True)
+
+
+def grid_of(*headings: str) -> Grid:
+    """An empty table whose first column reads from the left and the others from the right."""
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for place, text in enumerate(headings):
+        grid.add_column(text, justify="right" if place else "left", no_wrap=True)
+    return grid
+
+
+def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
+    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
+
+    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
+    ['0.971 ± 0.012', '0.950 ± 0.014']
+    """
+    known = [error for error in errors if error > 0]
+    decimals = min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else 3
+    return [
+        f"{value:.{decimals}f} ± {error:.{decimals}f}" for value, error in zip(values, errors, strict=True)
+    ]
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with the noun, in the plural if it is not one.
+
+    >>> counted(1, "row"), counted(12345, "row")
+    ('1 row', '12,345 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+def timed(work: Callable[[], _R]) -> tuple[_R, float]:
+    """What the work returns, and the seconds it took."""
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+@contextmanager
+def plain_warnings() -> Iterator[list[str]]:
+    """Within it, a warning is one dim line on stderr, once, and an entry of the list that comes back."""
+    console = Console(stderr=True, highlight=False)
+    said: list[str] = []
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = printable(" ".join(str(message).split()))
+        if text not in said:
+            said.append(text)
+            short = text if len(text) <= WIDEST_NOTE else f"{text[:WIDEST_NOTE]} ..."
+            console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
+
+    with warnings.catch_warnings():
+        for category in (DataWarning, GrowthWarning):
+            warnings.simplefilter("always", category)
+        warnings.showwarning = show
+        yield said
+
+
+def ready_kernels(console: Console) -> tuple[bool, float]:
+    """Whether the kernels had to be compiled, or else were on disk, and the seconds until they were ready."""
+    with console.status("Compiling the kernels, or loading them from disk"):
+        _, seconds = timed(_train_smallest)
+    kernels = [
+        each
+        for name, module in sys.modules.items()
+        if name.startswith("holdfast.kernels.")
+        for each in vars(module).values()
+        if hasattr(each, "stats")
+    ]
+    return any(kernel.stats.cache_misses for kernel in kernels), seconds
+
+
+def _train_smallest() -> None:
+    """One call of every kernel that training needs."""
+    from holdfast.data.table import Table
+    from holdfast.stability.training import Settings, train
+
+    rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    labels = ["no" if number < 6 else "yes" for number in range(12)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of twelve rows is of no interest
+        train(Table.from_arrays(rows, labels), Settings(n_trees=2))

@@ -1,0 +1,112 @@
+"""Which rows are learnt from, which are held out, and which are early.
+
+Rows of one group always stay together, and every class and stage is divided in the same shares.
+"""
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.columns import Reading, read_column
+from holdfast.data.frame import line_of
+from holdfast.data.table import Table
+from holdfast.data.wording import first_rows
+from holdfast.errors import DataError
+
+N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
+
+
+def places(strata: LongArray, groups: LongArray | None, seed: tuple[int, ...]) -> FloatArray:
+    """A place from 0 to 1 for every row: the rows below a share are about that share of every stratum.
+
+    Rows of one group have one place; the stratum of a group is the lowest of its rows'. A stratum begins
+    anywhere on the circle, so that many small ones do not all lose their rows to the same side.
+
+    >>> sorted(places(np.zeros(4, np.int64), None, (0,)) < 0.5)
+    [np.False_, np.False_, np.True_, np.True_]
+    """
+    generator = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=seed[1:]))
+    unit = np.arange(len(strata)) if groups is None else groups
+    n_units = int(unit.max()) + 1
+    size = np.bincount(unit, minlength=n_units)
+    stratum = np.full(n_units, strata.max(), np.int64)
+    np.minimum.at(stratum, unit, strata)
+    order = np.lexsort((generator.permutation(n_units), stratum))
+    middle = np.cumsum(size[order]) - size[order] / 2
+    # Of every stratum: where it begins, how many rows it has, and where on the circle its first row stands.
+    rows_of = np.bincount(stratum, size, minlength=int(stratum.max()) + 1)
+    before = (np.cumsum(rows_of) - rows_of)[stratum[order]]
+    offset = generator.random(len(rows_of))[stratum[order]]
+    place = np.empty(n_units)
+    place[order] = ((middle - before) / rows_of[stratum[order]] + offset) % 1.0
+    return np.asarray(place[unit], np.float64)
+
+
+def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
+    """The class of every row, or a bin of its number, apart for every stage; the rarest have the lowest."""
+    if table.schema.target.is_classes:
+        kinds = table.target.astype(np.int64)
+    else:
+        n_bins = max(1, min(N_BINS, table.n_rows // N_BINS))
+        ranks = np.argsort(np.argsort(table.target, kind="stable"), kind="stable")
+        kinds = ranks * n_bins // table.n_rows
+    if stage is not None:
+        kinds = kinds * (int(stage.max()) + 1) + stage
+    _, strata, counts = np.unique(kinds, return_inverse=True, return_counts=True)
+    by_rarity = np.empty(len(counts), np.int64)
+    by_rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    return np.asarray(by_rarity[strata], np.int64)
+
+
+# -- stages and groups ----------------------------------------------------------------------------------
+
+
+def read_stage(stage: Any, n_rows: int) -> LongArray:
+    """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
+    line = line_of(stage, "stage")
+    array = line if isinstance(line, np.ndarray) else line.to_numpy()
+    if array.dtype == object and len(array) and isinstance(array[0], date):
+        array = array.astype("datetime64[us]")
+    if array.dtype.kind == "M":
+        moments = array.astype("datetime64[us]")
+        line = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
+    return _numbered(line, "stage", "by dtype", n_rows)
+
+
+def read_groups(groups: Any, n_rows: int) -> LongArray:
+    """The number of every row's group."""
+    # As categories: long numbers of patients would run together as floats.
+    return _numbered(line_of(groups, "groups"), "groups", "categories", n_rows)
+
+
+def early_stages(stage: LongArray, share: float) -> BoolArray:
+    """The rows of the first stages: as many as hold at least that share of the rows, and never the last.
+
+    >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
+    array([ True,  True, False, False])
+    """
+    rows_of = np.bincount(stage)
+    if len(rows_of) < 2:
+        raise DataError(
+            "stage has one value for all rows: the early data need a stage before the last. Leave stage out, "
+            "and a random share of the rows is early."
+        )
+    n_early = int(np.searchsorted(np.cumsum(rows_of), share * len(stage) * (1 - 1e-12))) + 1
+    return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
+
+
+def _numbered(line: Any, what: str, reading: Reading, n_rows: int) -> LongArray:
+    if len(line) != n_rows:
+        raise DataError(f"{what} has {len(line)} values, and the data has {n_rows} rows: give one per row.")
+    if isinstance(line, np.ndarray) and line.dtype.kind in "iu":  # exact, however long
+        return np.asarray(np.unique(line, return_inverse=True)[1], np.int64)
+    values: NDArray[Any] = read_column(line, what, reading).values
+    if (missing := np.isnan(values)).any():
+        raise DataError(
+            f"{what} has {missing.sum()} missing values, {first_rows(missing)}. Fill them in, or leave the "
+            "rows out."
+        )
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)

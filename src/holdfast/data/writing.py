@@ -1,0 +1,84 @@
+"""Writing files so that nothing is lost: whole, or not at all."""
+
+import csv
+import gzip
+import os
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from shutil import copymode
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.filetype import is_parquet, is_zipped
+from holdfast.errors import DataError, HoldfastError
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[HoldfastError] = DataError) -> None:
+    """Write the file at `path`, all or nothing: after a failure an older file there is intact.
+
+    Where `path` is a folder or a device, the `refusal` is raised.
+    """
+    target = Path(path).resolve()  # through a link: the file it leads to is replaced, the link stays
+    if target.exists() and not target.is_file():
+        raise refusal(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
+    # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
+    temporary = target.with_name(f".holdfast-{token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_file(columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> None:
+    """Write the columns as CSV or Parquet, as the name of the file says, all or nothing.
+
+    The separator is a tab for .tsv and a comma else. None and NaN become empty cells in CSV and nulls in
+    Parquet; a column of text and numbers mixed is text there.
+    """
+    target = Path(path)
+    parquet = is_parquet(target)  # which refuses a name that ends otherwise, before any work
+    lists = {name: _plain(values) for name, values in columns.items()}
+    _check_lengths(lists)
+    if parquet:
+        from holdfast.data.parquet import parquet_bytes
+
+        replace_file(target, parquet_bytes(lists))
+        return
+    data = _csv_text(lists, "\t" if ".tsv" in target.name.lower() else ",").encode()
+    replace_file(target, gzip.compress(data, mtime=0) if is_zipped(target) else data)
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    """The values as Python has them, None for a gap."""
+    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return [None if isinstance(value, float) and value != value else value for value in plain]
+
+
+def _check_lengths(columns: dict[str, list[Any]]) -> None:
+    if not columns:
+        raise DataError("Cannot write a file without columns.")
+    first, length = next((name, len(values)) for name, values in columns.items())
+    for name, values in islice(columns.items(), 1, None):
+        if len(values) != length:
+            raise DataError(
+                f"Cannot write the columns: {first!r} has {length} rows and {name!r} has {len(values)}."
+            )
+
+
+def _csv_text(columns: dict[str, list[Any]], separator: str) -> str:
+    text = StringIO()
+    lines = csv.writer(text, delimiter=separator, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

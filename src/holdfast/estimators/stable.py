@@ -1,0 +1,312 @@
+"""One tree that is both accurate and stable, with the face of scikit-learn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label
+from holdfast.data.target import Task
+from holdfast.estimators.base import classes_of
+from holdfast.estimators.stable_base import StableTreeEstimator
+from holdfast.growth.rules import MaxFeatures
+
+
+class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A decision tree that predicts classes and stays recognisable when the data changes.
+
+    Reference trees are grown on the early rows and candidate trees on all of them, by every combination of a
+    grid, each on a bootstrap sample. The instability of a candidate is its mean distance to the reference
+    trees, its score that on rows held out. One candidate on the frontier of both is chosen, and `choose`
+    moves to another without fitting anew. (Bertsimas and Digalakis, arXiv 2305.17299.)
+
+    The same data and the same seed give the same tree, in whatever order the rows come.
+
+    Parameters
+    ----------
+    method
+        "paper": the six steps of the paper.
+    max_depth
+        The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
+        with at least 3, 5, 10, 30 and 50 rows in a leaf.
+    n_trees
+        Trees in each of the two collections.
+    grid
+        Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
+    learner
+        What grows the trees instead of our own rules: an estimator of scikit-learn or pystreed, or a function
+        `learner(X, y, seed, **combination)` that returns a tree or a model of one.
+    criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
+        As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
+    questions, categorical_features
+        As in `TreeClassifier`.
+    early_share
+        Share of the rows that are early, if `fit` is not told which are.
+    validation
+        Rows held out to choose by: a share, or a number of folds that are held out in turn; "auto" takes
+        five folds for up to 5,000 rows, else a third of them.
+    scoring
+        "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
+        scikit-learn.
+    rule
+        "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
+        "most-stable", "knee", or "weighted", which maximises score - gamma * instability.
+    tolerance, tolerance_unit
+        A number, and whether it is "absolute", "relative" to the best score, or a multiple of its
+        "standard-error". None: relative for losses, else absolute.
+    gamma
+        For "weighted": the score that one unit of instability is worth.
+    matching, label_weight, outcome
+        How distances are measured: see `tree_distance`.
+    refit_leaves
+        Take the values of the leaves from all rows; the questions stay.
+    shrink_scores
+        Move each score towards the mean of the candidates with the same parameters, as far as the differences
+        between them are chance.
+    unknown, missing
+        As in `TreeClassifier`.
+    n_jobs
+        Threads; -1 for all cores. The result is the same for any number of them.
+    random_state
+        Seed, generator or None. It is 0 by default: what is stable should not change by itself.
+    verbose
+        True shows bars of progress.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The chosen tree.
+    frontier_ : Frontier
+        Instability, score and size of every candidate, and which are efficient.
+    choice_ : Choice
+        Which candidate was taken, by which rule, and the reason in words.
+    instability_ : float
+        Mean distance of `tree_` to the reference trees.
+    reference_trees_, candidate_trees_ : list of Tree
+        The two collections.
+    schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
+        As in `TreeClassifier`.
+
+    >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
+    >>> y = ["no" if row[0] < 50 else "yes" for row in X]
+    >>> model = StableTreeClassifier(n_trees=20).fit(X, y)
+    >>> print(model.predict([[35.0], [65.0]]))
+    ['no' 'yes']
+    """
+
+    _task: ClassVar[Task] = "classification"
+
+    classes_: NDArray[Any]
+    n_classes_: int
+
+    def __init__(
+        self,
+        *,
+        method: str = "paper",
+        max_depth: int | None = 5,
+        n_trees: int = 300,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        learner: Any = None,
+        criterion: str = "gini",
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: MaxFeatures = None,
+        class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        early_share: float = 0.5,
+        validation: float | str = "auto",
+        scoring: Any = None,
+        rule: str = "within-tolerance",
+        tolerance: float = 0.01,
+        tolerance_unit: str | None = None,
+        gamma: float | None = None,
+        matching: str = "paper",
+        label_weight: float | None = None,
+        outcome: str | None = None,
+        refit_leaves: bool = True,
+        shrink_scores: bool = True,
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.max_depth = max_depth
+        self.n_trees = n_trees
+        self.grid = grid
+        self.learner = learner
+        self.criterion = criterion
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.class_weight = class_weight
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.early_share = early_share
+        self.validation = validation
+        self.scoring = scoring
+        self.rule = rule
+        self.tolerance = tolerance
+        self.tolerance_unit = tolerance_unit
+        self.gamma = gamma
+        self.matching = matching
+        self.label_weight = label_weight
+        self.outcome = outcome
+        self.refit_leaves = refit_leaves
+        self.shrink_scores = shrink_scores
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any = None,
+        groups: Any = None,
+        X0: Any = None,
+        y0: Any = None,
+    ) -> Self:
+        """Grow both collections and choose a tree.
+
+        `stage` has a year, cohort or site for every row: the first stages are the early data, as many as hold
+        `early_share` of the rows, and never the last. `X0, y0` are early data kept apart from X, y; all rows
+        are then X0 followed by X, and weights and groups run over them in this order. Without either, a
+        random share of the rows is early. Rows of one of the `groups` (a patient) never stand on both sides
+        of a split.
+        """
+        data = self._data(X, y, sample_weight, stage, groups, X0, y0)
+        table = self._table(data.X, data.y, data.weight, self._task)
+        trained = self._trained(table, data)
+        self.classes_ = classes_of(data.y, table)
+        self.n_classes_ = len(self.classes_)
+        return self._taken(X, trained)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most frequent class in the leaf that each row reaches."""
+        leaves = self._leaves(X)
+        return self.classes_[self.tree_.outcome[leaves]]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The shares of the classes, in the order of `classes_`, in the leaf that each row reaches."""
+        leaves = self._leaves(X)
+        shares: FloatArray = self.tree_.value[leaves]
+        return shares
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """The logarithms of these shares; minus infinity for a class that the leaf does not hold."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class StableTreeRegressor(RegressorMixin, StableTreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A decision tree that predicts numbers and stays recognisable when the data changes.
+
+    `criterion` is "squared_error" or "poisson"; `scoring` is "r2" (the default), "squared_error",
+    "absolute_error", "poisson", or any scorer of scikit-learn. All other parameters and attributes are those
+    of `StableTreeClassifier`, without `class_weight` and the classes.
+
+    >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
+    >>> model = StableTreeRegressor(n_trees=20).fit(X, [1.0 if row[0] < 50 else 7.0 for row in X])
+    >>> print(model.predict([[35.0], [65.0]]))
+    [1. 7.]
+    """
+
+    _task: ClassVar[Task] = "regression"
+
+    def __init__(
+        self,
+        *,
+        method: str = "paper",
+        max_depth: int | None = 5,
+        n_trees: int = 300,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        learner: Any = None,
+        criterion: str = "squared_error",
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: MaxFeatures = None,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        early_share: float = 0.5,
+        validation: float | str = "auto",
+        scoring: Any = None,
+        rule: str = "within-tolerance",
+        tolerance: float = 0.01,
+        tolerance_unit: str | None = None,
+        gamma: float | None = None,
+        matching: str = "paper",
+        label_weight: float | None = None,
+        outcome: str | None = None,
+        refit_leaves: bool = True,
+        shrink_scores: bool = True,
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.max_depth = max_depth
+        self.n_trees = n_trees
+        self.grid = grid
+        self.learner = learner
+        self.criterion = criterion
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.early_share = early_share
+        self.validation = validation
+        self.scoring = scoring
+        self.rule = rule
+        self.tolerance = tolerance
+        self.tolerance_unit = tolerance_unit
+        self.gamma = gamma
+        self.matching = matching
+        self.label_weight = label_weight
+        self.outcome = outcome
+        self.refit_leaves = refit_leaves
+        self.shrink_scores = shrink_scores
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any = None,
+        groups: Any = None,
+        X0: Any = None,
+        y0: Any = None,
+    ) -> Self:
+        """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
+        data = self._data(X, y, sample_weight, stage, groups, X0, y0)
+        table = self._table(data.X, data.y, data.weight, self._task)
+        return self._taken(X, self._trained(table, data))
+
+    def predict(self, X: Any) -> FloatArray:
+        """The mean of the target in the leaf that each row reaches."""
+        leaves = self._leaves(X)
+        means: FloatArray = self.tree_.value[leaves, 0]
+        return means
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.criterion == "poisson"
+        return tags

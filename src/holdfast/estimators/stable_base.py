@@ -1,0 +1,214 @@
+"""What the stable classifier and regressor share: the data and its marks, training, and the choice."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.frame import frame_of, stacked, stacked_lines
+from holdfast.data.splits import read_groups, read_stage
+from holdfast.data.table import Table
+from holdfast.data.target import Task, read_line
+from holdfast.data.weight import read_weight
+from holdfast.errors import RulesError
+from holdfast.estimators.base import TreeEstimator, drawn_seed
+from holdfast.stability.certificate import Certificate, certificates
+from holdfast.stability.choice import Choice, Wish, choose
+from holdfast.stability.features import FeatureUse, feature_use
+from holdfast.stability.frontier import Frontier
+from holdfast.stability.replication_table import Replications
+from holdfast.stability.replications import replicate
+from holdfast.stability.training import Settings, StableTrees, train
+from holdfast.tree.tree import Tree
+
+METHODS = ("paper",)
+_UNSAID: Any = object()  # None is something that can be said
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows to learn from, all of which count, and what is known of each besides."""
+
+    X: Any
+    y: Any
+    weight: FloatArray | None
+    stage: LongArray | None
+    groups: LongArray | None
+
+
+class StableTreeEstimator(TreeEstimator):
+    """An estimator whose tree is chosen from many."""
+
+    _task: ClassVar[Task]
+
+    # The parameters that the methods here read.
+    method: str
+    n_trees: int
+    grid: Any
+    learner: Any
+    early_share: float
+    validation: float | str
+    scoring: Any
+    rule: str
+    tolerance: float
+    tolerance_unit: str | None
+    gamma: float | None
+    matching: str
+    label_weight: float | None
+    outcome: str | None
+    refit_leaves: bool
+    shrink_scores: bool
+    n_jobs: int | None
+    verbose: bool
+
+    # What fit leaves behind.
+    trained_: StableTrees
+    frontier_: Frontier
+    choice_: Choice
+    instability_: float
+    reference_trees_: list[Tree]
+    candidate_trees_: list[Tree]
+
+    # -- fitting --------------------------------------------------------------------------------------
+
+    def _data(self, X: Any, y: Any, sample_weight: Any, stage: Any, groups: Any, X0: Any, y0: Any) -> Data:
+        """All rows whose weight is above 0, those of X0 first."""
+        if (X0 is None) != (y0 is None):
+            raise RulesError("X0 and y0 go together: give the early rows and their target, or neither.")
+        frame = frame_of(X)
+        if X0 is not None:
+            if stage is not None:
+                raise RulesError("stage and X0 both say which rows are early: give one of them.")
+            early = frame_of(X0)
+            lines = read_line(y0, early.n_rows, ("X0", "y0")), read_line(y, frame.n_rows)
+            stage = np.arange(early.n_rows + frame.n_rows) >= early.n_rows
+            X = frame = stacked(early, frame, ("X0", "X"))
+            y = stacked_lines(*lines)
+        weight = read_weight(sample_weight, frame.n_rows)
+        marks = (
+            None if stage is None else read_stage(stage, frame.n_rows),
+            None if groups is None else read_groups(groups, frame.n_rows),
+        )
+        if weight is None or (weight > 0).all():
+            return Data(X, y, weight, *marks)
+        counts = weight > 0  # a row without weight is no row: it must not widen the ruler either
+        line = read_line(y, frame.n_rows)
+        line = line[counts] if isinstance(line, np.ndarray) else line.filter(counts.tolist())
+        return Data(frame.taken(counts), line, weight[counts], *(_numbered(mark, counts) for mark in marks))
+
+    def _trained(self, table: Table, data: Data) -> StableTrees:
+        return train(table, self._settings(), stage=data.stage, groups=data.groups)
+
+    def _settings(self) -> Settings:
+        """The settings that the parameters spell out; a RulesError names one that is out of range."""
+        if self.method not in METHODS:
+            raise RulesError(f"method={self.method!r} is unknown: choose one of {list(METHODS)}.")
+        self._wish()
+        return Settings(
+            rules=self._rules(),
+            grid=self.grid,
+            learner=self.learner,
+            n_trees=self.n_trees,
+            early_share=self.early_share,
+            validation=self.validation,
+            scoring=self.scoring,
+            matching=self.matching,
+            label_weight=self.label_weight,
+            outcome=self.outcome,
+            refit_leaves=self.refit_leaves,
+            shrink_scores=self.shrink_scores,
+            seed=drawn_seed(self.random_state),
+            n_jobs=self.n_jobs,
+            progress=bool(self.verbose),
+        )
+
+    def _wish(self, **changes: Any) -> Wish:
+        names = ("rule", "tolerance", "tolerance_unit", "gamma")
+        return Wish(**{name: changes.get(name, getattr(self, name)) for name in names})
+
+    def _taken(self, X: Any, trained: StableTrees) -> Self:
+        """Take the collections and the tree that the parameters wish for as the fitted ones."""
+        self.trained_ = trained
+        self.frontier_ = trained.frontier
+        self.reference_trees_ = list(trained.references.trees)
+        self.candidate_trees_ = list(trained.candidates.trees)
+        self._choose(self._wish())
+        return self._remember(X, self.tree_)
+
+    # -- the choice -----------------------------------------------------------------------------------
+
+    def choose(
+        self,
+        rule: str | None = None,
+        *,
+        tolerance: float | None = None,
+        tolerance_unit: str | None = _UNSAID,
+        gamma: float | None = _UNSAID,
+    ) -> Self:
+        """Move to another tree of the frontier, without fitting anew. What is left out stays as it was set.
+
+        The parameters of the model change along, so that a clone of it would choose the same way.
+        """
+        check_is_fitted(self)
+        said = {"rule": rule, "tolerance": tolerance, "tolerance_unit": tolerance_unit, "gamma": gamma}
+        changes = {
+            name: value
+            for name, value in said.items()
+            if value is not _UNSAID and not (value is None and name in ("rule", "tolerance"))
+        }
+        self._choose(self._wish(**changes))
+        self.set_params(**changes)
+        return self
+
+    def _choose(self, wish: Wish) -> None:
+        choice = choose(self.trained_.frontier, self.trained_.metric, wish)
+        self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
+        self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
+
+    # -- again and again ------------------------------------------------------------------------------
+
+    def replicate(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any = None,
+        groups: Any = None,
+        n_replications: int = 10,
+        test_share: float = 1 / 3,
+    ) -> Replications:
+        """What these parameters give on random splits of the data, next to two baselines.
+
+        Each time other rows are held out for the test, and nothing else sees them. The result prints itself
+        as a table of means and standard deviations: for the best score, the most stable and the chosen tree,
+        for CART chosen by cross-validation, and for a random forest. The model itself is not fitted.
+        """
+        data = self._data(X, y, sample_weight, stage, groups, None, None)
+        return replicate(
+            self._table(data.X, data.y, data.weight, self._task),
+            self._settings(),
+            wish=self._wish(),
+            stage=data.stage,
+            groups=data.groups,
+            n_replications=n_replications,
+            test_share=test_share,
+        )
+
+    # -- what stands firm -----------------------------------------------------------------------------
+
+    def certificates(self) -> list[Certificate]:
+        """For every split of the chosen tree, how often the trees of both collections ask the same there."""
+        check_is_fitted(self)
+        return certificates(self.tree_, self.reference_trees_, self.candidate_trees_)
+
+    def feature_use(self) -> list[FeatureUse]:
+        """How the trees of both collections use each feature, the most important first."""
+        check_is_fitted(self)
+        return feature_use([*self.reference_trees_, *self.candidate_trees_])
+
+
+def _numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
+    return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)

@@ -1,0 +1,137 @@
+"""What stable trees are compared with: CART chosen by cross-validation, and a random forest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.splits import places, strata_of
+from holdfast.data.table import Table
+from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
+from holdfast.growth.rules import GrowthRules
+from holdfast.parallel import batches, run_all
+from holdfast.stability.collection import grow_collection
+from holdfast.stability.scores import Metric, Truth, metric_of
+from holdfast.stability.training import Settings
+from holdfast.tree.tree import Tree
+
+# Branches of the seed. Others divide the rows and grow collections.
+_FOLDS, _FOREST = 20, 21
+TREES_A_TASK = 20
+
+# -- CART -----------------------------------------------------------------------------------------------
+
+
+def cart_by_cross_validation(
+    table: Table, settings: Settings, *, groups: LongArray | None = None, n_folds: int = 5
+) -> Tree:
+    """The tree grown on all rows by the combination of the grid that scores best on rows held out.
+
+    The rules, the grid, the metric and the seed are those of the settings; no row is drawn twice. Folds keep
+    groups together and divide the classes evenly. Of combinations that score alike, the one with the
+    shallowest tree is taken, then that with the largest leaves.
+    """
+    metric = metric_of(settings.scoring, table.schema.target)
+    folds = _folds(table, groups, n_folds, settings.seed)
+    learner = own_learner(table, settings.rules, _combinations(table, folds, settings))
+    parts = [_Part.of(learner, table, groups, fold) for fold in folds]
+    score = partial(_mean_score, learner, parts, metric)
+    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs)
+    best = min(
+        range(len(scores)), key=lambda place: (-scores[place], *_size(learner.combinations[place]), place)
+    )
+    return learner.trees(best, [learner.repeats], [settings.seed])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One fold: how often each row is learnt from, and the rows held out with what is known of them."""
+
+    counts: IntArray
+    table: Table
+    truth: Truth
+
+    @classmethod
+    def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
+        counts = learner.repeats.copy()
+        counts[fold] = 0
+        held_out = table.taken(fold)
+        return cls(counts, held_out, Truth.of(held_out, None if groups is None else groups[fold]))
+
+
+def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
+    trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
+    scores = [
+        metric.score(tree.value[tree.apply(part.table)], part.truth).value
+        for tree, part in zip(trees, parts, strict=True)
+    ]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
+    """The rows of each fold; none at all if they cannot be divided."""
+    place = places(strata_of(table), groups, (seed, _FOLDS))
+    fold = np.minimum(place * n_folds, n_folds - 1).astype(np.int64)
+    numbers = np.unique(fold)
+    return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
+
+
+def _combinations(table: Table, folds: Sequence[LongArray], settings: Settings) -> tuple[Combination, ...]:
+    if settings.grid is not None and settings.learner is None:
+        return combinations_of(settings.grid)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    n_learnt = int(weight.sum() - max([0.0, *(float(weight[fold].sum()) for fold in folds)]))
+    return combinations_of(paper_grid(settings.rules.max_depth, n_learnt))
+
+
+def _size(combination: Combination) -> tuple[float, float]:
+    """Smaller for smaller trees."""
+    return combination.get("max_depth") or np.inf, -combination.get("min_samples_leaf", 1)
+
+
+# -- the forest -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Deep trees on bootstrap samples, each split chosen among some features drawn at random."""
+
+    trees: tuple[Tree, ...]
+
+    @property
+    def importances(self) -> FloatArray:
+        """Share of the decrease of impurity that each feature brought, averaged over the trees."""
+        return np.asarray(np.mean([tree.importances for tree in self.trees], axis=0), np.float64)
+
+    def values(self, table: Table, n_jobs: int | None = None) -> FloatArray:
+        """The mean over the trees of the shares of the classes, (rows, classes), or of the number."""
+
+        def total(trees: Sequence[Tree]) -> FloatArray:
+            return np.asarray(sum(tree.value[tree.apply(table)] for tree in trees), np.float64)
+
+        # The size of the batches, not the number of jobs, says in what order is added.
+        totals = run_all(total, batches(self.trees, TREES_A_TASK), n_jobs)
+        return np.asarray(sum(totals) / len(self.trees), np.float64)
+
+
+def grow_forest(
+    table: Table, settings: Settings, *, groups: LongArray | None = None, n_trees: int = 200
+) -> Forest:
+    """A random forest with the criterion, the class weights and the seed of the settings.
+
+    Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
+    """
+    learner = own_learner(table, _forest_rules(table, settings.rules), [{}])
+    everything = np.ones(table.n_rows, np.bool_)
+    seed = (settings.seed, _FOREST)
+    grown = grow_collection(learner, [everything], n_trees, groups=groups, seed=seed, n_jobs=settings.n_jobs)
+    return Forest(grown.trees)
+
+
+def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
+    own = GrowthRules(criterion=rules.criterion, class_weight=rules.class_weight)
+    if table.schema.target.is_classes:
+        return replace(own, max_features="sqrt")
+    return replace(own, max_features="third", min_samples_leaf=5)

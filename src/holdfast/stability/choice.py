@@ -1,0 +1,183 @@
+"""One tree of the frontier, taken by a rule, with the reason in words."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import LongArray
+from holdfast.data.wording import listed
+from holdfast.errors import RulesError
+from holdfast.stability.frontier import Frontier
+from holdfast.stability.scores import Metric
+from holdfast.tree.wording import number_text, percent_text
+
+RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
+UNITS = ("absolute", "relative", "standard-error")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that was chosen, and why."""
+
+    candidate: int  # its place among the candidates
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"Candidate {self.candidate}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user wants of the one tree."""
+
+    rule: str = "within-tolerance"
+    tolerance: float = 0.01
+    tolerance_unit: str | None = None  # None: what suits the metric
+    gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise RulesError(f"rule={self.rule!r} is unknown: choose one of {listed(RULES)}.")
+        if self.tolerance_unit is not None and self.tolerance_unit not in UNITS:
+            raise RulesError(
+                f"tolerance_unit={self.tolerance_unit!r} is unknown: choose one of {listed(UNITS)}, or None."
+            )
+        _check_at_least_0("tolerance", self.tolerance)
+        if self.rule == "weighted":
+            if self.gamma is None:
+                raise RulesError(
+                    "rule='weighted' needs gamma, the score that one unit of instability is worth: "
+                    "choose(rule='weighted', gamma=0.001)."
+                )
+            _check_at_least_0("gamma", self.gamma)
+
+
+def choose(frontier: Frontier, metric: Metric, wish: Wish) -> Choice:
+    """The candidate that the rule takes. It is always an efficient one."""
+    rules = {
+        "best-score": _best_score,
+        "most-stable": _most_stable,
+        "weighted": _weighted,
+        "within-tolerance": _within_tolerance,
+        "knee": _knee,
+    }
+    candidate, because = rules[wish.rule](frontier, metric, wish)
+    return Choice(candidate, wish.rule, f"{because} {_compared(frontier, metric, candidate)}")
+
+
+# -- the rules ------------------------------------------------------------------------------------------
+
+
+def _best_score(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+    return _best(frontier), f"It has the best {metric.title} of {_candidates_text(frontier)}."
+
+
+def _most_stable(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+    candidate = _nearest(frontier, np.arange(len(frontier)))
+    return candidate, f"It is the nearest to the reference trees of {_candidates_text(frontier)}."
+
+
+def _weighted(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+    gamma = float(wish.gamma or 0.0)
+    worth = frontier.score - gamma * frontier.instability
+    best = np.flatnonzero(worth == worth.max())
+    because = (
+        f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
+        f"{number_text(gamma)} of {metric.title}."
+    )
+    return _nearest(frontier, best), because
+
+
+def _within_tolerance(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+    best = _best(frontier)
+    top = float(frontier.score[best])
+    loss, unit = _loss_allowed(frontier, metric, wish, best)
+    slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, whatever floats make of it
+    near = np.flatnonzero(frontier.score >= top - loss - slack)
+    of_them = f"of the {len(near)} candidates" if len(near) > 1 else "and the only one of the candidates"
+    because = (
+        f"It is the most stable {of_them} whose {metric.title} is within {unit} of the best, "
+        f"{score_text(metric, top)}."
+    )
+    return _nearest(frontier, near), because
+
+
+def _knee(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+    """The efficient tree that stands furthest out from the line between the two ends of the frontier."""
+    order = frontier.efficient_order
+    d, a = frontier.instability[order], frontier.score[order]
+    if len(order) < 3:
+        points = "one point" if len(order) == 1 else f"{len(order)} different points"
+        return int(order[0]), f"The frontier has {points}, too few for a knee: it is the most stable."
+    beyond = (a - a[0]) / (a[-1] - a[0]) - (d - d[0]) / (d[-1] - d[0])
+    because = (
+        "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
+    )
+    return int(order[int(beyond.argmax())]), because
+
+
+def _loss_allowed(frontier: Frontier, metric: Metric, wish: Wish, best: int) -> tuple[float, str]:
+    """The loss of score that the tolerance allows, and the tolerance in words."""
+    unit = wish.tolerance_unit or metric.default_tolerance_unit
+    if unit == "relative":
+        top = abs(float(frontier.score[best]))
+        return wish.tolerance * top, percent_text(wish.tolerance)
+    if unit == "standard-error":
+        error = float(frontier.score_error[best])
+        errors = "one standard error" if wish.tolerance == 1 else f"{wish.tolerance:g} standard errors"
+        return wish.tolerance * error, f"{errors} ({number_text(wish.tolerance * error, 3)})"
+    return wish.tolerance, number_text(wish.tolerance)
+
+
+# -- ties -----------------------------------------------------------------------------------------------
+
+
+def _best(frontier: Frontier) -> int:
+    """The best score; of equal ones the most stable, then the smallest tree, then the first grown."""
+    return int(np.lexsort((frontier.n_leaves, frontier.instability, -frontier.score))[0])
+
+
+def _nearest(frontier: Frontier, among: LongArray) -> int:
+    """The most stable; of equal ones the best score, then the smallest tree, then the first grown."""
+    keys = (frontier.n_leaves[among], -frontier.score[among], frontier.instability[among])
+    return int(among[np.lexsort(keys)[0]])
+
+
+# -- words ----------------------------------------------------------------------------------------------
+
+
+def score_text(metric: Metric, value: float) -> str:
+    """The score as people read it."""
+    return number_text(metric.shown(value), 4)
+
+
+def _compared(frontier: Frontier, metric: Metric, candidate: int) -> str:
+    best = _best(frontier)
+    d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
+    size = _leaves_text(frontier, candidate)
+    own = f"Instability {number_text(d, 4)}, {metric.title} {score_text(metric, a)}, {size}"
+    top_d = float(frontier.instability[best])
+    if not d < top_d:
+        return f"{own}."
+    return (
+        f"{own}; the tree of the best {metric.title} has instability {number_text(top_d, 4)} and "
+        f"{_leaves_text(frontier, best)}: {percent_text(1 - d / top_d)} nearer for "
+        f"{number_text(abs(float(frontier.score[best]) - a), 3)} of {metric.title}."
+    )
+
+
+def _leaves_text(frontier: Frontier, candidate: int) -> str:
+    n_leaves = int(frontier.n_leaves[candidate])
+    return "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+
+
+def _candidates_text(frontier: Frontier) -> str:
+    return "one candidate" if len(frontier) == 1 else f"the {len(frontier)} candidates"
+
+
+def _check_at_least_0(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < float("inf"):
+        raise RulesError(f"{name}={value!r} is out of range: it must be a number, at least 0.")

@@ -1,0 +1,87 @@
+"""Many trees on bootstrap samples of the early rows, or of all: reference trees and candidate trees."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
+from holdfast.data.resampling import bootstrap_counts
+from holdfast.errors import GrowthWarning
+from holdfast.growth.bootstrap import ROWS_PER_TASK
+from holdfast.growth.learner import Combination, Learner
+from holdfast.parallel import batches, run_all
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Trees grown by every combination of a grid, each on a bootstrap sample of its own."""
+
+    trees: tuple[Tree, ...]
+    combinations: tuple[Combination, ...]
+    combination: LongArray  # which of them each tree was grown with
+    division: LongArray  # which division of the rows its sample was drawn from
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+
+def grow_collection(
+    learner: Learner,
+    rows: Sequence[BoolArray],
+    n_trees: int,
+    *,
+    groups: LongArray | None = None,
+    seed: tuple[int, int] = (0, 0),
+    n_jobs: int | None = None,
+    progress: str = "",
+) -> Collection:
+    """Trees on bootstrap samples of the rows that each division of them allows.
+
+    Combinations and divisions take turns, so that all of them serve about equally often. Tree i depends on
+    the seed, a number and that of the collection, and on i, never on the number of jobs.
+    """
+    n_combinations = len(learner.combinations)
+    number = np.arange(n_trees)
+    combination = number % n_combinations
+    division = (number + number // n_combinations) % len(rows)
+    allowed = [frozen((learner.repeats * flags).astype(np.int32)) for flags in rows]
+    task = partial(_grown, learner, allowed, division, groups, seed)
+    size = max(1, ROWS_PER_TASK // len(learner.repeats))
+    tasks = [
+        (place, run)
+        for place in range(n_combinations)
+        for run in batches(number[combination == place].tolist(), size)
+    ]
+    parts = run_all(task, tasks, n_jobs, progress=progress)
+    grown = {
+        index: tree
+        for (_, run), trees in zip(tasks, parts, strict=True)
+        for index, tree in zip(run, trees, strict=True)
+    }
+    trees = tuple(grown[index] for index in range(n_trees))
+    for note in dict.fromkeys(note for tree in trees for note in tree.notes):
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    return Collection(trees, tuple(learner.combinations), combination, division)
+
+
+def _grown(
+    learner: Learner,
+    allowed: Sequence[IntArray],
+    division: LongArray,
+    groups: LongArray | None,
+    seed: tuple[int, int],
+    task: tuple[int, Sequence[int]],
+) -> list[Tree]:
+    combination, run = task
+    keys = [(seed[1], index) for index in run]
+    samples = [
+        bootstrap_counts(allowed[division[index]], seed[0], key, groups)
+        for index, key in zip(run, keys, strict=True)
+    ]
+    # One step further down the same branch of the seed: not the numbers that drew the sample.
+    seeds = [int(np.random.SeedSequence(seed[0], spawn_key=(*key, 0)).generate_state(1)[0]) for key in keys]
+    return learner.trees(combination, samples, seeds)

@@ -1,0 +1,124 @@
+"""The roles of the rows: learnt from, held out to choose by, and early."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.splits import early_stages, places, strata_of
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+
+MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
+SHARE_HELD_OUT = 1 / 3
+FOLDS, REPEATS = 5, 3
+
+# Branches of the seed, one for each random choice.
+_EARLY, _HELD_OUT, _TEST = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Which rows are early, and one or several ways to hold rows out.
+
+    A candidate is grown on the training rows of one of them and scored on its validation rows; with several
+    of them, all rows serve both ends, but never for the same tree.
+    """
+
+    early: BoolArray
+    validation: tuple[BoolArray, ...]
+
+    @property
+    def training(self) -> tuple[BoolArray, ...]:
+        """The rows that candidates are grown on. A table of a single row has nothing to hold out."""
+        return tuple(held_out if held_out.all() else ~held_out for held_out in self.validation)
+
+    @property
+    def early_training(self) -> tuple[BoolArray, ...]:
+        """The rows that reference trees are grown on."""
+        # Where all early rows happen to be held out, they serve all the same: no score depends on them.
+        both = [rows & self.early for rows in self.training]
+        return tuple(rows if rows.any() else self.early for rows in both)
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """True if every row is held out in turn."""
+        return len(self.validation) > 1
+
+
+def divide(
+    table: Table,
+    *,
+    stage: LongArray | None = None,
+    groups: LongArray | None = None,
+    early_share: float = 0.5,
+    validation: float | str = "auto",
+    seed: int = 0,
+) -> Division:
+    """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
+
+    `validation` is the share of rows held out, or a whole number of folds, each of them held out in turn,
+    with new folds three times; "auto" takes five folds for up to 5,000 rows, and a third of them otherwise.
+    """
+    check_share("early_share", early_share)
+    strata = strata_of(table, stage)
+    if stage is not None:
+        early = early_stages(stage, early_share)
+    else:
+        early = below(places(strata, groups, (seed, _EARLY)), early_share)
+    n_units = table.n_rows if groups is None else int(groups.max()) + 1
+    n_folds, share = _validation(validation, table.n_rows, n_units)
+    if n_units < 2:
+        return Division(early, (np.ones(table.n_rows, np.bool_),))
+    if not n_folds:
+        return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), share),))
+    flags: list[BoolArray] = []
+    for repeat in range(REPEATS):
+        fold = _folds(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
+        flags += [fold == number for number in np.unique(fold)]
+    return Division(early, tuple(flags))
+
+
+def hold_out(
+    table: Table, share: float, *, stage: LongArray | None, groups: LongArray | None, seed: int
+) -> BoolArray:
+    """The rows to test by: nothing that chooses a tree may see them."""
+    check_share("test", share)
+    return below(places(strata_of(table, stage), groups, (seed, _TEST)), share)
+
+
+def below(place: FloatArray, share: float) -> BoolArray:
+    """The rows with a place below the share: at least the first, and never all of them if there are two."""
+    first, last = place.min(), place.max()
+    if first == last:
+        return np.ones(len(place), np.bool_)
+    return np.asarray((place < max(share, np.nextafter(first, 2.0))) & (place < last), np.bool_)
+
+
+def check_share(name: str, share: Any) -> None:
+    """Raise a RulesError unless it is a number between 0 and 1, both excluded."""
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) < 1:
+        raise RulesError(f"{name}={share!r} is out of range: it must be a share between 0 and 1.")
+
+
+def _folds(place: FloatArray, n_folds: int) -> LongArray:
+    fold = np.asarray(np.minimum(place * n_folds, n_folds - 1), np.int64)
+    if (fold == fold[0]).all():  # two rows, say, next to each other
+        fold = np.asarray(place > place.min(), np.int64)
+    return fold
+
+
+def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
+    """Number of folds and share held out, one of them 0."""
+    if isinstance(validation, str) and validation == "auto":
+        return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, SHARE_HELD_OUT)
+    if isinstance(validation, Integral) and not isinstance(validation, bool) and int(validation) >= 2:
+        return min(int(validation), n_units), 0.0
+    if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:
+        return 0, float(validation)
+    raise RulesError(
+        f"validation={validation!r} is out of range: it must be a share between 0 and 1, a whole number of "
+        "folds from 2, or 'auto'."
+    )

@@ -1,0 +1,169 @@
+"""What is known of every candidate, and which of them no other beats on both stability and score."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.errors import DataError
+from holdfast.stability.collection import Collection
+from holdfast.stability.terms import Terms
+from holdfast.stability.validation import Scores
+
+_HEADING = "candidate          instability  size-adjusted              score  leaves  depth"
+
+
+def pareto_frontier(instability: Any, score: Any) -> BoolArray:
+    """Which trees are efficient: no other has at most their instability and at least their score.
+
+    Of the two, one must be strictly better, so that trees alike in both are efficient together.
+
+    >>> pareto_frontier([1.0, 2.0, 3.0], [0.7, 0.9, 0.8])
+    array([ True,  True, False])
+    """
+    d, a = (np.asarray(values, np.float64) for values in (instability, score))
+    if d.ndim != 1 or d.shape != a.shape:
+        raise DataError(f"instability and score must be two lists of one length: {d.shape} and {a.shape}.")
+    if not (np.isfinite(d).all() and np.isfinite(a).all()):
+        raise DataError("instability and score must be finite numbers, and some are not.")
+    order = np.lexsort((-a, d))
+    # The best score among all trees that are strictly nearer, and among those just as near.
+    best_so_far = np.maximum.accumulate(np.concatenate([[-np.inf], a[order]]))
+    first = np.searchsorted(d[order], d[order], side="left")
+    efficient = np.empty(len(d), np.bool_)
+    efficient[order] = (a[order] > best_so_far[first]) & (a[order] == a[order][first])
+    return efficient
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """One entry for every candidate tree, in the order in which they were grown.
+
+    `score` is the greater the better: losses are negated.
+    """
+
+    instability: FloatArray  # mean distance to the reference trees
+    instability_error: FloatArray  # its Monte Carlo standard error: other reference trees, other means
+    normalised: FloatArray  # as a share of the greatest distance that trees of the depth allowed can have
+    size_adjusted: FloatArray  # as a multiple of what candidates with so many leaves usually have
+    per_rule: FloatArray  # mean over the reference trees of the distance per rule of the larger tree
+    score: FloatArray  # the best guess of what new rows would give
+    measured_score: FloatArray  # what its own validation rows gave
+    score_error: FloatArray  # the standard error of that: other rows held out, other scores
+    n_leaves: LongArray
+    depth: LongArray
+    mean_path_length: FloatArray  # questions asked of a row
+    combination: LongArray  # what it was grown with
+    division: LongArray  # which rows it was scored on
+    efficient: BoolArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __str__(self) -> str:
+        """The efficient candidates as lines of a table, the most stable first."""
+        head = f"{self.efficient.sum()} of {len(self)} candidates are efficient:"
+        return "\n".join([head, _HEADING, *map(self._line, self.efficient_order.tolist())])
+
+    def _line(self, place: int) -> str:
+        return (
+            f"{place:9}  {self.instability[place]:11.4g} ± {self.instability_error[place]:<7.2g}  "
+            f"{self.size_adjusted[place]:13.2f}  "
+            f"{self.score[place]:8.4f} ± {self.score_error[place]:.4f}  "
+            f"{self.n_leaves[place]:6}  {self.depth[place]:5}"
+        )
+
+    @property
+    def efficient_order(self) -> LongArray:
+        """The efficient candidates, the most stable first; of those alike in both, the smallest only."""
+        places = np.flatnonzero(self.efficient)
+        places = places[np.lexsort((places, self.n_leaves[places], self.instability[places]))]
+        points = list(zip(self.instability[places].tolist(), self.score[places].tolist(), strict=True))
+        return np.array([p for i, p in enumerate(places) if points[i] not in points[:i]], np.int64)
+
+    @property
+    def hypervolume(self) -> float:
+        """Share of the box between the worst and the best of both that the frontier dominates, 0 to 1."""
+        return hypervolume(self.instability, self.score)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The frontier as a table: names of columns, and one entry per candidate."""
+        return {
+            "candidate": list(range(len(self))),
+            **{field.name: getattr(self, field.name).tolist() for field in fields(self)},
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per candidate, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        kinds = {bool: nw.Boolean, int: nw.Int64, float: nw.Float64}
+        types = {name: kinds[type(entries[0])] for name, entries in columns.items()}
+        return frame_from(columns, types, backend)
+
+
+def frontier_of(
+    candidates: Collection,
+    references: Collection,
+    distances: FloatArray,
+    scores: Scores,
+    terms: Terms,
+) -> Frontier:
+    """The frontier of candidates with these distances to the references, (candidates, references)."""
+    n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
+    n_rules = np.maximum.outer(n_leaves, [tree.n_leaves for tree in references.trees])
+    instability = distances.mean(axis=1)
+    n_references = distances.shape[1]
+    return Frontier(
+        instability=instability,
+        instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
+        normalised=replace(terms, normalised=True).total(instability),
+        size_adjusted=_size_adjusted(instability, n_leaves),
+        per_rule=(distances / n_rules).mean(axis=1),
+        score=scores.value,
+        measured_score=scores.measured,
+        score_error=scores.error,
+        n_leaves=n_leaves,
+        depth=np.array([tree.depth for tree in candidates.trees], np.int64),
+        mean_path_length=np.array([tree.mean_path_length for tree in candidates.trees]),
+        combination=candidates.combination,
+        division=candidates.division,
+        efficient=pareto_frontier(instability, scores.value),
+    )
+
+
+def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:
+    """Each instability over that which trees of its size have on average, larger trees never less."""
+    _, place, counts = np.unique(n_leaves, return_inverse=True, return_counts=True)
+    blocks: list[tuple[float, int, int]] = []  # mean, trees and sizes of each block of equal averages
+    for mean, count in zip(np.bincount(place, instability) / counts, counts, strict=True):
+        blocks.append((float(mean), int(count), 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:  # a larger size has less: pool the two
+            (one, n, k), (other, m, j) = blocks[-2:]
+            blocks[-2:] = [((one * n + other * m) / (n + m), n + m, k + j)]
+    usual = np.repeat([mean for mean, _, _ in blocks], [n_sizes for _, _, n_sizes in blocks])[place]
+    return np.asarray(np.where(usual > 0, instability / np.where(usual > 0, usual, 1.0), 1.0), np.float64)
+
+
+def hypervolume(instability: FloatArray, score: FloatArray) -> float:
+    """Share of the box between the worst and the best instability and score that some tree dominates.
+
+    >>> hypervolume(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # each is best in one and worst in the other
+    0.0
+    """
+    efficient = pareto_frontier(instability, score)
+    width, height = float(np.ptp(instability)), float(np.ptp(score))
+    if not (width > 0 and height > 0):
+        return 1.0  # one tree is best in everything
+    order = np.lexsort((score[efficient], instability[efficient]))
+    d = (instability[efficient][order] - instability.min()) / width
+    a = (score[efficient][order] - score.min()) / height
+    return float(np.diff(np.append(d, 1.0)) @ a)

@@ -1,0 +1,192 @@
+"""The formulas of the scores, each with the influence of every row: how far the row pulls the score.
+
+The influences give the standard error, for a mean, a ratio and a ranking alike. Losses come out negated, so
+that greater is always better. Predictions are (rows, classes) shares, or (rows, 1) numbers.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.wording import first_rows
+from holdfast.errors import DataError
+
+# The least share or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that predictions are scored on, all of a weight above 0."""
+
+    values: NDArray[Any]  # int32 index of the class, or float64
+    weight: FloatArray
+    unit: LongArray  # rows of one unit are not independent; numbered without gaps
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of units."""
+        return int(self.unit.max()) + 1
+
+    @cached_property
+    def correction(self) -> float:
+        """What an influence is multiplied by, since it is measured from the score of the same units."""
+        return math.sqrt(self.n_units / max(self.n_units - 1, 1))
+
+    @cached_property
+    def class_correction(self) -> FloatArray:
+        """The same for each row, where it is measured from a figure of the units of its own class."""
+        n_classes = int(self.values.max()) + 1
+        pairs = np.unique(self.unit * n_classes + self.values)
+        units = np.bincount(pairs % n_classes, minlength=n_classes)
+        corrections: FloatArray = np.sqrt(units / np.maximum(units - 1, 1))[self.values]
+        return corrections
+
+
+class Measured(NamedTuple):
+    """A score, and how far each row pulls it: the weighted mean of the influences is 0."""
+
+    value: float
+    influence: FloatArray
+    by_class: bool = False  # is it made of figures of the single classes?
+
+
+def standard_error(measured: Measured, rows: Rows) -> float:
+    """The standard error of the score, if units are drawn independently; 0 of a single one."""
+    if rows.n_units == 1:
+        return 0.0
+    correction = rows.class_correction if measured.by_class else rows.correction
+    pull = np.bincount(rows.unit, rows.weight * measured.influence * correction)
+    return float(np.sqrt((pull**2).sum()) / rows.weight.sum())
+
+
+# -- classes ----------------------------------------------------------------------------------------------
+
+
+def accuracy(shares: FloatArray, rows: Rows) -> Measured:
+    """The share of rows whose most likely class is theirs; the first such class where several are."""
+    return _mean(_hits(shares, rows), rows)
+
+
+def balanced_accuracy(shares: FloatArray, rows: Rows) -> Measured:
+    """The accuracy in each class, averaged over the classes that some row has."""
+    hits = _hits(shares, rows)
+    totals = np.bincount(rows.values, rows.weight)
+    present = totals > 0
+    accuracies = np.bincount(rows.values, rows.weight * hits) / np.where(present, totals, 1.0)
+    scale = rows.weight.sum() / (present.sum() * totals[rows.values])
+    influence = (hits - accuracies[rows.values]) * scale
+    return Measured(float(accuracies[present].mean()), influence, by_class=True)
+
+
+def auc(shares: FloatArray, rows: Rows) -> Measured:
+    """The chance that a row of a class gets a greater share of it than a row of another class; ties half.
+
+    Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
+    rows have one class there is no pair to compare, and it is 0.5. The influences are the placements of
+    DeLong, DeLong and Clarke-Pearson (1988).
+    """
+    present = np.flatnonzero(np.bincount(rows.values))
+    if len(present) < 2:
+        return Measured(0.5, np.zeros(len(rows.values)), by_class=True)
+    classes = [1] if shares.shape[1] == 2 else present
+    rankings = [_ranking(shares[:, number], rows.values == number, rows.weight) for number in classes]
+    value = sum(ranking.value for ranking in rankings) / len(rankings)
+    influence = np.sum([ranking.influence for ranking in rankings], axis=0) / len(rankings)
+    return Measured(value, influence, by_class=True)
+
+
+def log_loss(shares: FloatArray, rows: Rows) -> Measured:
+    """The mean natural logarithm of the share of the row's class, which counts as at least `LEAST`."""
+    shares_of_truth = shares[np.arange(len(rows.values)), rows.values]
+    return _mean(np.log(np.clip(shares_of_truth, LEAST, 1.0 - LEAST)), rows)
+
+
+def brier(shares: FloatArray, rows: Rows) -> Measured:
+    """The squared difference of the shares and the truth: of the second of two classes, summed over more."""
+    if shares.shape[1] == 2:
+        return _mean(-np.square(shares[:, 1] - rows.values), rows)
+    truth = rows.values[:, np.newaxis] == np.arange(shares.shape[1])
+    return _mean(-np.square(shares - truth).sum(axis=1), rows)
+
+
+def _hits(shares: FloatArray, rows: Rows) -> FloatArray:
+    hits: BoolArray = shares.argmax(axis=1) == rows.values
+    return hits.astype(np.float64)
+
+
+def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measured:
+    """The chance that a row inside a class scores more than one outside it."""
+    _, place = np.unique(scores, return_inverse=True)
+    insiders = np.bincount(place, weight * inside)
+    outsiders = np.bincount(place, weight * ~inside)
+    total_inside, total_outside = insiders.sum(), outsiders.sum()
+    # The share of pairs that each row wins for its class, or, outside it, lets the others win.
+    won = (np.cumsum(outsiders) - outsiders / 2)[place] / total_outside
+    let = 1.0 - (np.cumsum(insiders) - insiders / 2)[place] / total_inside
+    value = float((weight * won)[inside].sum() / total_inside)
+    scale = weight.sum() / np.where(inside, total_inside, total_outside)
+    return Measured(value, (np.where(inside, won, let) - value) * scale)
+
+
+# -- numbers ----------------------------------------------------------------------------------------------
+
+
+def r2(numbers: FloatArray, rows: Rows) -> Measured:
+    """The share of the variance that the predictions explain.
+
+    Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
+    """
+    predicted, truth = _scaled(numbers[:, 0], rows.values)
+    misses = np.square(truth - predicted)
+    mean = _mean(truth, rows).value
+    spread = np.square(truth - mean)
+    missed, spread_out = (rows.weight * misses).sum(), (rows.weight * spread).sum()
+    # Rounding gives a constant such as 0.1 a mean beside it, and so a variance.
+    if spread_out == 0 or truth.min() == truth.max():
+        return Measured(float(missed == 0), np.zeros(len(truth)))
+    ratio = missed / spread_out
+    return Measured(float(1.0 - ratio), (ratio * spread - misses) * (rows.weight.sum() / spread_out))
+
+
+def squared_error(numbers: FloatArray, rows: Rows) -> Measured:
+    """The mean squared difference."""
+    return _mean(-np.square(numbers[:, 0] - rows.values), rows)
+
+
+def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
+    """The mean difference, whatever its sign."""
+    return _mean(-np.abs(numbers[:, 0] - rows.values), rows)
+
+
+def poisson(numbers: FloatArray, rows: Rows) -> Measured:
+    """The mean Poisson deviance; a predicted mean counts as at least `LEAST`, where it would be infinite."""
+    truth = rows.values
+    if (negative := truth < 0).any():
+        raise DataError(
+            f"The Poisson deviance is for counts of at least 0, and {negative.sum()} of the {len(truth)} "
+            f"targets are below, {first_rows(negative)}: score by 'squared_error' or 'absolute_error'."
+        )
+    means = np.maximum(numbers[:, 0], LEAST)
+    logarithm = np.log(np.where(truth > 0, truth, 1.0))
+    surprise = np.where(truth > 0, truth * (logarithm - np.log(means)), 0.0)
+    return _mean(-2.0 * (surprise - truth + means), rows)
+
+
+def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both divided by one power of two, which changes no digit, so that no square overflows."""
+    _, exponent = math.frexp(max(float(np.abs(predicted).max()), float(np.abs(truth).max())))
+    return np.ldexp(predicted, -exponent), np.ldexp(truth, -exponent)
+
+
+# -- both -------------------------------------------------------------------------------------------------
+
+
+def _mean(row_scores: FloatArray, rows: Rows) -> Measured:
+    value = float((rows.weight * row_scores).sum() / rows.weight.sum())
+    return Measured(value, row_scores - value)

@@ -1,0 +1,136 @@
+"""Scorers that others wrote, scikit-learn's above all, on predictions that are made already."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.schema import Target
+from holdfast.errors import DataError
+from holdfast.stability.metrics import Rows
+from holdfast.tree.tree import label_array
+
+BLOCKS = 20  # of the jackknife: that many times the scorer is called once more
+
+
+def scorer_name(scorer: Any) -> str:
+    """What the function that scores is called."""
+    function = getattr(scorer, "_score_func", scorer)
+    function = getattr(function, "func", function)  # what a partial is made of
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def is_negated(scorer: Any) -> bool:
+    """True for a scorer that scikit-learn made of a loss."""
+    return bool(getattr(scorer, "_sign", 1) < 0)
+
+
+def scored_by(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) -> tuple[float, float]:
+    """What the scorer says of the predictions, and the standard error of it by the jackknife.
+
+    The scorer gets a model whose X is the column of the row numbers. Weights are for scorers that take them.
+    """
+    if not _takes_weights(scorer):
+        rows = replace(rows, weight=np.ones(len(rows.values)))
+    is_weighted = bool((rows.weight != 1.0).any())
+    model = _model(predicted, target)
+    truth = label_array(target.classes)[rows.values] if target.is_classes else rows.values
+
+    def score_of(chosen: LongArray) -> float:
+        options = {"sample_weight": rows.weight[chosen]} if is_weighted else {}
+        try:
+            return float(scorer(model, chosen[:, np.newaxis], truth[chosen], **options))
+        except Exception as error:
+            error.add_note(f"The scorer {scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions.")
+            raise
+
+    value = score_of(np.arange(len(truth)))
+    if not np.isfinite(value):
+        raise DataError(
+            f"The scorer {scorer_name(scorer)!r} gives {value} on {len(truth)} rows, by which no trees can "
+            "be compared: score on more rows, or by another scoring."
+        )
+    return value, _jackknife(score_of, value, rows, target.is_classes)
+
+
+def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows, is_classes: bool) -> float:
+    """The standard error of the value: how far it moves as the blocks of rows are left out one by one.
+
+    A block that holds all there is of a class, without which the score would mean something else, or none
+    at all, is taken for an average one.
+    """
+    block = _block_of_row(rows)
+    n_blocks = int(block.max()) + 1
+    moves = []
+    for number in range(n_blocks):
+        kept = np.flatnonzero(block != number)
+        if len(kept) and not (is_classes and _loses_a_class(rows.values, kept)):
+            moves.append((score_of(kept) - value) * rows.weight[kept].sum() / rows.weight.sum())
+    squares = np.square([move for move in moves if np.isfinite(move)])
+    if len(squares) == 0:
+        return 0.0
+    return float(np.sqrt(squares.mean() * n_blocks**2 / (n_blocks - 1)))
+
+
+def _block_of_row(rows: Rows) -> LongArray:
+    # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
+    shuffled = np.random.default_rng(0).permutation(rows.n_units)
+    blocks: LongArray = (shuffled % BLOCKS)[rows.unit]
+    return blocks
+
+
+def _loses_a_class(values: IntArray, kept: LongArray) -> bool:
+    return bool(np.count_nonzero(np.bincount(values[kept])) < np.count_nonzero(np.bincount(values)))
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """True if the function that scores has an argument `sample_weight`."""
+    try:
+        return "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    except (TypeError, ValueError):  # written in C, without a signature
+        return False
+
+
+# -- predictions as a model -------------------------------------------------------------------------------
+
+
+def _model(predicted: FloatArray, target: Target) -> Any:
+    """A fitted model of scikit-learn's kind that looks its predictions up."""
+    classifier, regressor = _kinds_of_model()
+    model = classifier() if target.is_classes else regressor()
+    model.predicted = predicted
+    if target.is_classes:
+        model.classes_ = label_array(target.classes)
+    return model
+
+
+@cache
+def _kinds_of_model() -> tuple[Any, Any]:
+    """A classifier and a regressor; made on use, as scikit-learn is slow to import."""
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+    class Predictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+        n_features_in_ = 1
+
+        def fit(self, X: Any, y: Any) -> Any:
+            return self
+
+        def __sklearn_is_fitted__(self) -> bool:
+            return True
+
+    class PredictedClasses(ClassifierMixin, Predictions):  # type: ignore[misc]
+        def predict_proba(self, X: Any) -> Any:
+            return self.predicted[X[:, 0]]
+
+        def predict(self, X: Any) -> Any:
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    class PredictedNumbers(RegressorMixin, Predictions):  # type: ignore[misc]
+        def predict(self, X: Any) -> Any:
+            return self.predicted[X[:, 0], 0]
+
+    return PredictedClasses, PredictedNumbers

@@ -1,0 +1,260 @@
+"""How good predictions are on rows that were held out, with a standard error."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import isfunction
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.columns import read_column
+from holdfast.data.frame import line_of
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.data.wording import first_rows, listed
+from holdfast.errors import DataError, RulesError
+from holdfast.stability import metrics
+from holdfast.stability.metrics import Measured, Rows, standard_error
+from holdfast.stability.scorers import is_negated, scored_by, scorer_name
+
+_GREATEST = 1e300  # so that the sum of many scores is finite too
+
+
+class Score(NamedTuple):
+    """How good predictions are, and how far chance may have moved it."""
+
+    value: float  # greater is better: losses are negated
+    error: float  # standard error of the value
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known of the rows that predictions are scored on."""
+
+    target: Target
+    values: NDArray[Any]  # int32 index of the class, or float64: as Table.target
+    weight: FloatArray | None = None  # None: every row counts once
+    groups: IntArray | None = None  # rows of one group (a patient) are not independent
+
+    def __post_init__(self) -> None:
+        for what, line in (("weight", self.weight), ("groups", self.groups)):
+            if line is not None and len(line) != len(self.values):
+                raise DataError(
+                    f"{what} has {len(line)} values, and there are {len(self.values)} rows: give one per row."
+                )
+
+    @classmethod
+    def of(cls, table: Table, groups: Any = None) -> "Truth":
+        """The target and the weights of the table; `groups` has one value of any kind per row.
+
+        >>> table = Table.from_arrays([[41.0], [63.0], [64.0]], ["lived", "died", "died"])
+        >>> Truth.of(table, groups=["Ann", "Bob", "Bob"]).groups
+        array([0, 1, 1], dtype=int32)
+        """
+        numbers = None if groups is None else _group_numbers(groups)
+        return cls(table.schema.target, table.target, table.weight, numbers)
+
+    def taken(self, rows: BoolArray) -> "Truth":
+        """What is known of some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Truth(self.target, self.values[rows], weight, groups)
+
+    @cached_property
+    def counted(self) -> BoolArray:
+        """True for the rows whose weight is above 0."""
+        return np.ones(len(self.values), bool) if self.weight is None else self.weight > 0
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows whose weight is above 0, as the formulas want them."""
+        values = self.values[self.counted]
+        if len(values) == 0:
+            raise DataError(
+                f"There is nothing to score on: {len(self.values)} rows, and none has a weight above 0."
+            )
+        weight = np.ones(len(values)) if self.weight is None else _summable(self.weight[self.counted])
+        unit = np.arange(len(values))
+        if self.groups is not None:
+            unit = np.unique(self.groups[self.counted], return_inverse=True)[1]
+        return Rows(values, weight, unit)
+
+
+def _group_numbers(groups: Any) -> IntArray:
+    column = read_column(line_of(groups, "groups"), "groups", "categories")
+    if (missing := np.isnan(column.values)).any():
+        raise DataError(
+            f"groups has {missing.sum()} missing values, {first_rows(missing)}. Give each of these rows a "
+            "group of its own if it has no other."
+        )
+    return column.values.astype(np.int32)
+
+
+def _summable(weight: FloatArray) -> FloatArray:
+    """The weights, or, lest their sum be infinite or lose its digits, their shares of the greatest."""
+    greatest = weight.max()
+    return weight if 1e-100 < greatest < 1e100 else np.maximum(weight / greatest, np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A way to say how good predictions are: a formula of ours, or a scorer that others wrote."""
+
+    name: str  # "auc"
+    title: str  # "AUC", as people say it
+    is_loss: bool
+    formula: Callable[[FloatArray, Rows], Measured] | None = field(default=None, repr=False)
+    scorer: Any = field(
+        default=None, repr=False
+    )  # called as scorer(estimator, X, y) where there is no formula
+
+    @property
+    def default_tolerance_unit(self) -> Literal["absolute", "relative"]:
+        """How far from the best is near: so many points, or, for losses without a scale, such a share."""
+        return "relative" if self.is_loss and self.formula is not None else "absolute"
+
+    def score(self, predicted: FloatArray, truth: Truth) -> Score:
+        """How good the predictions are; both numbers are always finite.
+
+        `predicted` is (rows, classes) shares, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What cannot
+        be told has the error 0: of a single row or group, of an AUC of one class, of the R² of a constant.
+
+        >>> truth = Truth(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
+        >>> shares = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
+        >>> value, error = metric_of("accuracy", truth.target).score(shares, truth)
+        >>> value, round(error, 6)
+        (0.75, 0.25)
+        """
+        _check_shape(predicted, truth)
+        counted = predicted if truth.counted.all() else predicted[truth.counted]
+        if self.formula is None:
+            return Score(*scored_by(self.scorer, counted, truth.target, truth.rows))
+        with np.errstate(all="ignore"):  # squares of numbers such as 1e200
+            measured = self.formula(counted, truth.rows)
+            error = standard_error(measured, truth.rows)
+        return Score(_finite(measured.value, -_GREATEST), _finite(error, _GREATEST))
+
+    def value(self, predicted: FloatArray, truth: Truth) -> float:
+        """The score alone, without its error."""
+        if self.formula is None:
+            return self.score(predicted, truth).value
+        counted = predicted if truth.counted.all() else predicted[truth.counted]
+        with np.errstate(all="ignore"):
+            return _finite(self.formula(counted, truth.rows).value, -_GREATEST)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value there is."""
+        if self.formula is None:
+            return -np.inf, np.inf
+        return 0.0 if self.name in _FROM_0_TO_1 else -np.inf, 0.0 if self.is_loss else 1.0
+
+    def shown(self, value: float) -> float:
+        """The value with the sign that people expect: a log loss of 0.32, not -0.32.
+
+        >>> metric_of("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
+        0.32
+        """
+        return 0.0 - value if self.is_loss else value
+
+
+def _finite(number: float, unknown: float) -> float:
+    """The number, or the greatest there is if it is infinite; `unknown` for what is no number."""
+    return float(np.clip(np.nan_to_num(number, nan=unknown), -_GREATEST, _GREATEST)) + 0.0  # never -0.0
+
+
+def _check_shape(predicted: FloatArray, truth: Truth) -> None:
+    needed = (len(truth.values), max(len(truth.target.classes), 1))
+    if predicted.shape != needed:
+        raise DataError(
+            f"The predictions have the shape {predicted.shape}, and the target {truth.target.name!r} needs "
+            f"{needed}: one row for each row of the data and one column for each class, or one of numbers."
+        )
+
+
+# -- by name ----------------------------------------------------------------------------------------------
+
+_OF_CLASSES = (
+    Metric("accuracy", "accuracy", False, metrics.accuracy),
+    Metric("auc", "AUC", False, metrics.auc),
+    Metric("balanced_accuracy", "balanced accuracy", False, metrics.balanced_accuracy),
+    Metric("brier", "Brier score", True, metrics.brier),
+    Metric("log_loss", "log loss", True, metrics.log_loss),
+)
+_OF_NUMBERS = (
+    Metric("absolute_error", "mean absolute error", True, metrics.absolute_error),
+    Metric("poisson", "mean Poisson deviance", True, metrics.poisson),
+    Metric("r2", "R²", False, metrics.r2),
+    Metric("squared_error", "mean squared error", True, metrics.squared_error),
+)
+_FROM_0_TO_1 = ("accuracy", "auc", "balanced_accuracy")
+_ALIASES = {
+    "roc_auc": "auc",
+    "roc_auc_ovr": "auc",
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier",
+    "neg_mean_squared_error": "squared_error",
+    "neg_mean_absolute_error": "absolute_error",
+    "neg_mean_poisson_deviance": "poisson",
+}
+# What the names of scikit-learn's scorers for numbers have in them, and no other names.
+_NUMBER_WORDS = ("error", "deviance", "explained_variance")
+
+
+def metric_of(scoring: Any, target: Target) -> Metric:
+    """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
+
+    Ours are "accuracy", "auc", "balanced_accuracy", "brier" and "log_loss" for classes; "absolute_error",
+    "poisson", "r2" and "squared_error" for numbers. Any other name of a scorer of scikit-learn's, or any
+    `scorer(estimator, X, y)` for which greater is better, will do too, if slowly: it is called 21 times.
+    """
+    if scoring is None:
+        scoring = "auc" if target.is_classes else "r2"
+    if not isinstance(scoring, str):
+        return _metric_of_scorer(scoring, scorer_name(scoring), target)
+    own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
+    name = _ALIASES.get(scoring, scoring)
+    for metric in own:
+        if metric.name == name:
+            return metric
+    if any(metric.name == name for metric in others):
+        raise _unfit(scoring, target)
+    return _metric_of_name(scoring, target)
+
+
+def _metric_of_name(name: str, target: Target) -> Metric:
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    if name not in get_scorer_names():
+        raise RulesError(f"scoring={name!r} is unknown: {_way_out(target)}")
+    if target.is_classes == any(word in name for word in _NUMBER_WORDS):
+        raise _unfit(name, target)
+    return _metric_of_scorer(get_scorer(name), name, target)
+
+
+def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
+    if not callable(scorer):
+        raise RulesError(f"scoring={scorer!r} is no name and cannot be called: {_way_out(target)}")
+    if isfunction(scorer) and scorer.__module__.startswith("sklearn.metrics."):
+        raise RulesError(
+            f"scoring={name} takes predictions, not a model: write scoring=make_scorer({name}), with "
+            "sklearn.metrics.make_scorer, and say there whether it is a loss."
+        )
+    title = name.removeprefix("neg_").replace("_", " ")
+    return Metric(name, title, is_negated(scorer), scorer=scorer)
+
+
+def _unfit(name: str, target: Target) -> RulesError:
+    kinds = ("numbers", "classes") if target.is_classes else ("classes", "numbers")
+    return RulesError(
+        f"scoring={name!r} is for {kinds[0]}, and the target {target.name!r} holds {kinds[1]}: "
+        f"{_way_out(target)}"
+    )
+
+
+def _way_out(target: Target) -> str:
+    names = [metric.name for metric in (_OF_CLASSES if target.is_classes else _OF_NUMBERS)]
+    return f"choose one of {listed(names)}, the name of a scorer of scikit-learn's, or a scorer."

@@ -1,0 +1,171 @@
+"""Stable trees, step by step: two collections, their distances, the scores, and the frontier."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.data.canonical import canonical
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
+from holdfast.growth.revalue import revalue_all
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import split_weight
+from holdfast.stability.collection import Collection, grow_collection
+from holdfast.stability.distance import distance_matrix
+from holdfast.stability.division import Division, divide
+from holdfast.stability.frontier import Frontier, frontier_of
+from holdfast.stability.scores import Metric, metric_of
+from holdfast.stability.terms import Terms, checked_outcome, terms_of
+from holdfast.stability.validation import Scoring, score_candidates
+from holdfast.tree.tree import Tree
+
+# Branches of the seed. Others divide the rows.
+REFERENCES, CANDIDATES = 10, 11
+DEPTH_5 = GrowthRules(max_depth=5)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How stable trees are trained. All that decides about the result is here, but for the data."""
+
+    rules: GrowthRules = DEPTH_5
+    grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
+    learner: Any = None  # None: our own; or an estimator, or a function
+    n_trees: int = 300  # of each collection
+    early_share: float = 0.5
+    validation: float | str = "auto"
+    scoring: Any = None
+    matching: str = "paper"
+    label_weight: float | None = None  # None: twice the depth
+    outcome: str | None = None
+    refit_leaves: bool = True  # leaf values from all rows
+    shrink_scores: bool = True  # towards the mean of candidates grown alike, as far as differences are chance
+    seed: int = 0
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        n_trees = self.n_trees
+        if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
+            raise RulesError(f"n_trees={n_trees!r} is out of range: it must be a whole number of at least 1.")
+        if self.grid is not None and not isinstance(self.grid, Mapping):
+            raise RulesError(
+                f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
+                "{'max_depth': [3, 4, 5]}, or None."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class StableTrees:
+    """Both collections, and what is known of every candidate.
+
+    The candidates are as they would be delivered: with leaf values from all rows, if the settings say so.
+    """
+
+    references: Collection
+    candidates: Collection
+    frontier: Frontier
+    metric: Metric
+    terms: Terms
+    reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
+
+    def instability_of(self, trees: Sequence[Tree], n_jobs: int | None = None) -> FloatArray:
+        """The mean distance of any trees to the reference trees, on the terms of the frontier."""
+        means: FloatArray = _distances(trees, self.references.trees, self.terms, n_jobs).mean(axis=1)
+        return means
+
+
+def train(
+    table: Table,
+    settings: Settings,
+    *,
+    stage: LongArray | None = None,
+    groups: LongArray | None = None,
+) -> StableTrees:
+    """Reference trees on the early rows, candidate trees on all, and the frontier of the candidates.
+
+    The order of the rows does not matter, and a row with the weight 2 is the same as two rows.
+    """
+    marks = [mark for mark in (stage, groups) if mark is not None]
+    table, marks = canonical(table, marks)
+    groups = None if groups is None else marks[-1]
+    division = divide(
+        table,
+        stage=None if stage is None else marks[0],
+        groups=groups,
+        early_share=settings.early_share,
+        validation=settings.validation,
+        seed=settings.seed,
+    )
+    return train_divided(table, division, settings, groups=groups)
+
+
+def train_divided(
+    table: Table, division: Division, settings: Settings, *, groups: LongArray | None = None
+) -> StableTrees:
+    """Stable trees on rows whose roles are given."""
+    target = table.schema.target
+    metric = metric_of(settings.scoring, target)
+    checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
+    learner = _learner(table, division, settings)
+    grow = partial(grow_collection, learner, n_trees=settings.n_trees, groups=groups, n_jobs=settings.n_jobs)
+    texts = ("Reference trees", "Candidate trees", "Distances") if settings.progress else ("", "", "")
+    references = grow(division.early_training, seed=(settings.seed, REFERENCES), progress=texts[0])
+    grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
+    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
+    refit = rules if settings.refit_leaves else ()
+    scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
+    scores = score_candidates(grown, table, division, groups, scoring)
+    candidates = grown
+    if settings.refit_leaves:
+        # Before the distances: a leaf that changes its mind is a step away from the reference trees.
+        trees = revalue_all(grown.trees, table, rules, n_jobs=settings.n_jobs)
+        candidates = replace(grown, trees=tuple(trees))
+    terms = _terms([*references.trees, *candidates.trees], learner, settings)
+    distances = _distances(candidates.trees, references.trees, terms, settings.n_jobs, texts[2])
+    frontier = frontier_of(candidates, references, distances, scores, terms)
+    return StableTrees(references, candidates, frontier, metric, terms, scores.reliability)
+
+
+def _learner(table: Table, division: Division, settings: Settings) -> Learner:
+    grid = settings.grid
+    if grid is None and (settings.learner is None or hasattr(settings.learner, "get_params")):
+        repeats, _ = split_weight(table.weight, table.n_rows)
+        n_early = min(int(repeats[rows].sum()) for rows in division.early_training)
+        grid = paper_grid(settings.rules.max_depth, n_early)
+        if settings.learner is not None:
+            known = settings.learner.get_params(deep=False)
+            grid = {name: values for name, values in grid.items() if name in known}
+    combinations = combinations_of(grid or {})
+    if settings.learner is None:
+        return own_learner(table, settings.rules, combinations)
+    return other_learner(table, settings.learner, combinations)
+
+
+def _terms(trees: Sequence[Tree], learner: Learner, settings: Settings) -> Terms:
+    """The terms of all distances, their depth the greatest that the grid allows, if it says."""
+    allowed = [combination.get("max_depth") for combination in learner.combinations]
+    deepest = max(tree.depth for tree in trees)
+    depth = max([deepest, 1, *(depth for depth in allowed if depth is not None)])
+    return terms_of(
+        trees, settings.matching, settings.label_weight, settings.outcome, normalised=False, depth=depth
+    )
+
+
+def _distances(
+    trees: Sequence[Tree], references: Sequence[Tree], terms: Terms, n_jobs: int | None, progress: str = ""
+) -> FloatArray:
+    return distance_matrix(
+        trees,
+        references,
+        matching=terms.matching,
+        label_weight=terms.label_weight,
+        outcome=terms.outcome,
+        depth=terms.depth,
+        n_jobs=n_jobs,
+        progress=bool(progress),
+    )

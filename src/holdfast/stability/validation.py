@@ -1,0 +1,182 @@
+"""The scores of all candidates on rows that they have not seen, made comparable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.splits import places, strata_of
+from holdfast.data.table import Table
+from holdfast.growth.bootstrap import ROWS_PER_TASK
+from holdfast.growth.revalue import revalue_all
+from holdfast.growth.rules import GrowthRules
+from holdfast.parallel import run_all
+from holdfast.stability.collection import Collection
+from holdfast.stability.division import Division, below
+from holdfast.stability.scores import Metric, Score, Truth
+from holdfast.tree.tree import Tree
+
+HALVES = 12  # the branch of the seed that divides validation rows
+ROUNDS = 50  # far more than a grid needs whose combinations meet all divisions
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How candidates are scored."""
+
+    metric: Metric
+    refit: Sequence[GrowthRules | None] = ()  # of every tree: leaves first take values from all training rows
+    shrink: bool = True
+    seed: int = 0
+    n_jobs: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One entry for every candidate; greater is better."""
+
+    value: FloatArray  # the best guess of what new rows would give
+    error: FloatArray  # standard error of what was measured
+    measured: FloatArray  # on the validation rows of the candidate
+    reliability: float  # share of the variance between candidates grown alike that is more than chance
+
+
+def score_candidates(
+    candidates: Collection,
+    table: Table,
+    division: Division,
+    groups: LongArray | None,
+    scoring: Scoring,
+) -> Scores:
+    """The score of every candidate on its validation rows, and the best guess that follows from all of them.
+
+    With several divisions, what their rows make easier or harder is taken out. Then each score moves towards
+    the mean of the candidates with the same parameters, as far as the differences between them are chance.
+    """
+    found: dict[int, _Measured] = {}
+    for number in range(len(division.validation)):
+        own = np.flatnonzero(candidates.division == number).tolist()
+        trees = [candidates.trees[place] for place in own]
+        if scoring.refit:
+            rules = [scoring.refit[place] for place in own]
+            rows = division.training[number]
+            trees = revalue_all(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
+        found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
+    in_order = [found[place] for place in range(len(candidates))]
+    measured = np.array([each.whole.value for each in in_order])
+    halves = np.array([each.halves for each in in_order])
+    value, reliability = _best_guess(measured, halves, candidates, scoring)
+    return Scores(value, np.array([each.whole.error for each in in_order]), measured, reliability)
+
+
+# -- measuring ------------------------------------------------------------------------------------------
+
+
+class _Measured(NamedTuple):
+    whole: Score
+    halves: tuple[float, float]  # on either half of the rows; NaN where that cannot be told
+
+
+class _Part(NamedTuple):
+    """Rows held out, and a division of them into halves."""
+
+    table: Table
+    truth: Truth
+    half: BoolArray
+    halves: tuple[Truth, Truth] | None
+
+
+def _measure_all(
+    trees: list[Tree],
+    table: Table,
+    division: Division,
+    number: int,
+    groups: LongArray | None,
+    scoring: Scoring,
+) -> list[_Measured]:
+    """The scores of the trees that belong to one division."""
+    rows = division.validation[number]
+    part = _part(table.taken(rows), None if groups is None else groups[rows], (scoring.seed, HALVES, number))
+    size = max(1, ROWS_PER_TASK // part.table.n_rows)
+    return run_all(partial(_measured, part, scoring.metric), trees, scoring.n_jobs, batch_size=size)
+
+
+def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Part:
+    if groups is not None:
+        groups = np.asarray(np.unique(groups, return_inverse=True)[1], np.int64)
+    truth = Truth.of(table, groups)
+    half = below(places(strata_of(table), groups, seed), 0.5)
+    return _Part(table, truth, half, None if half.all() else (truth.taken(half), truth.taken(~half)))
+
+
+def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
+    predicted = tree.value[tree.apply(part.table)]
+    whole = metric.score(predicted, part.truth)
+    if part.halves is None or metric.formula is None:  # a scorer that others wrote may need all the rows
+        return _Measured(whole, (nan, nan))
+    first, second = part.halves
+    values = metric.value(predicted[part.half], first), metric.value(predicted[~part.half], second)
+    return _Measured(whole, values)
+
+
+# -- comparing ------------------------------------------------------------------------------------------
+
+
+def _best_guess(
+    measured: FloatArray, halves: FloatArray, candidates: Collection, scoring: Scoring
+) -> tuple[FloatArray, float]:
+    """What new rows would give, and how reliable the differences between candidates grown alike are."""
+    value = level(measured, candidates.combination, candidates.division)
+    reliability = 1.0
+    if scoring.shrink:
+        levelled = [level(half, candidates.combination, candidates.division) for half in halves.T]
+        reliability = reliability_of(value, levelled[0], levelled[1], candidates.combination)
+        value = value - (1 - reliability) * _deviations(value, candidates.combination)
+    # A tree that did well on hard rows is perfect at best.
+    return np.asarray(np.clip(value, *scoring.metric.bounds), np.float64), reliability
+
+
+def level(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
+    """The scores with what the rows themselves make easier or harder taken out.
+
+    Trees that were scored on different rows can be compared only if easy rows are no merit. Each score is
+    taken as the sum of what its combination and its division bring, and a rest; the effect of the division is
+    replaced by the mean of all.
+
+    >>> level(np.array([0.8, 0.9, 0.6, 0.7]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    array([0.7, 0.8, 0.7, 0.8])
+    """
+    if not division.any():
+        return score
+    of_division = np.zeros(int(division.max()) + 1)
+    for _ in range(ROUNDS):  # least squares, one kind of effect after the other
+        of_combination = _means(score - of_division[division], combination)
+        of_division = _means(score - of_combination[combination], division)
+    effects = of_division[division]
+    return np.asarray(score - effects + effects.mean(), np.float64)
+
+
+def reliability_of(whole: FloatArray, one: FloatArray, other: FloatArray, combination: LongArray) -> float:
+    """Share of the variance of scores among candidates with the same parameters that is more than chance.
+
+    What two halves of the rows agree on is no chance: their covariance, over the variance on all rows.
+    """
+    a, b, both = (_deviations(scores, combination) for scores in (one, other, whole))
+    variance = float(both @ both)
+    agreed = float(a @ b)
+    if not variance > 0 or not np.isfinite(agreed):
+        return 1.0
+    return float(np.clip(agreed / variance, 0.0, 1.0))
+
+
+def _deviations(score: FloatArray, combination: LongArray) -> FloatArray:
+    """How far each score is from the mean of its combination."""
+    return np.asarray(score - _means(score, combination)[combination], np.float64)
+
+
+def _means(values: FloatArray, kind: LongArray) -> FloatArray:
+    return np.asarray(np.bincount(kind, values) / np.maximum(np.bincount(kind), 1), np.float64)

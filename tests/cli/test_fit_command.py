@@ -1,0 +1,392 @@
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import fit, holdfast, refusal, write_patients
+
+from holdfast import load
+from holdfast.cli import options as command_options
+from holdfast.data.reading import read_file
+from holdfast.stability.choice import RULES, UNITS
+from holdfast.tree.collection_file import load_trees
+from holdfast.tree.file import tree_to_json
+
+PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_patients(tmp_path_factory.mktemp("data") / "patients.csv")
+
+
+@pytest.fixture(scope="module")
+def run(patients: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    assert fit(patients, folder, "--group", "patient", "--drop", "year", "--drop", "weight").exit_code == 0
+    return folder
+
+
+def summary(folder: Path) -> dict:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads((folder / "summary.json").read_text(), parse_constant=refuse)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+# -- the run folder ---------------------------------------------------------------------------------------
+
+
+def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary(run: Path) -> None:
+    assert files(run) == [
+        "collections/candidates.json",
+        "collections/references.json",
+        "frontier.csv",
+        "model.json",
+        "summary.json",
+    ]
+    assert len(load_trees(run / "collections" / "references.json")) == 20
+    assert len(load_trees(run / "collections" / "candidates.json")) == 20
+
+
+def test_the_model_is_the_chosen_candidate(run: Path) -> None:
+    candidate = load_trees(run / "collections" / "candidates.json")[summary(run)["choice"]["candidate"]]
+    assert tree_to_json(load(run / "model.json")) == tree_to_json(candidate)
+
+
+def test_the_columns_with_another_role_are_no_features(run: Path) -> None:
+    assert load(run / "model.json").schema.names == ("age", "ward", "zip", "lab")
+
+
+def test_the_frontier_file_says_what_each_candidate_was_grown_with(run: Path) -> None:
+    rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
+    trees = load_trees(run / "collections" / "candidates.json")
+    assert [int(row["n_leaves"]) for row in rows] == [tree.n_leaves for tree in trees]
+    for row, tree in zip(rows, trees, strict=True):
+        assert tree.depth <= int(row["max_depth"]) == 3
+        assert int(row["min_samples_leaf"]) in (3, 5, 10)  # 30 early rows or so leave no room for 30 twice
+
+
+def test_the_chosen_candidate_is_efficient_in_the_file(run: Path) -> None:
+    rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
+    chosen = rows[summary(run)["choice"]["candidate"]]
+    assert chosen["efficient"] == "True"
+    for other in rows:
+        nearer = float(other["instability"]) < float(chosen["instability"])
+        assert not (nearer and float(other["score"]) >= float(chosen["score"]))
+
+
+# -- who sees what ----------------------------------------------------------------------------------------
+
+
+def test_the_rows_of_the_model_and_the_test_rows_are_all_rows(run: Path, patients: Path) -> None:
+    division = summary(run)["division"]
+    n_rows = read_file(patients).n_rows
+    assert division["test_rows"] + division["training_rows"] == n_rows
+    assert load(run / "model.json").count[0] == division["training_rows"]
+    assert division["test_rows"] == pytest.approx(n_rows / 4, abs=2)
+
+
+def test_nothing_in_the_test_rows_moves_the_trees(patients: Path, tmp_path: Path) -> None:
+    """The ruler of the trees has the ranges and categories of the training rows alone."""
+    lines = patients.read_text().splitlines()
+    strange = tmp_path / "strange.csv"
+    lonely = [f"{1000 + number},D{number},0,5,2022,P1,1,died" for number in range(8)]
+    strange.write_text("\n".join([*lines, *lonely]) + "\n")
+    fit(strange, tmp_path / "run", *PLAIN)
+    schema = load(tmp_path / "run" / "model.json").schema
+    n_lonely = sum(str(category).startswith("D") for category in schema.features[1].categories)
+    assert 0 < n_lonely < 8  # a quarter of the rows is for the test, some of these among them
+    fit(strange, tmp_path / "all", *PLAIN, "--test", 0)
+    assert len(load(tmp_path / "all" / "model.json").schema.features[1].categories) == 3 + 8
+
+
+def test_without_test_rows_nothing_is_said_of_them(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *PLAIN, "--test", 0)
+    assert "no rows: nothing says how good the tree is" in " ".join(result.stdout.split())
+    assert "test rows" not in result.stdout
+    assert summary(tmp_path / "run")["trees"]["chosen"]["test"] is None
+    assert load(tmp_path / "run" / "model.json").count[0] == 120
+
+
+def test_the_test_scores_are_those_of_the_rows_that_the_model_has_not_seen(tmp_path: Path) -> None:
+    """A target that age tells without error: AUC 1 on any rows, with the standard error 0."""
+    path = tmp_path / "sure.csv"
+    path.write_text(
+        "age,noise,outcome\n" + "".join(f"{age},{age % 7},{int(age > 50)}\n" for age in range(100))
+    )
+    assert fit(path, tmp_path / "run").exit_code == 0
+    chosen = summary(tmp_path / "run")["trees"]["chosen"]
+    assert chosen["test"] == {"score": 1.0, "standard_error": 0.0}
+
+
+def test_patients_are_never_on_both_sides(patients: Path, tmp_path: Path) -> None:
+    """Each patient has two rows of the file, so that whole patients make even numbers of rows."""
+    for seed in (0, 1, 2):
+        fit(patients, tmp_path / "run", "--group", "patient", "--seed", seed, *PLAIN[:2], *PLAIN[4:])
+        division = summary(tmp_path / "run")["division"]
+        assert [division[name] % 2 for name in ("test_rows", "training_rows", "early_rows")] == [0, 0, 0]
+
+
+def test_the_first_stages_are_early(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", "--stage", "year", *PLAIN[2:])
+    division = summary(tmp_path / "run")["division"]
+    assert division["early_stages"] == ["2019", "2020"]  # two of four years of 30 rows each: the first half
+    assert division["early_rows"] == pytest.approx(45, abs=2)
+    assert "stage 2019, 2020" in " ".join(result.stdout.split())
+
+
+def test_stage_10_follows_stage_9_and_dates_are_stages(tmp_path: Path) -> None:
+    for name, stages in (("numbers", ["9", "10"]), ("dates", ["2019-12-31", "2020-01-01"])):
+        path = tmp_path / f"{name}.csv"
+        rows = [f"{stages[number % 2]},{number},{number > 40}" for number in range(80)]
+        path.write_text("\n".join(["stage,age,old", *rows]) + "\n")
+        result = fit(path, tmp_path / name, "--stage", "stage", target="old")
+        assert result.exit_code == 0, result.output
+        assert summary(tmp_path / name)["division"]["early_stages"] == [stages[0]]
+
+
+def test_a_class_with_a_single_row_is_trained_on(tmp_path: Path) -> None:
+    path = tmp_path / "rare.csv"
+    rows = [f"{age},{'rare' if age == 99 else 'old' if age > 50 else 'young'}" for age in range(100)]
+    path.write_text("\n".join(["age,kind", *rows]) + "\n")
+    for seed in range(4):
+        assert fit(path, tmp_path / "run", "--seed", seed, target="kind").exit_code == 0
+        assert load(tmp_path / "run" / "model.json").schema.target.classes == ("old", "rare", "young")
+
+
+def test_rows_without_weight_are_left_out(patients: Path, tmp_path: Path) -> None:
+    lines = patients.read_text().splitlines()
+    path = tmp_path / "weighted.csv"
+    path.write_text("\n".join([*lines, "500,D,09999,5,2022,P99,0,died"]) + "\n")
+    result = fit(path, tmp_path / "run", "--weight", "weight", "--test", 0, *PLAIN[:4])
+    assert "1 rows have the weight 0" in result.stderr
+    schema = load(tmp_path / "run" / "model.json").schema
+    assert schema.features[0].high < 500
+    assert schema.features[1].categories == ("A", "B", "C")
+    assert load(tmp_path / "run" / "model.json").weight[0] == 180  # 60 rows of weight 1 and 60 of weight 2
+
+
+# -- the same bytes ---------------------------------------------------------------------------------------
+
+
+def test_any_number_of_jobs_and_any_order_of_rows_give_the_same_bytes(patients: Path, tmp_path: Path) -> None:
+    header, *lines = patients.read_text().splitlines()
+    turned = tmp_path / "turned.csv"
+    turned.write_text("\n".join([header, *reversed(lines)]) + "\n")
+    for name, data, jobs in (("one", patients, 1), ("two", patients, 2), ("turned", turned, 2)):
+        assert fit(data, tmp_path / name, "--jobs", jobs, *PLAIN).exit_code == 0
+    for name in files(tmp_path / "one"):
+        if name != "summary.json":  # which has the seconds in it
+            assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+            assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "turned" / name).read_bytes()
+
+
+def test_another_seed_gives_other_collections(patients: Path, tmp_path: Path) -> None:
+    for seed in (0, 1):
+        fit(patients, tmp_path / str(seed), "--seed", seed, *PLAIN)
+    first, second = (tmp_path / str(seed) / "collections" / "candidates.json" for seed in (0, 1))
+    assert first.read_bytes() != second.read_bytes()
+
+
+# -- what is printed --------------------------------------------------------------------------------------
+
+
+def test_the_report_fits_the_terminal_and_says_what_was_chosen(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *PLAIN)
+    lines = [line for line in result.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    assert "120 rows, 4 features (2 numeric, 2 categorical)" in result.stdout
+    chosen = summary(tmp_path / "run")["choice"]["candidate"]
+    assert re.findall(r"^(\d+) \* ", result.stdout, re.MULTILINE) == [str(chosen)]
+    text = " ".join(result.stdout.split())
+    assert " ".join(summary(tmp_path / "run")["choice"]["reason"].split()) in text
+    for line in str(load(tmp_path / "run" / "model.json")).splitlines():
+        assert line in result.stdout
+    assert f"{tmp_path / 'run'}/\n  model.json " in result.stdout
+
+
+def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:
+    leaves = {}
+    for rule in RULES:
+        gamma = ("--gamma", 0.01) if rule == "weighted" else ()
+        assert fit(patients, tmp_path / "run", "--rule", rule, *gamma, *PLAIN).exit_code == 0
+        facts = summary(tmp_path / "run")
+        assert facts["choice"]["rule"] == rule
+        leaves[rule] = facts["trees"]["chosen"]["instability"]
+    assert leaves["most-stable"] <= leaves["best-score"]
+
+
+def test_numbers_are_predicted_and_losses_read_as_people_say_them(tmp_path: Path) -> None:
+    path = tmp_path / "cost.csv"
+    path.write_text("age,cost\n" + "".join(f"{age},{age * 10 + age % 3}.5\n" for age in range(100)))
+    result = fit(path, tmp_path / "run", "--scoring", "absolute_error", target="cost")
+    assert result.exit_code == 0, result.output
+    assert "cost: a number from 0.5 to 990.5" in result.stdout
+    assert "mean absolute error" in result.stdout
+    facts = summary(tmp_path / "run")
+    assert facts["metric"] == {"name": "absolute_error", "title": "mean absolute error", "loss": True}
+    assert 0 < facts["trees"]["chosen"]["test"]["score"] < 200
+
+
+def test_digits_can_be_categories(patients: Path, tmp_path: Path) -> None:
+    fit(patients, tmp_path / "run", "--categorical", "age", *PLAIN)
+    kinds = {feature.name: feature.kind for feature in load(tmp_path / "run" / "model.json").schema.features}
+    assert kinds == {"age": "nominal", "ward": "nominal", "zip": "nominal", "lab": "numeric"}
+
+
+def test_a_column_of_names_is_noted_once_without_the_noise_of_python(patients: Path, tmp_path: Path) -> None:
+    path = tmp_path / "named.csv"
+    header, *lines = patients.read_text().splitlines()
+    rows = [f"{line},Ms {number},same" for number, line in enumerate(lines)]
+    path.write_text("\n".join([f"{header},full name,constant", *rows]) + "\n")
+    result = fit(path, tmp_path / "run", *PLAIN)
+    assert result.stderr.count("--drop 'full name'") == 1
+    assert result.stderr.count("'constant'") == 1
+    assert "Warning" not in result.stderr
+    assert summary(tmp_path / "run")["notes"] == [
+        line.removeprefix("Note: ") for line in result.stderr.splitlines()
+    ]
+
+
+def test_words_of_the_data_are_not_taken_for_markup(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    rows = [f"{age},[bold]{age % 3},[/red]{age > 50}" for age in range(80)]
+    path.write_text("\n".join(["[red]age,kind,out[/]come", *rows]) + "\n")
+    result = fit(path, tmp_path / "run", target="out[/]come")
+    assert result.exit_code == 0, result.output
+    assert "[red]age" in result.stdout
+    assert "[/red]True" in result.stdout
+
+
+def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.read_csv(patients, schema_overrides={"zip": polars.String})
+    frame = frame.with_columns(polars.date(frame["year"], 1, 1).alias("year"))
+    frame.write_parquet(tmp_path / "patients.parquet")
+    options = ("--stage", "year", *PLAIN[2:])
+    assert fit(tmp_path / "patients.parquet", tmp_path / "parquet", *options).exit_code == 0
+    fit(patients, tmp_path / "csv", *options)
+    early = summary(tmp_path / "parquet")["division"]["early_stages"]
+    assert [stage[:10] for stage in early] == ["2019-01-01", "2020-01-01"]
+    model = load(tmp_path / "parquet" / "model.json")
+    assert str(model) == str(load(tmp_path / "csv" / "model.json"))
+
+
+def test_the_names_in_the_help_are_those_of_the_library() -> None:
+    assert command_options.RULES == RULES
+    assert command_options.UNITS == UNITS
+
+
+# -- refusals ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "outcom"], "There is no column 'outcom'"),
+        (["--stage", "yr"], "There is no column 'yr' in '{data}', as --stage says. Its columns are 'age'"),
+        (["--group", "nobody"], "as --group says"),
+        (["--weight", "w"], "as --weight says"),
+        (["--drop", "x"], "as --drop says"),
+        (["--categorical", "x"], "as --categorical says"),
+        (["--drop", "outcome"], "Column 'outcome' is given both as --target and as --drop"),
+        (["--weight", "ward"], "holds the text"),
+        (["--scoring", "guess"], "scoring='guess' is unknown"),
+        (["--scoring", "r2"], "is for numbers, and the target 'outcome' holds classes"),
+        (["--scoring", "f1"], "The scorer 'f1_score' failed"),
+        (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
+        (["--validation", "many"], "validation='many' is out of range"),
+        (["--validation", "1"], "validation=1 is out of range"),
+        (["--rule", "weighted"], "--rule weighted needs --gamma"),
+        (["--jobs", "0"], "n_jobs=0 is out of range"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    options: list[str], message: str, patients: Path, tmp_path: Path
+) -> None:
+    result = fit(patients, tmp_path / "run", *options)
+    line = next(line for line in result.stderr.splitlines() if line.startswith("Error: "))
+    assert result.exit_code == 2
+    assert message.format(data=patients) in line
+    assert "Traceback" not in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"age,outcome\n", "no rows"),
+        (b"age,outcome\n1,a\n2\n", "line 3 has 1 cell"),
+        (b"age,outcome\n1,a\n2,\n3,b\n", "missing"),
+        (b"outcome\na\nb\n", "is left to ask about: all have another role, 'outcome'"),
+        (b"age,age,outcome\n1,2,a\n", "same name"),
+        (b"PK\x03\x04 and more", "a zip archive or a spreadsheet"),
+        (b"\x80\x04 a pickle", "pickle"),
+        (b"\xff\xfea\x00", "UTF-16"),
+        (b"age,outcome\n\xe9,a\n", "not UTF-8"),
+        (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "is a date"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(
+    content: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    assert message in refusal(fit(path, tmp_path / "run"))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_a_missing_file_a_folder_and_a_name_without_a_kind_are_refused(tmp_path: Path) -> None:
+    assert "No such file" in refusal(fit(tmp_path / "none.csv", tmp_path / "run"))
+    assert "it is a folder" in refusal(fit(tmp_path, tmp_path / "run"))
+    (tmp_path / "data.xlsx").write_text("age,outcome\n")
+    assert "must end in .csv" in refusal(fit(tmp_path / "data.xlsx", tmp_path / "run"))
+    (tmp_path / "data.csv.gz").write_text("age,outcome\n")
+    assert "gzip" in refusal(fit(tmp_path / "data.csv.gz", tmp_path / "run"))
+
+
+def test_one_stage_is_refused(patients: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text(re.sub(",20[0-9]{2},", ",2019,", patients.read_text()))
+    assert "stage has one value for all rows" in refusal(fit(path, tmp_path / "run", "--stage", "year"))
+
+
+def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text(re.sub(",P[0-9]+,", ",P1,", patients.read_text()))
+    assert "say --test 0" in refusal(fit(path, tmp_path / "run", "--group", "patient"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--max-depth", "0"],
+        ["--trees", "0"],
+        ["--trees", "many"],
+        ["--tolerance", "-1"],
+        ["--tolerance-unit", "feet"],
+        ["--early-share", "1"],
+        ["--test", "1"],
+        ["--seed", "-1"],
+        ["--jobs", "-2"],
+        ["--rule", "any"],
+        ["--task", "sorting"],
+    ],
+)
+def test_an_option_out_of_range_is_a_usage_error(options: list[str], patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *options)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{options[0]}'" in result.stderr
+
+
+def test_fit_needs_a_target(patients: Path) -> None:
+    result = holdfast("fit", patients)
+    assert result.exit_code == 2
+    assert "Missing option '--target'" in result.stderr

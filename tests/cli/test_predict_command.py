@@ -1,0 +1,155 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from command_line import fit, holdfast, refusal, write_patients
+
+from holdfast import GrowthRules, Table, grow, load, save
+from holdfast.data.frame import Frame
+from holdfast.data.reading import read_file
+
+PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    assert fit(write_patients(folder / "patients.csv"), folder / "run", *PLAIN).exit_code == 0
+    return folder / "run" / "model.json"
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    return write_patients(tmp_path / "new.csv", 40, seed=1)
+
+
+def scored(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output
+    return list(csv.DictReader(result.stdout.splitlines()))
+
+
+def test_predictions_are_those_of_the_tree_on_the_same_rows(model: Path, new: Path, tmp_path: Path) -> None:
+    assert holdfast("predict", model, new, "-o", tmp_path / "scored.csv").output == ""
+    rows = list(csv.DictReader((tmp_path / "scored.csv").read_text().splitlines()))
+    tree, whole = load(model), read_file(new)
+    frame = whole.without([name for name in whole.names if name not in tree.schema.names])
+    assert [row["prediction"] for row in rows] == tree.predict(frame).tolist()
+    shares = [[float(row["p(died)"]), float(row["p(lived)"])] for row in rows]
+    assert np.array_equal(shares, tree.predict_proba(frame))
+
+
+def test_the_cells_of_the_file_stay_as_they_are_written(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    lines = ['when,"age",zip,ward,lab,note', '2020-01-01, 41,01000,A,5.10,"a, b"', "?,4.1e1,01001,B,NA,"]
+    path.write_text("\n".join(lines) + "\n")
+    first, second = scored(holdfast("predict", model, path))
+    assert list(first) == ["when", "age", "zip", "ward", "lab", "note", "prediction", "p(died)", "p(lived)"]
+    assert [first[name] for name in ("when", "age", "zip", "lab", "note")] == [
+        "2020-01-01", " 41", "01000", "5.10", "a, b"
+    ]  # fmt: skip
+    assert [second[name] for name in ("when", "age", "lab", "note")] == ["?", "4.1e1", "NA", ""]
+
+
+def test_the_order_of_columns_and_other_columns_do_not_matter(model: Path, new: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(new.read_text().splitlines()))
+    turned = tmp_path / "turned.csv"
+    names = ["lab", "day", "zip", "age", "ward"]
+    lines = [",".join({**row, "day": "2021-05-01"}[name] for name in names) for row in rows]
+    turned.write_text("\n".join([",".join(names), *lines]) + "\n")
+    before, after = scored(holdfast("predict", model, new)), scored(holdfast("predict", model, turned))
+    assert [row["p(died)"] for row in before] == [row["p(died)"] for row in after]
+
+
+def test_a_run_folder_is_a_model_and_a_dash_is_the_terminal(model: Path, new: Path) -> None:
+    assert holdfast("predict", model.parent, new, "-o", "-").stdout == holdfast("predict", model, new).stdout
+
+
+def test_names_that_are_taken_get_a_number(model: Path, new: Path, tmp_path: Path) -> None:
+    once, twice = tmp_path / "once.csv", tmp_path / "twice.csv"
+    holdfast("predict", model, new, "-o", once)
+    holdfast("predict", model, once, "-o", twice)
+    rows = list(csv.DictReader(twice.read_text().splitlines()))
+    assert list(rows[0])[-3:] == ["prediction_2", "p(died)_2", "p(lived)_2"]
+    assert all(row["prediction"] == row["prediction_2"] for row in rows)
+
+
+def test_numbers_and_truths_are_known_by_their_values(tmp_path: Path) -> None:
+    """A tree from Python, whose categories are no text: smokers of grade 2 are at risk."""
+    grades = np.repeat([1.0, 2.0], 20)
+    smoker = np.tile([True, False], 20)
+    risk = (grades == 2) & smoker
+    frame = Frame(("grade", "smoker"), [grades, smoker], 40)
+    table = Table.from_arrays(frame, np.where(risk, 2.5, 0.0), categorical_features=["grade"])
+    tree = grow(table, GrowthRules(criterion="squared_error"))
+    save(tree, tmp_path / "model.json")
+    path = tmp_path / "new.csv"
+    path.write_text("grade,smoker\n2,True\n2,false\n1,TRUE\n1,\n")
+    rows = scored(holdfast("predict", tmp_path / "model.json", path))
+    assert [float(row["prediction"]) for row in rows[:3]] == [2.5, 0.0, 0.0]
+
+
+def test_unseen_categories_are_noted_in_one_line(model: Path, new: Path) -> None:
+    new.write_text(new.read_text().replace(",A,", ",Z,"))
+    asked = {load(model).schema.names[index] for index in load(model).feature.tolist() if index >= 0}
+    result = holdfast("predict", model, new)
+    assert result.exit_code == 0
+    assert result.stderr.count("\n") == ("ward" in asked)
+    assert ("'Z'" in result.stderr) == ("ward" in asked)
+
+
+def test_parquet_in_and_out(model: Path, new: Path, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    once, twice = tmp_path / "once.parquet", tmp_path / "twice.parquet"
+    assert holdfast("predict", model, new, "-o", once).exit_code == 0
+    frame = polars.read_parquet(once)
+    expected = scored(holdfast("predict", model, new))
+    assert frame["prediction"].to_list() == [row["prediction"] for row in expected]
+    kinds = [frame[name].dtype for name in ("age", "zip", "lab", "patient")]
+    assert kinds == [polars.Int64, polars.String, polars.Float64, polars.String]
+    assert frame["zip"].to_list() == [row["zip"] for row in expected]
+    assert holdfast("predict", model, once, "-o", twice).exit_code == 0
+    assert polars.read_parquet(twice)["p(died)_2"].to_list() == frame["p(died)"].to_list()
+
+
+def test_long_numbers_of_patients_keep_their_digits(model: Path, new: Path, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    number = "12345678901234567890"
+    new.write_text(new.read_text().replace(",P0,", f",{number},").replace(",P", ",9"))
+    assert holdfast("predict", model, new, "-o", tmp_path / "long.parquet").exit_code == 0
+    assert polars.read_parquet(tmp_path / "long.parquet")["patient"][0] == number
+
+
+# -- refusals ---------------------------------------------------------------------------------------------
+
+
+def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "short.csv"
+    path.write_text("age,ward\n41,A\n")
+    line = refusal(holdfast("predict", model, path, "-o", tmp_path / "scored.csv"))
+    assert "has no column 'zip', 'lab'" in line
+    assert not (tmp_path / "scored.csv").exists()
+
+
+def test_text_where_the_model_knows_numbers_is_refused(model: Path, new: Path) -> None:
+    new.write_text(new.read_text().replace("\n4", "\nold", 1))
+    assert "column 'age': numeric in the schema" in refusal(holdfast("predict", model, new))
+
+
+def test_what_is_no_model_or_no_data_is_refused(model: Path, new: Path, tmp_path: Path) -> None:
+    assert "Cannot load the model file" in refusal(holdfast("predict", new, new))
+    assert "No such file" in refusal(holdfast("predict", tmp_path / "none.json", new))
+    assert "No such file" in refusal(holdfast("predict", model, tmp_path / "none.csv"))
+    assert "it is a folder" in refusal(holdfast("predict", model, tmp_path))
+    assert "trees, not one" in refusal(
+        holdfast("predict", model.parent / "collections" / "references.json", new)
+    )
+    (tmp_path / "empty.csv").write_text("")
+    assert "it is empty" in refusal(holdfast("predict", model, tmp_path / "empty.csv"))
+
+
+def test_an_output_that_cannot_be_written_is_refused(model: Path, new: Path, tmp_path: Path) -> None:
+    assert "must end in .csv" in refusal(holdfast("predict", model, new, "-o", tmp_path / "scored"))
+    nowhere = tmp_path / "no such folder" / "scored.csv"
+    assert "No such file" in refusal(holdfast("predict", model, new, "-o", nowhere))

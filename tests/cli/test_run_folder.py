@@ -1,0 +1,172 @@
+from pathlib import Path
+
+import pytest
+from command_line import fit, holdfast, refusal, write_patients
+
+from holdfast.cli import fit as command
+from holdfast.cli import summary
+from holdfast.cli.run_folder import new_run
+
+PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    return write_patients(tmp_path / "patients.csv")
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def earlier_run(folder: Path) -> None:
+    folder.mkdir()
+    for name in ("model.json", "summary.json", "frontier.csv", "tree.svg"):
+        (folder / name).write_text("old")
+    (folder / "collections").mkdir()
+    (folder / "collections" / "references.json").write_text("old")
+
+
+def interrupt(folder: Path, error: type[BaseException]) -> None:
+    with new_run(folder) as draft:
+        (draft / "model.json").write_text("half")
+        raise error
+
+
+class Broken(BaseException):
+    """Stands for anything that ends a run, Ctrl-C included."""
+
+
+# -- the place of a run -----------------------------------------------------------------------------------
+
+
+def test_a_run_appears_as_a_whole(tmp_path: Path) -> None:
+    with new_run(tmp_path / "deep" / "run") as draft:
+        (draft / "model.json").write_text("new")
+        assert not (tmp_path / "deep" / "run").exists()
+    assert written(tmp_path) == {"deep/run/model.json": b"new"}
+
+
+@pytest.mark.parametrize("error", [Broken, KeyboardInterrupt, OSError])
+def test_after_a_failure_nothing_is_left_and_an_earlier_run_is_intact(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    earlier_run(tmp_path / "run")
+    before = written(tmp_path)
+    for name in ("run", "new", "deep/er/new"):
+        with pytest.raises(error):
+            interrupt(tmp_path / name, error)
+    assert written(tmp_path) == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_earlier_run_is_replaced_and_what_others_put_there_stays(tmp_path: Path) -> None:
+    earlier_run(tmp_path / "run")
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with new_run(tmp_path / "run") as draft:
+        (draft / "model.json").write_text("new")
+    assert written(tmp_path) == {"run/model.json": b"new", "run/notes.txt": b"mine"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_earlier_run_comes_back_if_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier_run(tmp_path / "run")
+    before = written(tmp_path)
+    rename = Path.rename
+
+    def fail_once(self: Path, target: Path) -> Path:
+        if self.suffix == ".tmp":
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_once)
+    with pytest.raises(OSError, match="no"), new_run(tmp_path / "run") as draft:
+        (draft / "model.json").write_text("new")
+    assert written(tmp_path) == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_empty_folder_and_a_link_to_one_can_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    with new_run(tmp_path / "link") as draft:
+        (draft / "model.json").write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "empty" / "model.json").read_text() == "new"
+
+
+# -- through the command line -----------------------------------------------------------------------------
+
+
+def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None:
+    fit(patients, tmp_path / "run", *PLAIN, "--seed", 1)
+    first = written(tmp_path / "run")
+    fit(patients, tmp_path / "run", *PLAIN)
+    assert written(tmp_path / "run")["frontier.csv"] != first["frontier.csv"]
+    assert written(tmp_path / "run").keys() == first.keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(command, "read_rows"), (command, "fitted"), (summary, "save_trees"), (summary, "replace_file")],
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
+    module: object,
+    name: str,
+    error: type[BaseException],
+    patients: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    earlier_run(tmp_path / "run")
+    before = written(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module, name, fail)
+    for folder in ("run", "new"):
+        assert fit(patients, tmp_path / folder, *PLAIN).exit_code != 0
+    assert written(tmp_path) == before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["patients.csv", "run"]
+
+
+def test_a_folder_of_other_things_is_refused_before_any_work(
+    patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "read_rows", None)
+    (tmp_path / "holidays").mkdir()
+    (tmp_path / "holidays" / "beach.jpg").write_text("")
+    line = refusal(fit(patients, tmp_path / "holidays"))
+    assert "it holds other things, such as 'beach.jpg'" in line
+    assert "it is a file" in refusal(fit(patients, patients))
+
+
+def test_the_folder_one_stands_in_is_refused(
+    patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert f"Give a folder in it, such as '{tmp_path / 'here' / 'run'}'" in refusal(fit(patients, Path()))
+
+
+def test_a_folder_below_a_file_is_refused(patients: Path) -> None:
+    assert f"'{patients}' is a file" in refusal(fit(patients, patients / "run"))
+
+
+def test_show_reads_a_run_folder_and_its_collections(patients: Path, tmp_path: Path) -> None:
+    fit(patients, tmp_path / "run", *PLAIN)
+    model = tmp_path / "run" / "model.json"
+    assert holdfast("show", tmp_path / "run").output == holdfast("show", model).output
+    references = tmp_path / "run" / "collections" / "references.json"
+    overview = holdfast("show", references).output
+    assert overview.startswith("20 trees that predict 'outcome' from 4 features\n")
+    lines = holdfast("show", references, "--format", "csv").output.splitlines()
+    assert lines[0] == "tree,leaves,depth,mean_path_length,first_question"
+    assert len(lines) == 21
+    assert "holds 20 trees, and --format svg is for one" in refusal(
+        holdfast("show", references, "--format", "svg")
+    )

@@ -1,0 +1,40 @@
+"""scikit-learn's own checks of the stable estimators, all of them: none is expected to fail."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+
+
+@pytest.fixture(autouse=True)
+def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scikit-learn skips its check of array inputs from other libraries unless this is set."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+@parametrize_with_checks(
+    [
+        StableTreeClassifier(n_trees=10),
+        StableTreeRegressor(n_trees=10),
+        StableTreeClassifier(
+            n_trees=6,
+            validation=0.3,
+            max_features="sqrt",
+            class_weight="balanced",
+            scoring="log_loss",
+        ),
+        StableTreeRegressor(
+            n_trees=6, criterion="poisson", validation=0.3, rule="most-stable", matching="metric"
+        ),
+        StableTreeRegressor(
+            n_trees=4, learner=DecisionTreeRegressor(), refit_leaves=False, scoring="squared_error"
+        ),
+    ]
+)
+def test_scikit_learn_accepts_the_stable_estimator(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)

@@ -1,0 +1,609 @@
+"""The stable estimators as their users meet them: data of every kind, choices, marks, tools and mistakes."""
+
+import pickle
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+import sklearn
+from patients import DAYS, NUMBERS, PATIENTS, STAY
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.stability.distance import tree_distance
+from holdfast.stability.training import Settings, train
+from holdfast.tree.file import load, save
+from holdfast.tree.tree import Tree
+
+SEEN = PATIENTS.fillna({"bmi": 26.0})
+YEAR = np.arange(60) // 12 + 2015
+WHO = np.arange(60) // 2
+
+
+def classifier(**parameters: Any) -> StableTreeClassifier:
+    return StableTreeClassifier(**{"n_trees": 8, "max_depth": 3, **parameters})
+
+
+def regressor(**parameters: Any) -> StableTreeRegressor:
+    return StableTreeRegressor(**{"n_trees": 8, "max_depth": 3, **parameters})
+
+
+@cache
+def fitted() -> StableTreeClassifier:
+    """For tests that only look at it."""
+    return classifier(n_trees=30).fit(PATIENTS, STAY)
+
+
+def tree_bits(tree: Tree) -> tuple[bytes, ...]:
+    names = ("feature", "threshold", "left", "right", "in_set", "value", "weight")
+    return tuple(getattr(tree, name).tobytes() for name in names)
+
+
+def bits(model: Any) -> tuple[Any, ...]:
+    trees = [model.tree_, *model.reference_trees_, *model.candidate_trees_]
+    return ([tree_bits(tree) for tree in trees], model.frontier_.columns(), model.choice_)
+
+
+# -- fit and predict --------------------------------------------------------------------------------------
+
+
+def test_a_classifier_predicts_the_classes_of_the_chosen_tree():
+    model = fitted()
+    shares = model.predict_proba(PATIENTS)
+    leaves = model.apply(PATIENTS)
+    assert model.classes_.tolist() == ["long", "short"]
+    assert np.array_equal(shares, model.tree_.value[leaves])
+    assert shares.sum(axis=1) == pytest.approx(np.ones(60))
+    assert (model.predict(PATIENTS) == model.classes_[shares.argmax(axis=1)]).all()
+    assert np.exp(model.predict_log_proba(PATIENTS)) == pytest.approx(shares)
+    assert model.score(PATIENTS, STAY) == (model.predict(PATIENTS) == STAY).mean() > 0.7
+
+
+def test_a_regressor_predicts_the_means_of_its_leaves():
+    model = regressor().fit(PATIENTS, DAYS)
+    leaves = model.apply(PATIENTS)
+    for leaf in np.unique(leaves):
+        # Leaf values come from all rows, so they are plain means.
+        assert model.predict(PATIENTS)[leaves == leaf] == pytest.approx(DAYS[leaves == leaf].mean())
+    assert model.score(PATIENTS, DAYS) > 0.3
+
+
+def test_leaf_values_come_from_all_rows_unless_that_is_switched_off():
+    model = fitted()
+    leaves = model.apply(PATIENTS)
+    for leaf in np.unique(leaves):
+        assert model.tree_.value[leaf, 0] == pytest.approx((STAY == "long")[leaves == leaf].mean())
+    assert model.tree_.weight[0] == 60
+    grown = classifier(refit_leaves=False).fit(PATIENTS, STAY)
+    assert grown.tree_.weight[0] < 60
+    assert grown.tree_ is grown.candidate_trees_[grown.choice_.candidate]
+
+
+def test_what_fit_leaves_behind_fits_together():
+    model = fitted()
+    assert len(model.reference_trees_) == len(model.candidate_trees_) == len(model.frontier_) == 30
+    assert model.frontier_.efficient[model.choice_.candidate]
+    distances = [
+        tree_distance(model.tree_, tree, depth=3, label_weight=6.0).total for tree in model.reference_trees_
+    ]
+    assert model.instability_ == pytest.approx(np.mean(distances))
+    assert (model.n_features_in_, model.n_classes_, model.n_outputs_) == (3, 2, 1)
+    assert model.feature_names_in_.tolist() == ["age", "ward", "bmi"]
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert (model.get_depth(), model.get_n_leaves()) == (model.tree_.depth, model.tree_.n_leaves)
+    assert model.rules() == model.tree_.rules()
+    assert model.schema_ is model.tree_.schema
+    assert "candidate" in str(model.choice_).lower()
+
+
+def test_the_estimator_is_the_pipeline():
+    model = classifier(random_state=5, tolerance=0.0).fit(PATIENTS, STAY)
+    seed = int(np.random.RandomState(5).randint(2**32, dtype=np.uint32))
+    table = Table.from_arrays(PATIENTS, STAY)
+    trained = train(table, Settings(rules=model._rules(), n_trees=8, seed=seed))
+    assert model.frontier_.columns() == trained.frontier.columns()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda frame: frame,
+        lambda frame: pl.DataFrame({name: frame[name].tolist() for name in frame}),
+        lambda frame: pl.DataFrame({name: frame[name].tolist() for name in frame}).lazy(),
+        lambda frame: pa.table({name: frame[name].tolist() for name in frame}),
+        lambda frame: frame.to_numpy(object),
+        lambda frame: frame.to_numpy(object).tolist(),
+    ],
+    ids=["pandas", "polars", "lazy polars", "pyarrow", "objects", "lists"],
+)
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "with a row without weight"])
+def test_every_form_of_data_gives_the_same_tree(form: Any, weighted: bool):
+    weight = np.arange(60) % 4 if weighted else None
+    expected = classifier().fit(SEEN, STAY, sample_weight=weight)
+    model = classifier().fit(form(SEEN), STAY.tolist(), sample_weight=weight)
+    assert bits(model) == bits(expected)
+    assert (model.predict(form(SEEN)) == expected.predict(SEEN)).all()
+
+
+def test_labels_keep_their_type():
+    for y in ((STAY == "long").to_numpy(), (STAY == "long").astype(np.int8) + 3, STAY.astype("category")):
+        model = classifier(n_trees=3).fit(PATIENTS, y)
+        predicted = model.predict(PATIENTS)
+        assert set(predicted.tolist()) <= set(np.asarray(y).tolist())
+        assert model.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
+
+
+def test_columns_of_a_frame_are_found_by_name():
+    turned = PATIENTS[["bmi", "age", "ward"]]
+    assert (fitted().predict(turned) == fitted().predict(PATIENTS)).all()
+    with pytest.raises(DataError, match="bmi"):
+        fitted().predict(PATIENTS[["age", "ward"]])
+
+
+def test_missing_only_at_prediction_and_unseen_categories_go_a_known_way():
+    model = classifier(n_trees=20).fit(SEEN, STAY)
+    gaps = SEEN.assign(age=np.nan, bmi=np.nan)
+    assert set(model.predict(gaps)) <= {"long", "short"}
+    strange = SEEN.assign(ward="Z")
+    if "ward" in model.rules():
+        with pytest.warns(DataWarning, match="Z"):
+            model.predict(strange)
+    with pytest.raises(DataError, match="age"):
+        classifier(missing="error").fit(SEEN, STAY).predict(gaps)
+    with pytest.raises(DataError, match=r"ward|Z"):
+        classifier(unknown="error").fit(SEEN[["ward"]], STAY).predict(strange[["ward"]])
+
+
+# -- the choice -------------------------------------------------------------------------------------------
+
+
+def test_choosing_moves_along_the_frontier_without_growing():
+    model = clone(fitted()).fit(PATIENTS, STAY)
+    trees, frontier = model.candidate_trees_, model.frontier_
+    score, instability = frontier.score, frontier.instability
+    assert model.choose("best-score") is model
+    assert score[model.choice_.candidate] == score.max()
+    assert model.choose("most-stable").instability_ == instability.min()
+    assert model.candidate_trees_ is trees
+    assert model.frontier_ is frontier
+    for rule in ("best-score", "most-stable", "knee", "within-tolerance"):
+        model.choose(rule)
+        assert model.tree_ is trees[model.choice_.candidate]
+        assert model.get_n_leaves() == frontier.n_leaves[model.choice_.candidate]
+        assert model.predict(PATIENTS).tolist() == model.tree_.predict(PATIENTS).tolist()
+
+
+def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
+    model = classifier().fit(PATIENTS, STAY)
+    model.choose("within-tolerance", tolerance=0.2, tolerance_unit="relative")
+    assert (model.tolerance, model.tolerance_unit) == (0.2, "relative")
+    again = clone(model).fit(PATIENTS, STAY)
+    assert again.choice_ == model.choice_
+    model.choose("weighted", gamma=0.01)
+    assert clone(model).fit(PATIENTS, STAY).choice_ == model.choice_
+    assert (model.rule, model.gamma, model.tolerance) == ("weighted", 0.01, 0.2)
+    model.choose("best-score", tolerance_unit=None, gamma=None)
+    assert (model.rule, model.gamma, model.tolerance_unit) == ("best-score", None, None)
+
+
+def test_a_choice_that_cannot_be_made_changes_nothing():
+    model = classifier().fit(PATIENTS, STAY)
+    before, parameters = bits(model), model.get_params()
+    for wish in ({"rule": "best"}, {"rule": "weighted"}, {"tolerance": -1.0}, {"tolerance_unit": "%"}):
+        with pytest.raises(RulesError, match=next(iter(wish))):
+            model.choose(**wish)
+    assert (bits(model), model.get_params()) == (before, parameters)
+
+
+def test_nothing_can_be_asked_of_a_model_that_is_not_fitted():
+    for ask in ("choose", "certificates", "feature_use", "rules", "get_depth"):
+        with pytest.raises(NotFittedError):
+            getattr(classifier(), ask)()
+    with pytest.raises(NotFittedError):
+        classifier().predict(PATIENTS)
+
+
+def test_certificates_and_the_use_of_features_speak_of_the_collections():
+    model = fitted()
+    found = model.certificates()
+    assert len(found) == model.get_n_leaves() - 1
+    roots = [tree.feature[0] for tree in model.reference_trees_]
+    assert found[0].references == pytest.approx(np.mean(np.array(roots) == model.tree_.feature[0]))
+    uses = model.feature_use()
+    assert {use.name for use in uses} == {"age", "ward", "bmi"}
+    trees = [*model.reference_trees_, *model.candidate_trees_]
+    age = next(use for use in uses if use.name == "age")
+    assert age.anywhere == pytest.approx(np.mean([0 in tree.feature for tree in trees]))
+
+
+# -- stages, groups, early data ---------------------------------------------------------------------------
+
+
+def test_early_data_apart_are_a_first_stage():
+    early, late = PATIENTS[:25], PATIENTS[25:]
+    apart = classifier().fit(late, STAY[25:], X0=early, y0=STAY[:25])
+    staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25)
+    assert bits(apart) == bits(staged)
+    frames = [pl.DataFrame({name: part[name].tolist() for name in part}) for part in (SEEN[25:], SEEN[:25])]
+    labels = [pl.Series("stay", STAY[25:].tolist()), pl.Series("stay", STAY[:25].tolist())]
+    of_polars = classifier().fit(frames[0], labels[0], X0=frames[1], y0=labels[1])
+    assert bits(of_polars) == bits(classifier().fit(SEEN, STAY, stage=np.arange(60) >= 25))
+    of_arrays = regressor().fit(NUMBERS[25:], DAYS[25:].tolist(), X0=NUMBERS[:25], y0=DAYS[:25].tolist())
+    assert bits(of_arrays) == bits(regressor().fit(NUMBERS, DAYS, stage=np.arange(60) >= 25))
+
+
+def test_weights_and_groups_run_over_the_early_rows_first():
+    weight = np.arange(60) % 3
+    marks = {"sample_weight": weight, "groups": WHO}
+    apart = classifier().fit(PATIENTS[25:], STAY[25:], X0=PATIENTS[:25], y0=STAY[:25], **marks)
+    staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25, **marks)
+    assert bits(apart) == bits(staged)
+
+
+def test_stages_may_be_years_dates_or_words():
+    dates = np.array([f"{year}-06-30" for year in YEAR], "datetime64[D]")
+    words = np.array(["first", "second", "third", "fourth", "fifth"])
+    order = pd.Categorical(words[YEAR - 2015], words, ordered=True)
+    expected = bits(classifier().fit(PATIENTS, STAY, stage=YEAR))
+    for stage in (dates, pd.Series(dates), pl.Series(dates.astype(object).tolist()), pd.Series(order)):
+        assert bits(classifier().fit(PATIENTS, STAY, stage=stage)) == expected
+
+
+def test_names_of_groups_do_not_matter_but_for_their_order():
+    names = np.array([f"patient {number:02d}" for number in WHO])
+    one = classifier().fit(PATIENTS, STAY, groups=WHO)
+    assert bits(one) == bits(classifier().fit(PATIENTS, STAY, groups=names))
+    assert bits(one) == bits(classifier().fit(PATIENTS, STAY, groups=WHO * 10**15 + 7))
+    assert bits(one) != bits(classifier().fit(PATIENTS, STAY))
+
+
+@pytest.mark.parametrize("model", [classifier(), regressor()], ids=["classifier", "regressor"])
+def test_a_row_without_weight_is_no_row_and_a_weight_is_as_many_rows(model: Any):
+    y = STAY if isinstance(model, StableTreeClassifier) else DAYS
+    weight = np.arange(60) % 4
+    rows = np.repeat(np.arange(60), weight)
+    weighted = clone(model).fit(PATIENTS, y, sample_weight=weight, stage=YEAR, groups=WHO)
+    repeated = clone(model).fit(PATIENTS.iloc[rows], y.iloc[rows], stage=YEAR[rows], groups=WHO[rows])
+    assert bits(weighted) == bits(repeated)
+    assert weighted.schema_ == repeated.schema_
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(60)
+    one = classifier().fit(PATIENTS, STAY, stage=YEAR, groups=WHO)
+    other = classifier().fit(PATIENTS.iloc[order], STAY.iloc[order], stage=YEAR[order], groups=WHO[order])
+    assert bits(one) == bits(other)
+
+
+# -- bad marks and early data -----------------------------------------------------------------------------
+
+EARLY = {"X0": PATIENTS[:20], "y0": STAY[:20]}
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "X0 without y0": ({"X0": PATIENTS}, "X0 and y0 go together"),
+    "y0 without X0": ({"y0": STAY}, "X0 and y0 go together"),
+    "both X0 and a stage": ({**EARLY, "stage": YEAR}, "stage and X0 both say"),
+    "X0 without names": (
+        {"X0": PATIENTS[:20].to_numpy(object), "y0": STAY[:20]},
+        "must have the same columns",
+    ),
+    "empty X0": ({"X0": PATIENTS[:0], "y0": STAY[:0]}, "0 sample"),
+    "short y0": ({"X0": PATIENTS[:20], "y0": STAY[:19]}, r"\b[17]9\b"),
+    "X0 lacks a column": ({"X0": PATIENTS[:20][["age", "ward"]], "y0": STAY[:20]}, "bmi"),
+    "X0 has one more column": ({"X0": PATIENTS[:20].assign(height=1.0), "y0": STAY[:20]}, "height"),
+    "weights of X alone": ({**EARLY, "sample_weight": np.ones(60)}, "sample_weight has 60 values.*80 rows"),
+    "short stage": ({"stage": YEAR[:59]}, "stage has 59 values.*60 rows"),
+    "long groups": ({"groups": np.arange(61)}, "groups has 61 values.*60 rows"),
+    "one stage": ({"stage": np.full(60, 2020)}, "stage has one value"),
+    "missing stage": ({"stage": np.where(YEAR == 2015, np.nan, YEAR)}, "stage has 12 missing values"),
+    "missing group": ({"groups": [None, *WHO[1:]]}, "groups has 1 missing values"),
+    "a stage of two columns": ({"stage": np.ones((60, 2))}, "stage should be a 1d array"),
+    "a name for a stage": ({"stage": "year"}, "stage should be a 1d array"),
+    "negative weights": ({"sample_weight": -np.ones(60)}, "sample_weight has 60 negative"),
+    "no weight": ({"sample_weight": np.zeros(60)}, "sample_weight is zero for every row"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_marks_and_early_data_are_refused_in_words(name: str):
+    arguments, message = BAD[name]
+    with pytest.raises(HoldfastError, match=message):
+        classifier(n_trees=2).fit(PATIENTS, STAY, **arguments)
+
+
+def test_rows_of_x0_must_have_their_own_targets():
+    # 20 + 60 rows and 60 + 20 targets: the sums agree, and every row would have another's target.
+    with pytest.raises(DataError, match="20"):
+        classifier(n_trees=2).fit(PATIENTS, STAY[:20], X0=PATIENTS[:20], y0=STAY)
+
+
+def test_arrays_of_other_widths_are_refused_in_words():
+    with pytest.raises(DataError, match="column"):
+        classifier(n_trees=2).fit(NUMBERS, STAY.tolist(), X0=NUMBERS[:, :1], y0=STAY.tolist())
+
+
+def test_whole_and_broken_numbers_of_polars_are_one_column():
+    early = pl.DataFrame({"age": list(range(20, 40)), "bmi": [25.5] * 20})
+    late = pl.DataFrame({"age": [number + 0.5 for number in range(20, 40)], "bmi": [24.5] * 20})
+    y = pl.Series([0, 1] * 10)
+    model = classifier(n_trees=2).fit(late, y, X0=early, y0=y)
+    assert model.schema_.features[0].high == 39.5
+
+
+def test_bad_data_is_refused_as_everywhere():
+    for X, y, message in (
+        (PATIENTS[:0], STAY[:0], "0 sample"),
+        (PATIENTS, STAY[:50], "60 in X and 50 in y"),
+        (PATIENTS, DAYS + 0.5, "Unknown label type: continuous"),
+        (NUMBERS[:, 0], STAY, "Expected 2D array"),
+        (np.where(np.isnan(NUMBERS), np.inf, NUMBERS), STAY, "infinity"),
+        (PATIENTS, STAY.where(PATIENTS["age"] > 30), "missing label"),
+        (PATIENTS, None, "requires y"),
+    ):
+        with pytest.raises(DataError, match=message):
+            classifier(n_trees=2).fit(X, y)
+    with pytest.raises(TypeError, match="toarray"):
+        classifier(n_trees=2).fit(scipy.sparse.csr_array(np.nan_to_num(NUMBERS)), STAY)
+    with pytest.raises(TypeError, match=r"admitted.*date"):
+        classifier(n_trees=2).fit(PATIENTS.assign(admitted=pd.Timestamp("2020-01-01")), STAY)
+
+
+# -- parameters -------------------------------------------------------------------------------------------
+
+PARAMETERS: dict[str, Any] = {
+    "method": "best",
+    "max_depth": 0,
+    "n_trees": 0,
+    "grid": [3],
+    "learner": "tree",
+    "criterion": "gin",
+    "min_weight_fraction_leaf": 0.7,
+    "min_impurity_decrease": -1.0,
+    "max_features": 0,
+    "class_weight": "even",
+    "early_share": 1.0,
+    "validation": 1,
+    "scoring": "aux",
+    "rule": "best",
+    "tolerance": -0.1,
+    "tolerance_unit": "percent",
+    "matching": "best",
+    "label_weight": -1.0,
+    "outcome": "value",
+    "unknown": "guess",
+    "missing": "guess",
+    "n_jobs": 0,
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_out_of_range_is_refused_by_name(name: str):
+    with pytest.raises((RulesError, TypeError), match=name):
+        classifier(**{"n_trees": 2, name: PARAMETERS[name]}).fit(PATIENTS, STAY)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"max_depth": 3}, "max_depth"),
+        ({"max_depth": []}, "max_depth"),
+        ({"max_depth": [0]}, "max_depth=0"),
+        ({"depth": [3]}, "'depth'"),
+        ({"class_weight": ["even"]}, "class_weight='even'"),
+    ],
+)
+def test_a_grid_out_of_range_is_refused_by_name(grid: Any, message: str):
+    with pytest.raises(RulesError, match=message):
+        classifier(grid=grid).fit(PATIENTS, STAY)
+
+
+def test_class_weights_speak_of_the_classes():
+    with pytest.raises(RulesError, match="typo"):
+        classifier(class_weight={"typo": 2.0}).fit(PATIENTS, STAY)
+    even = classifier(class_weight="balanced", n_trees=20).fit(PATIENTS, STAY)
+    assert even.tree_.value[0] == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, np.int64(3)])
+def test_the_same_seed_gives_the_same_bits(seed: Any):
+    models = [classifier(random_state=seed).fit(PATIENTS, STAY) for _ in range(2)]
+    assert bits(models[0]) == bits(models[1])
+
+
+def test_generators_are_taken_as_seeds():
+    for make in (np.random.RandomState, np.random.default_rng):
+        one, same, later = make(3), make(3), make(3)
+        first = bits(classifier(random_state=one).fit(PATIENTS, STAY))
+        assert first == bits(classifier(random_state=same).fit(PATIENTS, STAY))
+        classifier(random_state=later).fit(PATIENTS, STAY)
+        assert first != bits(classifier(random_state=later).fit(PATIENTS, STAY))
+
+
+def test_without_a_seed_every_fit_is_another():
+    trees = [bits(classifier(random_state=None, max_depth=2).fit(PATIENTS, STAY)) for _ in range(2)]
+    assert trees[0] != trees[1]
+
+
+def test_jobs_do_not_matter():
+    assert bits(classifier(n_jobs=2).fit(PATIENTS, STAY)) == bits(classifier().fit(PATIENTS, STAY))
+
+
+def test_questions_and_categories_are_read_as_the_parameters_say():
+    model = classifier(questions=["age > bmi * 2"], categorical_features=["ward"]).fit(PATIENTS, STAY)
+    assert model.schema_.questions == ("age > bmi * 2",)
+    assert model.feature_importances_.shape == (3,)
+
+
+def test_learners_of_others_grow_the_trees():
+    model = classifier(learner=DecisionTreeClassifier(max_leaf_nodes=3)).fit(NUMBERS[:, :1], STAY)
+    assert max(tree.n_leaves for tree in model.candidate_trees_) <= 3
+    with pytest.raises(RulesError, match="ward"):
+        classifier(learner=DecisionTreeClassifier()).fit(PATIENTS, STAY)
+
+
+# -- progress ---------------------------------------------------------------------------------------------
+
+
+def test_a_fit_is_silent_unless_it_is_asked_to_speak(capsys: pytest.CaptureFixture[str]):
+    classifier().fit(PATIENTS, STAY)
+    assert capsys.readouterr() == ("", "")
+    classifier(verbose=True).fit(PATIENTS, STAY)
+    shown = "".join(capsys.readouterr())
+    for text in ("Reference trees", "Candidate trees", "Distances"):
+        assert text in shown
+
+
+def test_a_fit_on_sound_data_gives_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier().fit(PATIENTS, STAY, stage=YEAR, groups=WHO, sample_weight=np.arange(60) % 3)
+        regressor().fit(NUMBERS, DAYS)
+
+
+def test_a_target_in_a_column_gives_one_warning():
+    with pytest.warns(sklearn.exceptions.DataConversionWarning) as found:
+        classifier(n_trees=2).fit(PATIENTS, STAY.to_frame())
+    assert len(found) == 1
+
+
+# -- tools ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "y"), [(classifier(), STAY), (regressor(), DAYS)], ids=["classifier", "regressor"]
+)
+def test_copies_and_searches_of_scikit_learn(model: Any, y: Any):
+    model = clone(model).fit(PATIENTS, y)
+    copied = pickle.loads(pickle.dumps(model))
+    assert bits(copied) == bits(model)
+    assert copied.choose("most-stable").instability_ == model.frontier_.instability.min()
+    assert cross_val_score(model, PATIENTS, y, cv=3, error_score="raise").mean() > 0.2
+    grid = {"rule": ["best-score", "most-stable"], "max_depth": [1, 3]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(PATIENTS, y)
+    assert search.best_estimator_.rule == search.best_params_["rule"]
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(NUMBERS, y)
+    assert pipeline.score(NUMBERS, y) > 0.3
+
+
+def test_marks_are_routed_by_scikit_learn():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = classifier().set_fit_request(sample_weight=True, groups=True, stage=True)
+        model.set_score_request(sample_weight=True)
+        marks = {"sample_weight": np.ones(60), "groups": WHO, "stage": np.arange(60) % 3}
+        scores = cross_val_score(model, PATIENTS, STAY, cv=3, params=marks, error_score="raise")
+    assert scores.mean() > 0.5
+
+
+def test_the_tree_is_saved_and_loaded(tmp_path: Any):
+    path = tmp_path / "model.json"
+    save(fitted(), path)
+    assert tree_bits(load(path)) == tree_bits(fitted().tree_)
+    assert (load(path).predict(PATIENTS) == fitted().predict(PATIENTS)).all()
+
+
+def test_no_training_row_is_kept():
+    # A number that only one row has, in a column that no tree asks about: the ruler must not show it.
+    random = np.random.default_rng(2)
+    X = random.normal(size=(150, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 1] = np.arange(150)
+    X[75, 1] = secret = 75.12345678912345
+    model = classifier(max_features=None, max_depth=1).fit(X, y)
+    assert {int(tree.feature[0]) for tree in model.candidate_trees_} == {0}
+    assert np.float64(secret).tobytes() not in pickle.dumps(model)
+
+
+def test_the_size_of_a_model_does_not_grow_with_the_rows():
+    random = np.random.default_rng(2)
+    sizes = []
+    for n_rows in (500, 4000):
+        X = random.normal(size=(n_rows, 2))
+        model = classifier(max_depth=2, grid={"max_depth": [2], "min_samples_leaf": [20]}, validation=0.3)
+        sizes.append(len(pickle.dumps(model.fit(X, (X[:, 0] > 0) ^ (X[:, 1] > 0)))))
+    assert sizes[1] < 1.2 * sizes[0]
+
+
+def test_the_tree_of_scikit_learn_predicts_the_same():
+    ages = PATIENTS[["age"]]
+    model = classifier().fit(ages, STAY)
+    assert (model.to_sklearn().predict(ages) == model.predict(ages)).all()
+
+
+# -- small and odd data -----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+@pytest.mark.parametrize("n_rows", range(1, 13))
+def test_a_handful_of_rows_makes_a_tree(n_rows: int):
+    for validation in ("auto", 0.3):
+        for seed in range(2):
+            options = {"n_trees": 4, "validation": validation, "random_state": seed}
+            rows = PATIENTS[:n_rows]
+            model = classifier(**options).fit(rows, STAY[:n_rows])
+            assert set(model.predict(PATIENTS)) <= set(STAY[:n_rows])
+            assert len(model.classes_) == STAY[:n_rows].nunique()
+            assert np.isfinite(regressor(**options).fit(rows, DAYS[:n_rows]).predict(PATIENTS)).all()
+
+
+def test_one_row_is_one_leaf_with_a_warning():
+    with pytest.warns(DataWarning, match="one class"):
+        model = classifier(n_trees=2).fit([[1.0]], ["ill"])
+    assert (model.get_n_leaves(), model.predict([[5.0]]).tolist()) == (1, ["ill"])
+
+
+def test_one_class_is_one_leaf_with_one_warning():
+    with pytest.warns(DataWarning, match="one class") as found:
+        model = classifier(n_trees=3).fit(NUMBERS, np.full(60, 3))
+    assert len(found) == 1
+    assert model.predict_proba(NUMBERS).tolist() == [[1.0]] * 60
+    assert model.choose("knee").get_n_leaves() == 1
+
+
+def test_a_constant_target_is_its_mean():
+    model = regressor(n_trees=3).fit(NUMBERS, np.full(60, 2.5))
+    assert model.predict(NUMBERS).tolist() == [2.5] * 60
+    assert model.instability_ == 0.0
+
+
+def test_constant_and_empty_columns_are_never_asked_about():
+    frame = PATIENTS.assign(always=1.0, never=np.nan)
+    with pytest.warns(DataWarning, match="always"):
+        model = classifier().fit(frame, STAY)
+    assert not any({3, 4} & set(tree.feature.tolist()) for tree in model.candidate_trees_)
+    with pytest.warns(DataWarning):
+        alone = classifier(n_trees=2).fit(np.ones((20, 1)), [0, 1] * 10)
+    assert alone.get_n_leaves() == 1
+
+
+def test_sixty_rows_of_three_classes():
+    three = np.where(PATIENTS["age"] > 60, "old", np.where(PATIENTS["age"] > 40, "mid", "young"))
+    for scoring in (None, "accuracy", "log_loss", "brier", "balanced_accuracy"):
+        model = classifier(scoring=scoring, n_trees=12).fit(PATIENTS, three)
+        assert model.classes_.tolist() == ["mid", "old", "young"]
+        assert model.score(PATIENTS, three) > 0.8
+
+
+def test_a_class_of_a_single_row_is_kept():
+    rare = STAY.copy()
+    rare[0] = "unique"
+    model = classifier().fit(PATIENTS, rare)
+    assert model.classes_.tolist() == ["long", "short", "unique"]
+    assert model.predict_proba(PATIENTS).shape == (60, 3)
+    assert all(tree.value.shape[1] == 3 for tree in model.candidate_trees_)
+
+
+def test_clashing_labels_of_equal_rows_end_in_one_leaf():
+    model = classifier(n_trees=4).fit(np.repeat([[0.0], [1.0]], 20, axis=0), [0, 1] * 20)
+    assert model.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]

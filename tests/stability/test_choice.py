@@ -1,0 +1,295 @@
+"""Every rule on frontiers made by hand: the candidate, and the reason in words."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from frontiers import dominated, frontier_of_points
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from holdfast.data.schema import Target
+from holdfast.errors import RulesError
+from holdfast.stability.choice import RULES, Choice, Wish, choose
+from holdfast.stability.frontier import Frontier
+from holdfast.stability.scores import metric_of
+
+DIED = Target("outcome", classes=("died", "lived"))
+DAYS = Target("days", high=9.0)
+AUC = metric_of("auc", DIED)
+LOG_LOSS = metric_of("log_loss", DIED)
+
+#            0      1     2     3     4    (4 is beaten by 2)
+STEPS = frontier_of_points(
+    [8.0, 2.0, 4.0, 5.0, 6.0],
+    [0.90, 0.60, 0.85, 0.88, 0.84],
+    n_leaves=[9, 2, 4, 5, 6],
+    score_error=[0.03, 0.04, 0.02, 0.02, 0.02],
+)
+
+
+def chosen(rule: str, frontier: Frontier = STEPS, metric: Any = AUC, **wish: Any) -> Choice:
+    return choose(frontier, metric, Wish(rule, **wish))
+
+
+# -- each rule --------------------------------------------------------------------------------------------
+
+
+def test_the_best_score():
+    choice = chosen("best-score")
+    assert choice == Choice(
+        0,
+        "best-score",
+        "It has the best AUC of the 5 candidates. Instability 8, AUC 0.9, 9 leaves.",
+    )
+    assert str(choice).startswith("Candidate 0: It has the best AUC")
+
+
+def test_the_most_stable():
+    # 1 - 2 / 8 = 75 % nearer, 0.90 - 0.60 = 0.3 worse.
+    assert chosen("most-stable") == Choice(
+        1,
+        "most-stable",
+        "It is the nearest to the reference trees of the 5 candidates. Instability 2, AUC 0.6, 2 leaves; the "
+        "tree of the best AUC has instability 8 and 9 leaves: 75.0 % nearer for 0.3 of AUC.",
+    )
+
+
+@pytest.mark.parametrize(("gamma", "candidate"), [(0.0, 0), (0.005, 0), (0.01, 3), (0.1, 2), (0.2, 1)])
+def test_score_less_distance_at_its_price(gamma: float, candidate: int):
+    # At 0.1: 0.10, 0.40, 0.45, 0.38, 0.24. At 0.2: -0.7, 0.2, 0.05, -0.12, -0.36. At 0.01: 0.82, 0.58, 0.81,
+    # 0.83, 0.78. At 0.005: 0.86, 0.59, 0.83, 0.855, 0.81.
+    choice = chosen("weighted", gamma=gamma)
+    assert choice.candidate == candidate
+    price = f"one unit of distance counts as much as {gamma:g} of AUC"
+    assert choice.reason.startswith(f"Of the 5 candidates it is worth most if {price}.")
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "candidate", "n_near", "text"),
+    [
+        (0.0, 0, 1, "0"),
+        (0.01, 0, 1, "0.01"),
+        (0.03, 3, 2, "0.03"),
+        (0.055, 2, 3, "0.055"),
+        (0.07, 2, 4, "0.07"),
+        (1.0, 1, 5, "1"),
+    ],
+)
+def test_the_most_stable_within_so_many_points_of_the_best(
+    tolerance: float, candidate: int, n_near: int, text: str
+):
+    choice = chosen("within-tolerance", tolerance=tolerance, tolerance_unit="absolute")
+    assert choice.candidate == candidate
+    if n_near > 1:
+        assert choice.reason.startswith(
+            f"It is the most stable of the {n_near} candidates whose AUC is within"
+        )
+    assert f"within {text} of the best, 0.9." in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "candidate", "text"), [(0.02, 0, "2.0 %"), (0.03, 3, "3.0 %"), (0.06, 2, "6.0 %")]
+)
+def test_the_most_stable_within_a_share_of_the_best(tolerance: float, candidate: int, text: str):
+    # Of 0.9: 0.02 is 0.018 and allows 0.882; 0.03 allows 0.873; 0.06 allows 0.846.
+    choice = chosen("within-tolerance", tolerance=tolerance, tolerance_unit="relative")
+    assert choice.candidate == candidate
+    assert f"within {text} of the best, 0.9" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "candidate", "text"),
+    [
+        (1, 3, "one standard error (0.03)"),
+        (2, 2, "2 standard errors (0.06)"),
+        (0.5, 0, "0.5 standard errors (0.015)"),
+    ],
+)
+def test_the_most_stable_within_standard_errors_of_the_best(tolerance: float, candidate: int, text: str):
+    # The best has the error 0.03: one of it allows 0.87, two allow 0.84, if rounding does.
+    choice = chosen("within-tolerance", tolerance=tolerance, tolerance_unit="standard-error")
+    assert choice.candidate == candidate
+    assert f"within {text} of the best" in choice.reason
+
+
+def test_losses_are_shown_as_people_know_them_and_have_a_relative_tolerance():
+    losses = frontier_of_points([8.0, 2.0, 4.0], [-0.500, -0.560, -0.505], n_leaves=[9, 2, 4])
+    choice = chosen("within-tolerance", losses, LOG_LOSS)  # 1 % of 0.5 allows 0.505
+    assert choice.candidate == 2
+    assert choice.reason == (
+        "It is the most stable of the 2 candidates whose log loss is within 1.0 % of the best, 0.5. "
+        "Instability 4, log loss 0.505, 4 leaves; the tree of the best log loss has instability 8 and 9 "
+        "leaves: 50.0 % nearer for 0.005 of log loss."
+    )
+    assert chosen("best-score", losses, LOG_LOSS).candidate == 0
+    assert chosen("within-tolerance", losses, LOG_LOSS, tolerance=0.12).candidate == 1
+
+
+@pytest.mark.parametrize("best", [0.95, 0.8, 0.7, 0.4, 0.3])
+@pytest.mark.parametrize("tolerance", [0.1, 0.05, 0.01])
+def test_a_score_at_the_very_edge_of_the_tolerance_is_within(best: float, tolerance: float):
+    # 0.8 - 0.1 is 0.7000000000000001 to a computer, and 0.7 is within 0.1 of 0.8 to everyone else.
+    edge = round(best - tolerance, 6)
+    frontier = frontier_of_points([2.0, 1.0], [best, edge])
+    assert chosen("within-tolerance", frontier, tolerance=tolerance).candidate == 1
+
+
+# -- the knee ---------------------------------------------------------------------------------------------
+
+
+def test_the_knee_stands_furthest_out_from_the_line_between_the_ends():
+    # Along 1, 2, 3, 0 in shares of the way: score 0, .833, .933, 1; distance 0, .333, .5, 1. So it is 2.
+    choice = chosen("knee")
+    assert choice.candidate == 2
+    assert choice.reason.startswith("It stands at the knee of the frontier: ")
+
+
+def test_a_knee_does_not_depend_on_the_scales():
+    stretched = frontier_of_points(STEPS.instability * 1000, STEPS.score / 1000)
+    assert chosen("knee", stretched).candidate == 2
+
+
+@pytest.mark.parametrize(
+    ("d", "a", "candidate", "words"),
+    [
+        ([3.0], [0.5], 0, "The frontier has one point, too few"),
+        ([3.0, 3.0], [0.5, 0.5], 0, "The frontier has one point, too few"),
+        ([3.0, 2.0], [0.9, 0.5], 1, "The frontier has 2 "),
+        ([3.0, 2.0, 2.5], [0.9, 0.5, 0.4], 1, "The frontier has 2 "),
+        ([3.0, 2.0, 2.5], [0.9, 0.5, 0.8], 2, "It stands at the knee"),
+        (
+            [3.0, 2.0, 2.5],
+            [0.9, 0.5, 0.6],
+            1,
+            "It stands at the knee",
+        ),  # bent inwards: an end stands out most
+    ],
+)
+def test_a_knee_needs_three_points(d: list[float], a: list[float], candidate: int, words: str):
+    choice = chosen("knee", frontier_of_points(d, a))
+    assert choice.candidate == candidate
+    assert choice.reason.startswith(words)
+
+
+# -- ties -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_of_alike_candidates_the_smallest_then_the_first_is_taken(rule: str):
+    frontier = frontier_of_points([1.0] * 4, [0.8] * 4, n_leaves=[7, 3, 3, 5])
+    assert chosen(rule, frontier, gamma=0.1).candidate == 1
+
+
+def test_of_equal_scores_the_most_stable_is_taken():
+    frontier = frontier_of_points([3.0, 1.0, 2.0], [0.8, 0.8, 0.8])
+    assert chosen("best-score", frontier).candidate == 1
+
+
+def test_of_equally_stable_ones_the_best_score_is_taken():
+    frontier = frontier_of_points([1.0, 1.0, 1.0], [0.5, 0.8, 0.7])
+    assert chosen("most-stable", frontier).candidate == 1
+    assert chosen("within-tolerance", frontier, tolerance=1.0).candidate == 1
+
+
+# -- properties -------------------------------------------------------------------------------------------
+
+few_values = st.sampled_from((0.0, 1e-17, 0.1, 0.3, 0.5, 1.0, 2.0, 1e9))
+points = st.lists(st.tuples(few_values, few_values), min_size=1, max_size=10)
+sizes = st.lists(st.integers(1, 3), min_size=10, max_size=10)
+tolerances = st.sampled_from((0.0, 1e-18, 0.01, 0.5, 3.0))
+
+
+@settings(max_examples=150)
+@given(
+    points,
+    sizes,
+    st.sampled_from(RULES),
+    tolerances,
+    st.sampled_from((None, "absolute", "relative", "standard-error")),
+    st.sampled_from((0.0, 1e-300, 1e-9, 0.1, 1.0, 1e200, 1e308)),
+    st.sampled_from((AUC, LOG_LOSS)),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_every_choice_is_efficient(
+    drawn: Any, n_leaves: list[int], rule: str, tolerance: float, unit: str | None, gamma: float, metric: Any
+):
+    d, a = zip(*drawn, strict=True)
+    frontier = frontier_of_points(d, a, n_leaves[: len(d)])
+    choice = chosen(rule, frontier, metric, tolerance=tolerance, tolerance_unit=unit, gamma=gamma)
+    assert not dominated(d, a)[choice.candidate]
+    assert choice.rule == rule
+    assert "nan" not in choice.reason
+
+
+@given(points, tolerances)
+def test_more_tolerance_never_makes_the_choice_less_stable(drawn: Any, tolerance: float):
+    frontier = frontier_of_points(*zip(*drawn, strict=True))
+    strict = chosen("within-tolerance", frontier, tolerance=tolerance).candidate
+    loose = chosen("within-tolerance", frontier, tolerance=tolerance * 2 + 0.1).candidate
+    assert frontier.instability[loose] <= frontier.instability[strict]
+
+
+@settings(max_examples=60)
+@given(points, sizes, st.sampled_from(RULES), st.randoms())
+def test_the_order_of_the_candidates_changes_no_choice(
+    drawn: Any, n_leaves: list[int], rule: str, random: Any
+):
+    assume(len(set(drawn)) == len(drawn))
+    order = random.sample(range(len(drawn)), len(drawn))
+    d, a = map(np.array, zip(*drawn, strict=True))
+    leaves = np.array(n_leaves[: len(drawn)])
+    one = chosen(rule, frontier_of_points(d, a, leaves), gamma=0.1)
+    other = chosen(rule, frontier_of_points(d[order], a[order], leaves[order]), gamma=0.1)
+    assert order[other.candidate] == one.candidate
+    assert other.reason == one.reason
+
+
+# -- words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_one_is_not_many(rule: str):
+    reason = chosen(rule, frontier_of_points([1.0], [0.5], [1]), gamma=0.1).reason
+    assert not re.search(r"\b1 (candidates|leaves|different points)", reason), reason
+
+
+def test_no_percentage_is_taken_of_no_distance():
+    reason = chosen("most-stable", frontier_of_points([0.0, 0.0], [0.5, 0.6])).reason
+    assert "%" not in reason
+
+
+def test_numbers_are_scored_by_r2():
+    r2 = metric_of(None, DAYS)
+    assert "R² 0.9" in chosen("best-score", metric=r2).reason
+
+
+# -- errors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"rule": "best"}, "rule='best' is unknown: choose one of 'within-tolerance'"),
+        ({"rule": None}, "rule=None is unknown"),
+        ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
+        ({"tolerance": float("nan")}, "tolerance=nan is out of range"),
+        ({"tolerance": float("inf")}, "tolerance=inf is out of range"),
+        ({"tolerance": "0.1"}, "tolerance='0.1' is out of range"),
+        ({"tolerance": True}, "tolerance=True is out of range"),
+        ({"tolerance": None}, "tolerance=None is out of range"),
+        ({"tolerance_unit": "percent"}, "tolerance_unit='percent' is unknown: choose one of 'absolute'"),
+        ({"rule": "weighted"}, "rule='weighted' needs gamma"),
+        ({"rule": "weighted", "gamma": -1.0}, "gamma=-1.0 is out of range"),
+        ({"rule": "weighted", "gamma": "1"}, "gamma='1' is out of range"),
+    ],
+)
+def test_a_wish_out_of_range_is_refused_by_name(wish: dict[str, Any], message: str):
+    with pytest.raises(RulesError, match=message.replace("(", r"\(")):
+        Wish(**wish)
+
+
+def test_numpy_numbers_are_numbers():
+    wish = Wish("weighted", tolerance=np.float32(0.5), gamma=np.int64(1))
+    assert choose(STEPS, AUC, wish).candidate == 1

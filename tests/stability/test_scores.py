@@ -1,0 +1,220 @@
+"""Scores against scikit-learn's values, where they cannot be told, and what is refused."""
+
+import inspect
+import math
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.errors import DataError, RulesError
+from holdfast.stability.scores import Metric, Truth, metric_of
+from stability.predictions import (
+    DIED_LIVED,
+    EVERY,
+    NUMBER_NAMES,
+    STAY,
+    WARDS,
+    drawn,
+    every_metric,
+    if_weighted,
+    score,
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        yield
+
+
+def scikit_learn_value(name: str, predicted: FloatArray, truth: Truth) -> float:
+    """The value as people show it."""
+    weight = {"sample_weight": truth.weight}
+    if not truth.target.is_classes:
+        functions = {
+            "r2": metrics.r2_score,
+            "squared_error": metrics.mean_squared_error,
+            "absolute_error": metrics.mean_absolute_error,
+            "poisson": metrics.mean_poisson_deviance,
+        }
+        return functions[name](truth.values, predicted[:, 0], **weight)
+    labels = np.array(truth.target.classes)
+    actual, outcome = labels[truth.values], labels[predicted.argmax(axis=1)]
+    if name in ("accuracy", "balanced_accuracy"):
+        return getattr(metrics, f"{name}_score")(actual, outcome, **weight)
+    if name == "log_loss":
+        return metrics.log_loss(actual, predicted, labels=labels, **weight)
+    if len(labels) == 2 and name == "brier":
+        return metrics.brier_score_loss(actual, predicted[:, 1], pos_label="lived", **weight)
+    if name == "brier" and "scale_by_half" not in inspect.signature(metrics.brier_score_loss).parameters:
+        difference = predicted - np.eye(len(labels))[truth.values]  # before 1.7 of two classes only
+        return float(np.average((difference**2).sum(axis=1), weights=truth.weight))
+    if name == "brier":
+        return metrics.brier_score_loss(actual, predicted, **weight)
+    if len(labels) == 2:
+        return metrics.roc_auc_score(actual, predicted[:, 1], **weight)
+    return metrics.roc_auc_score(actual, predicted, multi_class="ovr", **weight)
+
+
+# -- values -----------------------------------------------------------------------------------------------
+
+
+@if_weighted
+@every_metric
+def test_values_are_those_of_scikit_learn(name: str, target: Target, weighted: bool) -> None:
+    predicted, truth = drawn(target, weighted=weighted)
+    metric = metric_of(name, target)
+    shown = metric.shown(metric.score(predicted, truth).value)
+    assert shown == pytest.approx(scikit_learn_value(name, predicted, truth), rel=1e-12, abs=1e-12)
+
+
+def test_small_scores_worked_out_by_hand() -> None:
+    truth = Truth(DIED_LIVED, np.array([0, 1, 1, 0]))
+    shares = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.5, 0.5]]
+    # (.8, .1) (.8, .5) (.5, .1) are won and (.5, .5) is a tie: 3.5 of 4 pairs.
+    assert score("auc", shares, truth).value == pytest.approx(0.875)
+    # At a tie the first class is predicted: the third row is missed.
+    assert score("accuracy", shares, truth).value == 0.75
+    assert score("balanced_accuracy", shares, truth).value == 0.75
+    assert score("brier", shares, truth).value == pytest.approx(-(0.01 + 0.04 + 0.25 + 0.25) / 4)
+    assert score("log_loss", shares, truth).value == pytest.approx(math.log(0.9 * 0.8 * 0.5 * 0.5) / 4)
+
+
+def test_certain_mistakes_have_a_finite_log_loss() -> None:
+    truth = Truth(DIED_LIVED, np.array([0, 1]))
+    shares = np.array([[0.0, 1.0], [0.0, 1.0]])
+    expected = metrics.log_loss(truth.values, shares)
+    assert score("log_loss", shares, truth).value == pytest.approx(-expected, rel=1e-12)
+
+
+def test_a_predicted_mean_of_zero_has_a_finite_poisson_deviance() -> None:
+    truth = Truth(STAY, np.array([0.0, 2.0]))
+    assert score("poisson", [[0.0], [2.0]], truth).value == pytest.approx(0.0, abs=1e-15)
+    assert -1000 < score("poisson", [[0.0], [0.0]], truth).value < -50
+
+
+def test_losses_are_negated_and_shown_with_their_usual_sign() -> None:
+    for name, target in EVERY:
+        metric = metric_of(name, target)
+        assert metric.is_loss == (name in ("brier", "log_loss", "squared_error", "absolute_error", "poisson"))
+        assert metric.shown(-0.25) == (0.25 if metric.is_loss else -0.25)
+        assert metric.default_tolerance_unit == ("relative" if metric.is_loss else "absolute")
+        assert math.copysign(1.0, metric.shown(0.0)) == 1.0
+
+
+# -- what cannot be told ----------------------------------------------------------------------------------
+
+
+def test_an_auc_of_one_class_is_chance() -> None:
+    truth = Truth(DIED_LIVED, np.array([1, 1, 1]))
+    assert score("auc", [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]], truth) == (0.5, 0.0)
+    only = Target("outcome", classes=("lived",))
+    assert score("auc", [[1.0], [1.0]], Truth(only, np.array([0, 0]))) == (0.5, 0.0)
+    # A class that only rows of weight 0 have is not there.
+    weightless = Truth(DIED_LIVED, np.array([1, 1, 0]), np.array([1.0, 2.0, 0.0]))
+    assert score("auc", [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]], weightless) == (0.5, 0.0)
+
+
+def test_an_absent_class_has_no_part_in_the_mean_over_classes() -> None:
+    truth = Truth(WARDS, np.array([0, 2, 0, 2]))
+    shares = [[0.6, 0.1, 0.3], [0.3, 0.3, 0.4], [0.2, 0.1, 0.7], [0.1, 0.0, 0.9]]
+    # A: .6 beats .3 and .1, .2 beats .1 only: 3 of 4. C: .4 beats .3, .9 beats both: 3 of 4.
+    assert score("auc", shares, truth).value == pytest.approx(0.75)
+    # A: one of two; C: both.
+    assert score("balanced_accuracy", shares, truth).value == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([0.3, 0.7, 0.1])])
+def test_the_r2_of_a_constant_is_1_if_exact_and_else_0(weight: FloatArray | None) -> None:
+    truth = Truth(STAY, np.full(3, 0.1), weight)
+    assert score("r2", [[0.1], [0.1], [0.1]], truth) == (1.0, 0.0)
+    assert score("r2", [[0.1], [0.1], [0.2]], truth) == (0.0, 0.0)
+
+
+@every_metric
+def test_a_single_row_or_group_has_no_error(name: str, target: Target) -> None:
+    predicted, truth = drawn(target, 30)
+    row = score(name, predicted[:1], Truth(target, truth.values[:1], np.array([0.3])))
+    group = score(name, predicted, Truth(target, truth.values, None, np.zeros(30, np.int32)))
+    assert math.isfinite(row.value)
+    assert math.isfinite(group.value)
+    assert (row.error, group.error) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", NUMBER_NAMES)
+@pytest.mark.parametrize("size", [0.0, 1e-320, 1e-200, 1e200, 1.7e308])
+def test_scores_of_numbers_of_any_size_are_finite(name: str, size: float) -> None:
+    truth = Truth(STAY, np.array([0.0, size / 4, size, size]))
+    for predicted in (truth.values, truth.values[::-1], -truth.values, np.full(4, 1e308), np.zeros(4)):
+        assert np.isfinite(score(name, predicted[:, np.newaxis], truth)).all()
+    assert score("r2", truth.values[:, np.newaxis], truth).value == 1.0
+
+
+def test_r2_knows_no_unit() -> None:
+    predicted, truth = drawn(STAY, 50)
+    expected = score("r2", predicted, truth)
+    for size in (2.0**-500, 2.0**1000):
+        assert score("r2", predicted * size, Truth(STAY, truth.values * size)) == expected
+
+
+# -- the door ---------------------------------------------------------------------------------------------
+
+
+def test_the_truth_of_a_table_has_its_target_weights_and_any_groups() -> None:
+    table = Table.from_arrays([[1.0], [2.0], [3.0]], ["lived", "died", "died"], [1.0, 2.0, 1.0])
+    truth = Truth.of(table, groups=["Zoe", "Ann", "Zoe"])
+    assert truth.values.tolist() == [1, 0, 0]
+    assert truth.weight.tolist() == [1.0, 2.0, 1.0]
+    assert truth.groups.tolist() == [1, 0, 1]
+    assert Truth.of(table).groups is None
+    with pytest.raises(DataError, match="groups has 2 values, and there are 3 rows"):
+        Truth.of(table, groups=[1, 2])
+    with pytest.raises(DataError, match="groups has 1 missing values, first at row 1"):
+        Truth.of(table, groups=["Zoe", None, "Zoe"])
+
+
+def test_the_default_and_the_names_of_scikit_learn_mean_ours() -> None:
+    assert metric_of(None, WARDS) is metric_of("roc_auc_ovr", WARDS) is metric_of("auc", WARDS)
+    assert metric_of(None, STAY) is metric_of("r2", STAY)
+    assert metric_of("neg_log_loss", WARDS).title == "log loss"
+    assert metric_of("neg_mean_poisson_deviance", STAY).name == "poisson"
+    assert pickle.loads(pickle.dumps(metric_of("auc", WARDS))) == metric_of("auc", WARDS)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "target", "message"),
+    [
+        ("auc", STAY, "scoring='auc' is for classes, and the target 'stay' holds numbers.*'poisson', 'r2'"),
+        ("roc_auc", STAY, "scoring='roc_auc' is for classes"),
+        ("f1_macro", STAY, "scoring='f1_macro' is for classes"),
+        ("r2", WARDS, "scoring='r2' is for numbers, and the target 'ward' holds classes.*'auc'"),
+        ("neg_max_error", WARDS, "scoring='neg_max_error' is for numbers"),
+        ("aucc", WARDS, "scoring='aucc' is unknown: choose one of 'accuracy', 'auc'"),
+        (3, STAY, "scoring=3 is no name and cannot be called: choose one of 'absolute_error'"),
+        (metrics.f1_score, WARDS, r"write scoring=make_scorer\(f1_score\)"),
+    ],
+)
+def test_a_scoring_that_will_not_do_is_refused(scoring: Any, target: Target, message: str) -> None:
+    with pytest.raises(RulesError, match=message):
+        metric_of(scoring, target)
+
+
+def test_predictions_and_rows_that_cannot_be_scored_are_refused() -> None:
+    accuracy: Metric = metric_of("accuracy", WARDS)
+    with pytest.raises(DataError, match=r"shape \(2, 2\), and the target 'ward' needs \(2, 3\)"):
+        accuracy.score(np.full((2, 2), 0.5), Truth(WARDS, np.array([0, 1])))
+    with pytest.raises(DataError, match="nothing to score on: 2 rows, and none has a weight"):
+        accuracy.score(np.full((2, 3), 0.3), Truth(WARDS, np.array([0, 1]), np.zeros(2)))
+    with pytest.raises(DataError, match="weight has 1 values, and there are 2 rows"):
+        Truth(WARDS, np.array([0, 1]), np.ones(1))
+    with pytest.raises(DataError, match="1 of the 3 targets are below, first at row 1"):
+        score("poisson", [[1.0]] * 3, Truth(STAY, np.array([1.0, -1.0, 0.0])))

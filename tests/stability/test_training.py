@@ -1,0 +1,577 @@
+"""The pipeline against a slow and obvious twin, and what must not matter to it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+
+from holdfast.data.canonical import canonical
+from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.growth.grow import grow
+from holdfast.growth.revalue import revalued
+from holdfast.growth.rules import GrowthRules
+from holdfast.stability.distance import tree_distance
+from holdfast.stability.division import Division, divide
+from holdfast.stability.training import (
+    CANDIDATES,
+    REFERENCES,
+    Settings,
+    StableTrees,
+    train,
+    train_divided,
+)
+from holdfast.stability.validation import level, reliability_of
+from holdfast.tree.tree import Tree
+
+RULES = GrowthRules(max_depth=3)
+SQUARES = GrowthRules("squared_error", max_depth=3)
+GRID = {"max_depth": [2, 3], "min_samples_leaf": [2, 6]}
+SMALL = Settings(rules=RULES, grid=GRID, n_trees=9, shrink_scores=False)
+
+random = np.random.default_rng(11)
+X = random.normal(size=(80, 3)).round(2)
+WARD = random.choice(["icu", "er", "gp"], 80)
+BINARY = np.where(X[:, 0] + 0.7 * random.normal(size=80) > 0, "ill", "well")
+THREE = np.where(X[:, 1] > 0.6, "c", np.where(X[:, 0] > 0, "a", "b"))
+NUMBERS = (3 * X[:, 0] + random.normal(size=80)).round(3)
+GROUPS = np.sort(random.integers(0, 25, 80))
+STAGE = np.arange(80) // 20
+
+
+def mixed_frame() -> pd.DataFrame:
+    frame = pd.DataFrame({"x": X[:, 0], "ward": WARD, "z": X[:, 2]})
+    frame.loc[::9, "x"] = np.nan
+    frame.loc[3::11, "ward"] = None
+    return frame
+
+
+def tree_bits(tree: Tree) -> tuple[bytes, ...]:
+    names = ("feature", "threshold", "left", "right", "missing_left", "in_set", "value", "weight", "impurity")
+    return tuple(getattr(tree, name).tobytes() for name in names)
+
+
+def all_bits(trained: StableTrees) -> tuple[Any, ...]:
+    """Everything that came out, to the bit."""
+    trees = [*trained.references.trees, *trained.candidates.trees]
+    return ([tree_bits(tree) for tree in trees], trained.frontier.columns())
+
+
+# -- the twin ---------------------------------------------------------------------------------------------
+
+
+def slow_tree(
+    table: Table, rows: np.ndarray, place: int, branch: int, settings: Settings, groups: Any
+) -> Tree:
+    """Tree number `place`: a table of repeated rows, grown by the next combination."""
+    depths, leaves = GRID["max_depth"], GRID["min_samples_leaf"]
+    repeats = np.ones(table.n_rows) if table.weight is None else table.weight
+    counts = bootstrap_counts((repeats * rows).astype(np.int32), settings.seed, (branch, place), groups)
+    depth, leaf = [(depth, leaf) for depth in depths for leaf in leaves][place % 4]
+    bare = Table(table.schema, table.columns, table.target)
+    sample = bare.taken(np.repeat(np.arange(table.n_rows), counts))
+    return grow(sample, replace(settings.rules, max_depth=depth, min_samples_leaf=leaf))
+
+
+def slow_distance(candidate: Tree, references: Sequence[Tree]) -> float:
+    totals = [tree_distance(candidate, tree, label_weight=6.0, depth=3).total for tree in references]
+    return sum(totals) / len(totals)
+
+
+def slow_score(tree: Tree, table: Table) -> float:
+    predicted = np.array([tree.value[leaf] for leaf in tree.apply(table)])
+    weight = table.weight
+    if not table.schema.target.is_classes:
+        return float(r2_score(table.target, predicted[:, 0], sample_weight=weight))
+    if predicted.shape[1] == 2:
+        return float(roc_auc_score(table.target, predicted[:, 1], sample_weight=weight))
+    each = [
+        roc_auc_score(table.target == label, predicted[:, label], sample_weight=weight)
+        for label in range(predicted.shape[1])
+    ]
+    return float(np.mean(each))
+
+
+def assert_alike(trees: Sequence[Tree], expected: Sequence[Tree]) -> None:
+    """The same to the bit; means of numbers to a billionth, as sums are rounded on the scale of the table."""
+    for one, other in zip(trees, expected, strict=True):
+        if one.schema.target.is_classes:
+            assert tree_bits(one) == tree_bits(other)
+        assert tree_bits(one)[:6] == tree_bits(other)[:6]
+        assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-9)
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "two classes": {"data": (X, BINARY)},
+    "three classes": {"data": (X, THREE)},
+    "numbers": {"data": (X, NUMBERS)},
+    "categories and gaps": {"data": (mixed_frame(), BINARY)},
+    "weights": {"data": (X, BINARY, np.arange(80) % 3 + 1)},
+    "groups": {"data": (X, BINARY), "groups": GROUPS},
+    "stages": {"data": (X, BINARY), "stage": STAGE},
+    "stages and groups": {"data": (X, NUMBERS), "stage": STAGE, "groups": GROUPS},
+    "repeated rows": {"data": (np.round(X), BINARY)},
+}
+
+
+@pytest.mark.parametrize("validation", [0.4, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
+    case = CASES[name]
+    table = Table.from_arrays(*case["data"])
+    rules = RULES if table.schema.target.is_classes else SQUARES
+    settings = replace(SMALL, rules=rules, validation=validation, seed=4)
+    marks = {mark: case[mark] for mark in ("stage", "groups") if mark in case}
+    trained = train(table, settings, **marks)
+
+    table, settled = canonical(table, list(marks.values()))
+    roles = dict(zip(marks, settled, strict=True))
+    groups = roles.get("groups")
+    division = divide(table, **roles, validation=validation, seed=4)
+    references, candidates, scores = [], [], []
+    for place in range(9):
+        way = (place + place // 4) % len(division.validation)
+        held_out = division.validation[way]
+        early = ~held_out & division.early
+        references.append(slow_tree(table, early, place, REFERENCES, settings, groups))
+        candidates.append(slow_tree(table, ~held_out, place, CANDIDATES, settings, groups))
+        # As honest as the tree that is delivered: leaf values from all rows but those that score it.
+        fair = revalued(candidates[-1], table.taken(~held_out), rules)
+        scores.append(slow_score(fair, table.taken(held_out)))
+        assert trained.candidates.division[place] == way
+
+    candidates = [revalued(tree, table, rules) for tree in candidates]
+    assert_alike(trained.references.trees, references)
+    assert_alike(trained.candidates.trees, candidates)
+    instability = [slow_distance(candidate, references) for candidate in candidates]
+    assert trained.frontier.instability == pytest.approx(np.array(instability))
+    assert trained.frontier.measured_score == pytest.approx(np.array(scores))
+    if validation == 3:
+        place = np.arange(9)
+        scores = np.minimum(level(np.array(scores), place % 4, (place + place // 4) % 9), 1.0)
+    assert trained.frontier.score == pytest.approx(np.array(scores))
+
+
+# -- what a candidate may see -----------------------------------------------------------------------------
+
+
+def with_other_targets(table: Table, rows: np.ndarray) -> Table:
+    """The targets of these rows turned round, on the same schema."""
+    target = table.target.copy()
+    target[rows] = target.max() - target[rows] if not table.schema.target.is_classes else target[rows] == 0
+    return Table(table.schema, table.columns, target, table.weight)
+
+
+# Not "balanced": the shares of the classes are those of all rows.
+@pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
+def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
+    table = Table.from_arrays(X, BINARY)
+    division = divide(table, validation=4, seed=1)
+    rules = GrowthRules(class_weight=class_weight)
+    settings = replace(SMALL, rules=rules, n_trees=24, refit_leaves=False)
+    plain = train_divided(table, division, settings)
+    for way in (0, 5):
+        turned = train_divided(with_other_targets(table, division.validation[way]), division, settings)
+        for place in np.flatnonzero(plain.candidates.division == way):
+            assert tree_bits(plain.candidates.trees[place]) == tree_bits(turned.candidates.trees[place])
+            assert tree_bits(plain.references.trees[place]) == tree_bits(turned.references.trees[place])
+            one, other = plain.frontier.measured_score[place], turned.frontier.measured_score[place]
+            assert one != other
+
+
+def test_numbers_of_validation_rows_do_not_change_a_candidate():
+    table = Table.from_arrays(X, NUMBERS)
+    division = divide(table, validation=0.4, seed=1)
+    settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
+    plain = train_divided(table, division, settings)
+    turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
+    for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
+        assert one.threshold.tobytes() == other.threshold.tobytes()
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+
+
+def test_values_of_all_rows_come_last_and_change_no_question():
+    table = Table.from_arrays(X, BINARY)
+    division = divide(table, validation=0.4, seed=1)
+    plain = train_divided(table, division, SMALL)
+    turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
+    for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
+        assert one.threshold.tobytes() == other.threshold.tobytes()
+        assert one.feature.tolist() == other.feature.tolist()
+        assert one.value.tolist() != other.value.tolist()
+
+
+def test_late_rows_change_no_bit_of_a_reference_tree():
+    table = Table.from_arrays(X, BINARY)
+    division = divide(table, stage=STAGE, validation=0.3, seed=2)
+    plain = train_divided(table, division, SMALL)
+    turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
+    assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
+    assert list(map(tree_bits, plain.candidates.trees)) != list(map(tree_bits, turned.candidates.trees))
+
+
+def test_trees_weigh_the_rows_of_their_division():
+    table = Table.from_arrays(X, BINARY)
+    division = divide(table, validation=0.25, seed=2)
+    grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
+    trained = train_divided(table, division, SMALL)
+    assert {float(tree.weight[0]) for tree in grown.candidates.trees} == {float(division.training[0].sum())}
+    assert {float(tree.weight[0]) for tree in trained.references.trees} == {
+        float(division.early_training[0].sum())
+    }
+    assert {float(tree.weight[0]) for tree in trained.candidates.trees} == {80.0}
+
+
+# -- what must not matter ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_order_of_the_rows_changes_no_bit(name: str):
+    data, order = CASES[name]["data"], np.random.default_rng(5).permutation(80)
+    marks = {mark: CASES[name][mark] for mark in ("stage", "groups") if mark in CASES[name]}
+    turned = [part.iloc[order] if isinstance(part, pd.DataFrame) else part[order] for part in data]
+    settings = replace(SMALL, rules=SQUARES) if data[1] is NUMBERS else SMALL
+    one = train(Table.from_arrays(*data), settings, **marks)
+    other = train(Table.from_arrays(*turned), settings, **{name: mark[order] for name, mark in marks.items()})
+    assert all_bits(one) == all_bits(other)
+
+
+def test_the_order_of_repeated_rows_with_broken_weights_changes_no_bit():
+    few, weight = np.round(X), np.random.default_rng(0).random(80)
+    order = np.random.default_rng(1).permutation(80)
+    one = train(Table.from_arrays(few, BINARY, weight), SMALL)
+    other = train(Table.from_arrays(few[order], BINARY[order], weight[order]), SMALL)
+    assert all_bits(one) == all_bits(other)
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "stages and groups"])
+def test_a_weight_is_as_many_rows_to_the_bit(marked: bool):
+    times = np.arange(80) % 3 + 1
+    rows = np.repeat(np.arange(80), times)
+    marks = {"stage": STAGE, "groups": GROUPS} if marked else {}
+    weighted = train(Table.from_arrays(X, BINARY, times), SMALL, **marks)
+    repeated = train(
+        Table.from_arrays(X[rows], BINARY[rows]), SMALL, **{name: mark[rows] for name, mark in marks.items()}
+    )
+    assert all_bits(weighted) == all_bits(repeated)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_the_number_of_jobs_changes_no_bit(n_jobs: int):
+    table = Table.from_arrays(mixed_frame(), THREE)
+    settings = replace(SMALL, n_trees=45, rules=GrowthRules(max_features=2))
+    assert all_bits(train(table, settings)) == all_bits(train(table, replace(settings, n_jobs=n_jobs)))
+
+
+def test_processes_change_no_bit():
+    try:
+        joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(abs)(number) for number in (1, 2))
+    except OSError as error:
+        pytest.skip(f"no processes can be started here: {error}")
+    table = Table.from_arrays(mixed_frame(), BINARY)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        apart = train(table, SMALL, groups=GROUPS)
+    assert all_bits(train(table, SMALL, groups=GROUPS)) == all_bits(apart)
+
+
+def test_two_runs_give_the_same_bits_and_another_seed_others():
+    table = Table.from_arrays(X, BINARY)
+    one, again, other = (train(table, replace(SMALL, seed=seed)) for seed in (3, 3, 4))
+    assert all_bits(one) == all_bits(again)
+    assert all_bits(one) != all_bits(other)
+
+
+# -- few different rows -----------------------------------------------------------------------------------
+
+
+def tabulated(n_rows: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """One yes-or-no question: of those who say yes 80 % are ill, of the others 20 %."""
+    x = np.arange(n_rows) % 2
+    return x[:, np.newaxis].astype(float), (np.arange(n_rows) // 2 % 5 < np.where(x, 4, 1)).astype(int)
+
+
+@pytest.mark.parametrize("validation", ["auto", 0.3])
+def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(validation: Any):
+    # Whatever is held out, four rows in five are as their kind. Any candidate that asks scores 0.8.
+    trained = train(
+        Table.from_arrays(*tabulated()), Settings(n_trees=15, scoring="accuracy", validation=validation)
+    )
+    assert trained.frontier.score == pytest.approx(np.full(15, 0.8), abs=0.05)
+
+
+def test_scores_of_tables_of_counts_are_honest():
+    # 2,000 rows of three yes-or-no questions: a tree that knows all the shares has an AUC of some 0.82.
+    draw = np.random.default_rng(0)
+    flags = draw.integers(0, 2, (2000, 3)).astype(float)
+    share = 0.1 + 0.5 * flags[:, 0] + 0.3 * flags[:, 1]
+    ill = (draw.random(2000) < share).astype(int)
+    trained = train(Table.from_arrays(flags, ill), Settings(n_trees=30))
+    assert np.median(trained.frontier.score) == pytest.approx(roc_auc_score(ill, share), abs=0.03)
+
+
+def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
+    # 60 rows of the first stage are one row in effect; they are still 60 of 80, more than half of them.
+    rows = np.concatenate([np.zeros((60, 1)), np.arange(20.0)[:, np.newaxis] + 1])
+    y = np.concatenate([np.arange(60) % 2, np.arange(20) % 2])
+    stage = np.concatenate([np.zeros(60, int), np.ones(10, int), np.full(10, 2)])
+    trained = train(Table.from_arrays(rows, y), replace(SMALL, validation=0.3), stage=stage)
+    # Learnt on the first stage alone, where nothing tells rows apart, no reference tree can ask anything.
+    assert {tree.n_leaves for tree in trained.references.trees} == {1}
+
+
+# -- scores -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 6), st.integers(1, 6), st.randoms(use_true_random=False))
+def test_levelling_takes_out_what_divisions_add(n_combinations: int, n_divisions: int, draw: Any):
+    place = np.arange(n_combinations * n_divisions)
+    combination, division = place % n_combinations, place // n_combinations
+    merit = np.array([draw.random() for _ in range(n_combinations)])
+    ease = np.array([draw.random() for _ in range(n_divisions)])
+    levelled = level(merit[combination] + ease[division], combination, division)
+    assert levelled == pytest.approx(merit[combination] + ease.mean())
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 40), st.randoms(use_true_random=False))
+def test_levelling_keeps_the_mean_and_the_order_inside_a_division(n_trees: int, draw: Any):
+    score = np.array([draw.random() for _ in range(n_trees)])
+    combination = np.array([draw.randrange(4) for _ in range(n_trees)])
+    division = np.array([draw.randrange(3) for _ in range(n_trees)])
+    levelled = level(score, combination, division)
+    assert levelled.mean() == pytest.approx(score.mean())
+    for way in range(3):
+        inside = division == way
+        if inside.any():
+            assert np.ptp((levelled - score)[inside]) < 1e-12
+
+
+def test_levelling_a_single_division_changes_nothing():
+    score = np.array([0.2, 0.9, 0.4])
+    assert level(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
+
+
+# -- scores that are chance -------------------------------------------------------------------------------
+
+
+def slow_reliability(whole: Any, one: Any, other: Any, kind: Any) -> float:
+    """What two halves agree on, over what there is: sums over pairs of deviations from the mean of a kind."""
+    agreed = variance = 0.0
+    for value in set(kind.tolist()):
+        inside = kind == value
+        a, b, both = (scores[inside] - scores[inside].mean() for scores in (one, other, whole))
+        agreed += sum(a * b)
+        variance += sum(both * both)
+    return min(max(agreed / variance, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("n_trees", [4, 9, 30, 100])
+def test_reliability_is_what_two_halves_agree_on(n_trees: int):
+    one, other = np.random.default_rng(n_trees).normal(0.8, 0.1, (2, n_trees))
+    kind = np.arange(n_trees) % 3
+    whole = (one + other) / 2
+    found = reliability_of(whole, one, other, kind)
+    assert found == pytest.approx(slow_reliability(whole, one, other, kind))
+    # Halves of independent rows that agree in all: nothing is chance.
+    assert reliability_of(whole, whole, whole, kind) == pytest.approx(1.0)
+    assert reliability_of(whole, whole, -whole, kind) == 0.0
+
+
+def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
+    table = Table.from_arrays(X, BINARY)
+    free, shrunk = (train(table, replace(SMALL, n_trees=40, shrink_scores=flag)) for flag in (False, True))
+    assert 0.0 <= shrunk.reliability <= 1.0
+    for number in range(4):
+        inside = free.frontier.combination == number
+        one, other = free.frontier.score[inside], shrunk.frontier.score[inside]
+        mean = one.mean()
+        assert other == pytest.approx(mean + shrunk.reliability * (one - mean), abs=1e-9)
+    assert shrunk.frontier.instability.tolist() == free.frontier.instability.tolist()
+    assert shrunk.frontier.measured_score.tolist() == free.frontier.measured_score.tolist()
+
+
+def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
+    # A target that is noise: among trees of one combination nothing but their distance may decide.
+    for seed in range(20):
+        noise = np.random.default_rng(seed).integers(0, 2, 80)
+        trained = train(
+            Table.from_arrays(X, noise), replace(SMALL, n_trees=40, seed=seed, shrink_scores=True)
+        )
+        if trained.reliability == 0.0:
+            break
+    else:
+        pytest.fail("no seed gave noise without any reliability")
+    for number in range(4):
+        assert len(set(trained.frontier.score[trained.frontier.combination == number].tolist())) == 1
+
+
+def test_cross_fitted_scores_stay_inside_their_range():
+    # Scores on hard and easy rows are levelled, and an accuracy is a share all the same.
+    for seed in range(3):
+        noise = np.random.default_rng(seed).integers(0, 2, 24)
+        for scoring in ("accuracy", "auc"):
+            chosen = Settings(n_trees=30, scoring=scoring, seed=seed)
+            score = train(Table.from_arrays(X[:24], noise), chosen).frontier.score
+            assert score.min() >= 0.0
+            assert score.max() <= 1.0
+
+
+def test_any_scorer_of_scikit_learn_will_do():
+    table = Table.from_arrays(X, BINARY)
+    settings = replace(SMALL, validation=0.4)
+    ours = train(table, replace(settings, scoring="accuracy"))
+    theirs = train(table, replace(settings, scoring=make_scorer(accuracy_score)))
+    assert theirs.frontier.score == pytest.approx(ours.frontier.score)
+    assert theirs.frontier.instability.tolist() == ours.frontier.instability.tolist()
+    assert train(table, replace(settings, scoring="f1_macro")).metric.title == "f1 macro"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e160, 1e300])
+@pytest.mark.parametrize("scoring", ["r2", "squared_error", "absolute_error"])
+def test_the_size_of_the_target_is_no_obstacle(scale: float, scoring: str):
+    table = Table.from_arrays(X, NUMBERS * scale)
+    trained = train(table, replace(SMALL, rules=SQUARES, scoring=scoring))
+    assert np.isfinite(trained.frontier.score).all()
+
+
+def test_a_single_event_is_enough_for_poisson():
+    # Whenever its row is held out, no training row has an event: there is nothing to split, but no mistake.
+    events = np.zeros(80)
+    events[17] = 1.0
+    rules = GrowthRules("poisson", max_depth=3)
+    trained = train(
+        Table.from_arrays(X, events, task="regression"), replace(SMALL, rules=rules, scoring="poisson")
+    )
+    assert np.isfinite(trained.frontier.score).all()
+
+
+# -- grids, learners and terms ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, 1 / 80, 0.001, 1000.5])
+def test_the_grid_depends_on_the_rows_and_not_on_the_scale_of_their_weights(weight: float | None):
+    given_weight = None if weight is None else np.full(80, weight)
+    trained = train(Table.from_arrays(X, BINARY, given_weight), Settings(n_trees=3, validation=0.25))
+    sizes = {combination["min_samples_leaf"] for combination in trained.candidates.combinations}
+    assert sizes == {3, 5, 10}  # half of 60 rows are early: 2 * 10 of them can be split
+
+
+def test_a_combination_that_weighs_classes_weighs_them_in_the_leaves_too():
+    rare = (X[:, 0] > 1.0).astype(int)
+    in_grid = replace(SMALL, grid={"max_depth": [2], "class_weight": ["balanced"]})
+    in_rules = replace(SMALL, grid={"max_depth": [2]}, rules=GrowthRules(class_weight="balanced"))
+    table = Table.from_arrays(X, rare)
+    one, other = train(table, in_grid), train(table, in_rules)
+    assert [tree.value.tolist() for tree in one.candidates.trees] == [
+        tree.value.tolist() for tree in other.candidates.trees
+    ]
+
+
+def test_a_tree_keeps_the_criterion_of_its_combination():
+    trained = train(Table.from_arrays(X, BINARY), replace(SMALL, grid={"criterion": ["entropy"]}))
+    assert {tree.criterion for tree in trained.candidates.trees} == {"entropy"}
+
+
+def test_a_learner_of_another_library_goes_the_same_way():
+    settings = replace(SMALL, learner=DecisionTreeClassifier(), grid={"max_depth": [2]}, validation=0.4)
+    table = Table.from_arrays(X, BINARY)
+    trained = train(table, replace(settings, refit_leaves=False))
+    settled, _ = canonical(table)
+    matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
+    training = divide(settled, validation=0.4).training[0]
+    for place, tree in enumerate(trained.candidates.trees):
+        counts = bootstrap_counts(training.astype(np.int32), 0, (CANDIDATES, place))
+        rows = np.repeat(np.arange(80), counts)
+        seed = int(np.random.SeedSequence(0, spawn_key=(CANDIDATES, place, 0)).generate_state(1)[0])
+        model = DecisionTreeClassifier(max_depth=2, random_state=seed % 2**31).fit(matrix[rows], labels[rows])
+        assert tree.predict(matrix).tolist() == model.predict(matrix).tolist()
+
+
+def test_the_depth_of_the_terms_is_the_deepest_the_grid_allows():
+    table = Table.from_arrays(X, BINARY)
+    assert train(table, replace(SMALL, grid={"max_depth": [1, 7]})).terms.depth == 7
+    free = train(table, replace(SMALL, grid={"max_depth": [None]}, rules=GrowthRules()))
+    deepest = max(tree.depth for tree in [*free.references.trees, *free.candidates.trees])
+    assert free.terms.depth == deepest
+    assert train(table, replace(SMALL, label_weight=1.5)).terms.label_weight == 1.5
+
+
+def test_leaves_keep_the_values_of_the_sample_if_asked():
+    table = Table.from_arrays(X, BINARY)
+    grown, settled = train(table, replace(SMALL, refit_leaves=False)), canonical(table)[0]
+    again = [revalued(tree, settled, RULES) for tree in grown.candidates.trees]
+    delivered = train(table, SMALL).candidates.trees
+    assert list(map(tree_bits, again)) == list(map(tree_bits, delivered))
+    assert list(map(tree_bits, grown.candidates.trees)) != list(map(tree_bits, delivered))
+
+
+# -- small and odd tables ---------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
+@pytest.mark.parametrize("validation", ["auto", 0.5])
+def test_a_few_rows_are_enough(n_rows: int, validation: Any):
+    for y in (BINARY, NUMBERS):
+        rules = RULES if y is BINARY else SQUARES
+        trained = train(
+            Table.from_arrays(X[:n_rows], y[:n_rows]), Settings(rules=rules, n_trees=4, validation=validation)
+        )
+        assert len(trained.frontier) == 4
+        assert trained.frontier.efficient.any()
+
+
+def test_a_row_without_weight_is_no_row():
+    ignored = np.concatenate([np.ones(80), np.zeros(10)])
+    far = np.concatenate([X, X[:10] + 0.005])
+    labels = np.concatenate([BINARY, BINARY[:10][::-1]])
+    table = Table.from_arrays(far, labels, ignored)
+    plain = Table(table.schema, tuple(column[:80] for column in table.columns), table.target[:80])
+    assert all_bits(train(table, SMALL)) == all_bits(train(plain, SMALL))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_trees": 0}, "n_trees=0 is out of range"),
+        ({"n_trees": 2.0}, "n_trees=2.0 is out of range"),
+        ({"n_trees": True}, "n_trees=True is out of range"),
+        ({"grid": [3, 4]}, r"grid=\[3, 4\] is no grid"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(setting: dict[str, Any], message: str):
+    with pytest.raises(RulesError, match=message):
+        Settings(**setting)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"matching": "best"}, {"label_weight": -1.0}, {"outcome": "value"}, {"scoring": "r2"}],
+    ids=str,
+)
+def test_bad_terms_are_refused_before_any_tree_is_grown(setting: dict[str, Any]):
+    def never(*_: Any, **__: Any) -> Any:
+        pytest.fail("a tree was grown")
+
+    (name,) = setting
+    with pytest.raises(RulesError, match=name):
+        train(Table.from_arrays(X, BINARY), Settings(learner=never, **setting))
+
+
+def test_a_division_by_hand_can_be_given():
+    held_out = np.arange(80) % 4 == 0
+    division = Division(early=np.arange(80) < 40, validation=(held_out,))
+    settings = replace(SMALL, refit_leaves=False)
+    trained = train_divided(Table.from_arrays(X, BINARY), division, settings)
+    assert {float(tree.weight[0]) for tree in trained.references.trees} == {30.0}
+    assert {float(tree.weight[0]) for tree in trained.candidates.trees} == {60.0}
