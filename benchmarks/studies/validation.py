@@ -1,7 +1,7 @@
 """Which rows to choose a tree by, and whether to shrink its score: python -m benchmarks.studies.validation.
 
 For every data set and replication, 30 % of the rows are held out. Stable trees are trained on the others in
-four ways: choosing by one third of the rows or by cross-fitting, with scores as measured or shrunk. Shown are
+six ways: choosing by one third of the rows or by cross-fitting, with scores as measured or shrunk. Shown are
 the score by which a tree was chosen and the score of the delivered tree on the rows held out, for the best
 score and for the most stable within 0.02 of it, and how far apart the trees of different replications are.
 """

@@ -319,7 +319,7 @@ def test_the_division_does_not_depend_on_the_order_of_the_rows():
     found = []
     for order in (np.arange(90), random.permutation(90)):
         table = Table.from_arrays(X[order], y[order], task="classification")
-        table, (settled,) = canonical(table, [groups[order]])
+        table, (settled,), _ = canonical(table, [groups[order]])
         division = divide(table, groups=settled, seed=5)
         held_out = np.array([division.early, *division.validation])
         found.append({tuple(row) for row in np.column_stack([*table.columns, held_out.T]).tolist()})
@@ -337,14 +337,28 @@ def test_two_rows_are_one_to_learn_from_and_one_to_choose_by(validation: Any, se
 
 
 @pytest.mark.parametrize("validation", ["auto", 0.3, 5])
-def test_one_row_or_one_group_serves_both_ends(validation: Any):
-    one_row = divide(Table.from_arrays([[1.0]], [0.5]), validation=validation)
-    one_group = divide(classes_table("abab"), groups=np.zeros(4, np.int64), validation=validation)
-    for division in (one_row, one_group):
-        assert len(division.validation) == 1
-        assert division.validation[0].all()
-        assert division.training[0].all()
-        assert division.early_training[0].any()
+def test_one_row_serves_both_ends_and_one_group_is_refused(validation: Any):
+    division = divide(Table.from_arrays([[1.0]], [0.5]), validation=validation)
+    assert len(division.validation) == 1
+    assert division.validation[0].all()
+    assert division.training[0].all()
+    assert division.early_training[0].any()
+    with pytest.raises(DataError, match="groups has one value for all rows"):
+        divide(classes_table("abab"), groups=np.zeros(4, np.int64), validation=validation)
+
+
+def test_a_stage_for_every_day_leaves_the_classes_divided_evenly():
+    # 18 of 400 rows are of the rare class; a third of them are 6, give or take one for each of five pools.
+    table = classes_table("a" * 382 + "b" * 18)
+    for seed in range(20):
+        flags = hold_out(table, 1 / 3, stage=np.arange(400) * 7 % 400, groups=None, seed=seed)
+        assert 3 <= flags[-18:].sum() <= 9
+
+
+def test_stages_written_as_text_are_in_the_order_of_their_numbers():
+    assert read_stage(["9", "10", "11", "9"], 4).tolist() == [0, 1, 2, 0]
+    assert read_stage(["b", "10", "9"], 3).tolist() == [2, 0, 1]
+    assert read_stage([None, date(2024, 1, 2), date(2023, 5, 6)][1:], 2).tolist() == [1, 0]
 
 
 def test_early_rows_serve_even_if_all_of_them_are_held_out():

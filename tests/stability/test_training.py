@@ -18,8 +18,10 @@ from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow
+from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.revalue import revalued
 from holdfast.growth.rules import GrowthRules
+from holdfast.stability.collection import grow_collection
 from holdfast.stability.distance import tree_distance
 from holdfast.stability.division import Division, divide
 from holdfast.stability.training import (
@@ -133,13 +135,13 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     marks = {mark: case[mark] for mark in ("stage", "groups") if mark in case}
     trained = train(table, settings, **marks)
 
-    table, settled = canonical(table, list(marks.values()))
-    roles = dict(zip(marks, settled, strict=True))
-    groups = roles.get("groups")
+    table, settled, units = canonical(table, list(marks.values()))
+    roles = {"groups": units, **dict(zip(marks, settled, strict=True))}
+    groups = roles["groups"]
     division = divide(table, **roles, validation=validation, seed=4)
     references, candidates, scores = [], [], []
     for place in range(9):
-        way = (place + place // 4) % len(division.validation)
+        way = (place % 4 + place // 4) % len(division.validation)
         held_out = division.validation[way]
         early = ~held_out & division.early
         references.append(slow_tree(table, early, place, REFERENCES, settings, groups))
@@ -157,7 +159,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.measured_score == pytest.approx(np.array(scores))
     if validation == 3:
         place = np.arange(9)
-        scores = np.minimum(level(np.array(scores), place % 4, (place + place // 4) % 9), 1.0)
+        levelled = level(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
+        scores = np.clip(levelled, min(scores), max(scores))
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
 
@@ -380,11 +383,59 @@ def test_reliability_is_what_two_halves_agree_on(n_trees: int):
     one, other = np.random.default_rng(n_trees).normal(0.8, 0.1, (2, n_trees))
     kind = np.arange(n_trees) % 3
     whole = (one + other) / 2
-    found = reliability_of(whole, one, other, kind)
-    assert found == pytest.approx(slow_reliability(whole, one, other, kind))
+    one_way = np.zeros(n_trees, np.int64)
+
+    def found(first: np.ndarray, second: np.ndarray) -> float:
+        return reliability_of(whole, np.column_stack([first, second]), kind, one_way)
+
+    assert found(one, other) == pytest.approx(slow_reliability(whole, one, other, kind))
     # Halves of independent rows that agree in all: nothing is chance.
-    assert reliability_of(whole, whole, whole, kind) == pytest.approx(1.0)
-    assert reliability_of(whole, whole, -whole, kind) == 0.0
+    assert found(whole, whole) == pytest.approx(1.0)
+    assert found(whole, -whole) == 0.0
+
+
+def test_reliability_rests_on_the_candidates_whose_rows_could_be_halved():
+    halves = np.array([[0.8, 0.8], [0.6, 0.6], [np.nan, np.nan], [0.7, np.nan]])
+    kind = one_way = np.zeros(4, np.int64)
+    assert reliability_of(np.array([0.8, 0.6, 0.1, 0.9]), halves, kind, one_way) == pytest.approx(1.0)
+    assert reliability_of(np.array([0.8, 0.6]), np.full((2, 2), np.nan), kind[:2], one_way[:2]) == 1.0
+
+
+@pytest.mark.parametrize("n_combinations", [1, 4, 5, 9, 14, 15, 20, 50])
+@pytest.mark.parametrize("n_ways", [1, 3, 9, 15])
+def test_every_combination_meets_every_division(n_combinations: int, n_ways: int):
+    table = Table.from_arrays(X, BINARY)
+    grid = {"max_depth": [1], "min_gain": [number / 100 for number in range(n_combinations)]}
+    learner = own_learner(table, RULES, combinations_of(grid))
+    rows = [np.ones(80, bool)] * n_ways
+    grown = grow_collection(learner, rows, n_combinations * n_ways)
+    met = {*zip(grown.combination.tolist(), grown.division.tolist(), strict=True)}
+    assert len(met) == n_combinations * n_ways
+
+
+def test_one_tree_a_combination_is_levelled_by_the_means_of_the_divisions():
+    score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
+    # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
+    assert level(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
+
+
+def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
+    table = Table.from_arrays(X, BINARY)
+    plain = train(table, replace(SMALL, n_trees=40, validation=3)).frontier
+    assert plain.score_error.tolist() == plain.measured_error.tolist()
+    shrunk = train(table, replace(SMALL, n_trees=40, validation=3, shrink_scores=True))
+    frontier, share = shrunk.frontier, shrunk.reliability
+    for number in range(4):
+        inside = frontier.combination == number
+        of_mean = (frontier.measured_error[inside] ** 2).mean() / 3
+        levelled = level(frontier.measured_score, frontier.combination, frontier.division)
+        spread = np.mean(
+            [
+                (levelled[i] - levelled[frontier.combination == frontier.combination[i]].mean()) ** 2
+                for i in range(40)
+            ]
+        )
+        assert frontier.score_error[inside] == pytest.approx(np.sqrt(of_mean + share * (1 - share) * spread))
 
 
 def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
@@ -486,7 +537,7 @@ def test_a_learner_of_another_library_goes_the_same_way():
     settings = replace(SMALL, learner=DecisionTreeClassifier(), grid={"max_depth": [2]}, validation=0.4)
     table = Table.from_arrays(X, BINARY)
     trained = train(table, replace(settings, refit_leaves=False))
-    settled, _ = canonical(table)
+    settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
     training = divide(settled, validation=0.4).training[0]
     for place, tree in enumerate(trained.candidates.trees):

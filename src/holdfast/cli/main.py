@@ -110,7 +110,9 @@ def show(model: Path, form: str, output: Path | None) -> None:
 
     text = text_of(model, form).rstrip("\n") + "\n"
     if output is not None:
-        output.write_text(text, encoding="utf-8")
+        from holdfast.data.writing import replace_file
+
+        replace_file(output, text.encode())
     else:
         click.echo(text, nl=False)
 

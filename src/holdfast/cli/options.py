@@ -29,7 +29,7 @@ _OPTIONS = (
         help="Text, even if all digits; may be repeated.",
     ),
     click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
-    click.option("--max-depth", type=click.IntRange(1), default=5, help="Most questions in a row."),
+    click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most questions in a row."),
     click.option("--trees", type=click.IntRange(1), default=300, help="Trees of each collection."),
     click.option(
         "--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]"

@@ -91,10 +91,10 @@ def _early_text(study: Study) -> str:
 def _held_out_text(study: Study) -> str:
     rows = f"{study.n_held_out:,} of the {study.n_training:,}"
     if not study.division.is_cross_fitted:
-        return f"{rows}, from which no tree learns: every candidate is scored on them"
+        return f"{rows}, on which no tree is grown: every candidate is scored on them"
     return (
         f"about {rows} at a time, in {len(study.division.validation)} ways: a candidate is scored on rows "
-        "that it did not learn from"
+        "that it was not grown on"
     )
 
 
@@ -138,7 +138,7 @@ def _legend(fit: Fit, n_shown: int) -> str:
         f"* chosen. {n_efficient} of {len(frontier)} candidates: no other is both nearer and better.{more} "
         f"Instability: mean distance to the {len(fit.trained.references)} reference trees; per rule of the "
         "larger tree; and as a multiple of what candidates of that size have. "
-        f"{fit.trained.metric.title}: on rows held out. ± one standard error."
+        f"{fit.trained.metric.title}: what rows held out let expect. ± one standard error."
     )
 
 

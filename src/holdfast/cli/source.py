@@ -1,7 +1,6 @@
 """A data file as rows to learn from: what its columns are for, and what is known of each row besides."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -157,20 +156,11 @@ def _read_stage(path: Path, frame: Frame, name: str | None) -> tuple[LongArray |
     if name is None:
         return None, ()
     # In Parquet a type tells the order: of dates, of numbers, of ordered categories.
-    line = parquet_columns(path).column(name) if is_parquet(path) else _as_numbers(frame.column(name))
+    line = parquet_columns(path).column(name) if is_parquet(path) else frame.column(name)
     stage = read_stage(line, frame.n_rows)
     _, first = np.unique(stage, return_index=True)
     texts = frame.column(name)
     return stage, tuple(str(texts[int(row)]) for row in first)
-
-
-def _as_numbers(texts: Sequence[Any]) -> Any:
-    """The texts as numbers if all of them are, so that stage 10 follows stage 9; else as they are."""
-    try:
-        numbers = np.array([np.nan if text is None else float(text) for text in texts])
-    except ValueError:
-        return texts
-    return texts if np.isinf(numbers).any() else numbers
 
 
 def _weighted(rows: Rows) -> Rows:

@@ -1,13 +1,13 @@
 """The rows of a file in their roles: to test by, to hold out, early, or late."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.source import Rows
-from holdfast.data.canonical import canonical
+from holdfast.data.canonical import canonical, fixed_order, unit_numbers
 from holdfast.data.frame import Frame
 from holdfast.data.table import Table
 from holdfast.data.target import Task
@@ -61,17 +61,22 @@ class Study:
     @property
     def n_training(self) -> int:
         """Number of rows to grow trees on and to choose one by."""
-        return self.table.n_rows
+        return self.whole.n_rows - self.n_test
 
     @property
     def n_early(self) -> int:
         """Number of them that are early."""
-        return int(self.division.early.sum())
+        return self._n_rows(self.division.early)
 
     @property
     def n_held_out(self) -> int:
         """Number of them that are held out to score a candidate; the mean, if there are several ways."""
-        return round(float(np.mean([rows.sum() for rows in self.division.validation])))
+        return round(float(np.mean([self._n_rows(rows) for rows in self.division.validation])))
+
+    def _n_rows(self, rows: BoolArray) -> int:
+        """How many rows of the file these stand for, by their share of the weight."""
+        weight = np.ones(self.table.n_rows) if self.table.weight is None else self.table.weight
+        return round(self.n_training * float(weight[rows].sum() / weight.sum()))
 
 
 def divided(rows: Rows, job: Job) -> Study:
@@ -84,9 +89,9 @@ def divided(rows: Rows, job: Job) -> Study:
     # A schema of their own: not even the range of a column comes from the test rows.
     own = training.table("classification" if whole.schema.target.is_classes else "regression")
     marks = [mark for mark in (training.stage, training.groups) if mark is not None]
-    table, settled = canonical(own, marks)
+    table, settled, units = canonical(own, marks)
     stage = None if training.stage is None else settled[0]
-    groups = None if training.groups is None else settled[-1]
+    groups = units if training.groups is None else settled[-1]
     settings = job.settings
     division = divide(
         table,
@@ -112,19 +117,18 @@ def _held_out(whole: Table, rows: Rows, job: Job) -> BoolArray:
     """The rows to test by: whole groups, drawn in whatever order the rows stand in the file."""
     if job.test == 0:
         return np.zeros(whole.n_rows, np.bool_)
-    weight = None if whole.weight is None else np.unique(whole.weight, return_inverse=True)[1]
-    marks = [mark for mark in (rows.stage, weight, rows.groups) if mark is not None]
-    # Each row of the file once, whatever its weight.
-    table, settled = canonical(replace(whole, weight=None), [*marks, np.arange(whole.n_rows)])
+    marks = [mark for mark in (rows.stage, rows.groups) if mark is not None]
+    order = fixed_order(whole, marks)
+    ordered, marks = whole.taken(order), [mark[order] for mark in marks]
     flags = hold_out(
-        table,
+        ordered,
         job.test,
-        stage=None if rows.stage is None else settled[0],
-        groups=None if rows.groups is None else settled[-2],
+        stage=None if rows.stage is None else marks[0],
+        groups=unit_numbers(ordered, marks) if rows.groups is None else marks[-1],
         seed=job.settings.seed,
     )
     is_test = np.empty(whole.n_rows, np.bool_)
-    is_test[settled[-1]] = flags
+    is_test[order] = flags
     is_test &= ~_needed(whole, rows, is_test)
     if is_test.all():
         units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"

@@ -1,35 +1,100 @@
-"""Rows in one fixed order, whatever order they came in, and as often as their weights say."""
+"""Rows in one fixed order, whatever order they came in, and copies of a row as one."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.table import Table
 
-MOST_ROWS = 2_000_000  # whole weights that add up to more than this, and to more than the rows, stay weights
+MOST_COPIES = 0.1  # share of the rows; a kind of row that is more frequent is no copy of one
+MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
 
 
-def canonical(table: Table, marks: Sequence[LongArray] = ()) -> tuple[Table, list[LongArray]]:
-    """The table with its rows sorted, each of them as often as its weight says if all weights are whole.
+class Canonical(NamedTuple):
+    """Rows in one fixed order."""
 
-    Marks (a stage, a group) come after the columns in the order of sorting, and come back row by row. So
-    random choices among the rows do not depend on the order of the data, and a weight of 2 is a row twice.
-    Rows without weight are left out.
+    table: Table
+    marks: list[LongArray]
+    units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
+
+
+def fixed_order(table: Table, marks: Sequence[LongArray] = ()) -> LongArray:
+    """The rows sorted by everything that is known of them."""
+    weight = [] if table.weight is None else [table.weight]
+    return np.asarray(np.lexsort([*weight, table.target, *marks[::-1], *table.columns[::-1]]), np.int64)
+
+
+def unit_numbers(table: Table, marks: Sequence[LongArray] = ()) -> LongArray | None:
+    """Of rows in the fixed order, a number for each that copies of it share; None if there are no copies."""
+    return _units(*_kinds(table, marks))
+
+
+def canonical(table: Table, marks: Sequence[LongArray] = ()) -> Canonical:
+    """The table with its rows sorted and copies of a row made one; marks (a stage, a group) come along.
+
+    So random choices among the rows do not depend on the order of the data, a weight of 2 is a row twice, and
+    copies of a row never stand on both sides of a split. Rows alike in everything are copies, unless rows
+    with the same features have other targets too, or one kind makes up more than a tenth of all: then they
+    are observations of their own that happen to be alike, as in a table of a few categories.
     """
+    order = fixed_order(table, marks)
+    if table.weight is not None:
+        order = order[table.weight[order] > 0]
+    table, marks = table.taken(order), [mark[order] for mark in marks]
+    kind, is_copy = _kinds(table, marks)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    order = np.lexsort([weight, *marks[::-1], table.target, *table.columns[::-1]])
-    order = order[weight[order] > 0]
-    if _are_repetitions(weight):
-        rows = np.repeat(order, weight[order].astype(np.int64))
-        settled = Table(table.schema, tuple(column[rows] for column in table.columns), table.target[rows])
-    else:
-        rows, settled = order, table.taken(order)
-    return settled, [mark[rows] for mark in marks]
+    if not _can_be_written_out(weight[~is_copy]) or not np.all(weight == np.rint(weight)):
+        return Canonical(table, list(marks), _units(kind, is_copy))
+    # The first of the copies for all of them; every other row as often as its weight says.
+    is_first = np.append(True, kind[1:] != kind[:-1])
+    joint = np.bincount(kind, weight)[kind]
+    times = np.where(is_copy, is_first, weight).astype(np.int64)
+    rows = np.repeat(np.arange(table.n_rows), times)
+    weight = np.where(is_copy, joint, 1.0)[rows]
+    has_copies = bool((weight > 1).any())
+    settled = Table(
+        table.schema,
+        tuple(column[rows] for column in table.columns),
+        table.target[rows],
+        weight if has_copies else None,
+    )
+    units = np.arange(len(rows)) if has_copies else None
+    return Canonical(settled, [mark[rows] for mark in marks], units)
 
 
-def _are_repetitions(weight: NDArray[np.float64]) -> bool:
+def _kinds(table: Table, marks: Sequence[LongArray]) -> tuple[LongArray, BoolArray]:
+    """What kind of row each is, of sorted rows, and whether rows of its kind are copies."""
+    differs = np.zeros(table.n_rows, np.bool_)
+    for key in (*table.columns, *marks):
+        differs[1:] |= _differs_from_last(key)
+    place = np.cumsum(differs)  # the same features and marks
+    kind = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    n_kinds = np.bincount(place[np.append(True, kind[1:] != kind[:-1])])
+    share = np.bincount(kind, weight / weight.max())
+    is_copy = (n_kinds[place] == 1) & (share[kind] <= MOST_COPIES * share.sum())
+    return np.asarray(kind, np.int64), np.asarray(is_copy, np.bool_)
+
+
+def _units(kind: LongArray, is_copy: BoolArray) -> LongArray | None:
+    """Numbers of the rows, the same for copies; None if there are none."""
+    starts = ~is_copy
+    starts[0] = True
+    starts[1:] |= (kind[1:] != kind[:-1]) | ~is_copy[:-1]
+    return None if starts.all() else np.asarray(np.cumsum(starts) - 1, np.int64)
+
+
+def _can_be_written_out(weight: FloatArray) -> bool:
     with np.errstate(over="ignore"):
-        is_few = weight.sum() <= max(MOST_ROWS, len(weight))
-    return bool(is_few and np.all(weight == np.rint(weight)))
+        return bool(weight.sum() <= max(MOST_ROWS, len(weight)))
+
+
+def _differs_from_last(key: NDArray[Any]) -> BoolArray:
+    one, other = key[:-1], key[1:]
+    differs = one != other
+    if key.dtype.kind == "f":
+        differs &= ~(np.isnan(one) & np.isnan(other))
+    return np.asarray(differs, np.bool_)

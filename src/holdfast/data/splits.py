@@ -3,6 +3,7 @@
 Rows of one group always stay together, and every class and stage is divided in the same shares.
 """
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.columns import Reading, read_column
 from holdfast.data.frame import line_of
+from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError
 
+N_STAGES = 5  # at most, to divide early and late rows in the same shares
 N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
 
 
@@ -54,11 +57,23 @@ def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
         ranks = np.argsort(np.argsort(table.target, kind="stable"), kind="stable")
         kinds = ranks * n_bins // table.n_rows
     if stage is not None:
-        kinds = kinds * (int(stage.max()) + 1) + stage
+        kinds = kinds * N_STAGES + _pooled(stage)
     _, strata, counts = np.unique(kinds, return_inverse=True, return_counts=True)
     by_rarity = np.empty(len(counts), np.int64)
     by_rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
     return np.asarray(by_rarity[strata], np.int64)
+
+
+def _pooled(stage: LongArray) -> LongArray:
+    """The stages as a few of about equal size: with one for every day, no class would be divided evenly."""
+    rows_of = np.bincount(stage)
+    middle = np.cumsum(rows_of) - rows_of / 2
+    return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
+
+
+def numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
+    """The marks of some of the rows, numbered without gaps."""
+    return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)
 
 
 # -- stages and groups ----------------------------------------------------------------------------------
@@ -68,7 +83,7 @@ def read_stage(stage: Any, n_rows: int) -> LongArray:
     """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
     line = line_of(stage, "stage")
     array = line if isinstance(line, np.ndarray) else line.to_numpy()
-    if array.dtype == object and len(array) and isinstance(array[0], date):
+    if array.dtype == object and any(isinstance(entry, date) for entry in array):
         array = array.astype("datetime64[us]")
     if array.dtype.kind == "M":
         moments = array.astype("datetime64[us]")
@@ -103,10 +118,22 @@ def _numbered(line: Any, what: str, reading: Reading, n_rows: int) -> LongArray:
         raise DataError(f"{what} has {len(line)} values, and the data has {n_rows} rows: give one per row.")
     if isinstance(line, np.ndarray) and line.dtype.kind in "iu":  # exact, however long
         return np.asarray(np.unique(line, return_inverse=True)[1], np.int64)
-    values: NDArray[Any] = read_column(line, what, reading).values
+    column = read_column(line, what, reading)
+    values: NDArray[Any] = column.values
+    if column.kind == "nominal" and (numbers := _as_numbers(column.labels)) is not None:
+        values = np.append(numbers, np.nan)[np.where(np.isnan(values), -1, values).astype(np.int64)]
     if (missing := np.isnan(values)).any():
         raise DataError(
             f"{what} has {missing.sum()} missing values, {first_rows(missing)}. Fill them in, or leave the "
             "rows out."
         )
     return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _as_numbers(labels: Sequence[Label]) -> FloatArray | None:
+    """Texts as numbers if all of them are, so that stage 10 follows stage 9; else None."""
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() and len(set(numbers.tolist())) == len(labels) else None

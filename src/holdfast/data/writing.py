@@ -35,8 +35,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[Holdfa
         if target.exists():
             copymode(target, temporary)
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = os.fspath(path)  # the name that the user knows
         raise
 
 

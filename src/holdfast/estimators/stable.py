@@ -38,7 +38,8 @@ class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignor
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner
         What grows the trees instead of our own rules: an estimator of scikit-learn or pystreed, or a function
-        `learner(X, y, seed, **combination)` that returns a tree or a model of one.
+        `learner(X, y, seed, **combination)` that returns a tree or a model of one. The grid above sets the
+        depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     questions, categorical_features
@@ -65,7 +66,7 @@ class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignor
         Take the values of the leaves from all rows; the questions stay.
     shrink_scores
         Move each score towards the mean of the candidates with the same parameters, as far as the differences
-        between them are chance.
+        between them are chance. Scorers that others wrote are never shrunk.
     unknown, missing
         As in `TreeClassifier`.
     n_jobs

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.frame import frame_of, stacked, stacked_lines
-from holdfast.data.splits import read_groups, read_stage
+from holdfast.data.splits import numbered, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.target import Task, read_line
 from holdfast.data.weight import read_weight
-from holdfast.errors import RulesError
+from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.stability.certificate import Certificate, certificates
 from holdfast.stability.choice import Choice, Wish, choose
@@ -84,6 +84,8 @@ class StableTreeEstimator(TreeEstimator):
             early = frame_of(X0)
             lines = read_line(y0, early.n_rows, ("X0", "y0")), read_line(y, frame.n_rows)
             stage = np.arange(early.n_rows + frame.n_rows) >= early.n_rows
+            if len({_is_text(line) for line in lines}) > 1:
+                raise DataError("y0 and y must be of one kind, and one of them is text: write labels alike.")
             X = frame = stacked(early, frame, ("X0", "X"))
             y = stacked_lines(*lines)
         weight = read_weight(sample_weight, frame.n_rows)
@@ -96,7 +98,7 @@ class StableTreeEstimator(TreeEstimator):
         counts = weight > 0  # a row without weight is no row: it must not widen the ruler either
         line = read_line(y, frame.n_rows)
         line = line[counts] if isinstance(line, np.ndarray) else line.filter(counts.tolist())
-        return Data(frame.taken(counts), line, weight[counts], *(_numbered(mark, counts) for mark in marks))
+        return Data(frame.taken(counts), line, weight[counts], *(numbered(mark, counts) for mark in marks))
 
     def _trained(self, table: Table, data: Data) -> StableTrees:
         return train(table, self._settings(), stage=data.stage, groups=data.groups)
@@ -210,5 +212,6 @@ class StableTreeEstimator(TreeEstimator):
         return feature_use([*self.reference_trees_, *self.candidate_trees_])
 
 
-def _numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
-    return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)
+def _is_text(line: Any) -> bool:
+    entries = line.tolist() if isinstance(line, np.ndarray) else line.to_list()
+    return any(isinstance(entry, str) for entry in entries)

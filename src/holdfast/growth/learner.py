@@ -15,7 +15,7 @@ from holdfast.errors import RulesError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure, split_weight
+from holdfast.growth.sample import Units, measure_all, split_weight
 from holdfast.tree.tree import Tree, label_array
 
 Combination = Mapping[str, Any]  # one value for each parameter of a grid
@@ -101,11 +101,7 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
             f"grid has {listed(strange)}, which no growth rule is called: choose from {sorted(known)}."
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)
-    measured: dict[str, Units] = {}
-    for each in all_rules:
-        key = f"{each.criterion} {each.class_weight}"
-        measured[key] = measured.get(key) or measure(table, each)
-    units = tuple(measured[f"{each.criterion} {each.class_weight}"] for each in all_rules)
+    units = tuple(each for each in measure_all(table, all_rules) if each is not None)
     _ = table.coded  # before the threads start
     return OwnLearner(table, all_rules, units, tuple(combinations))
 

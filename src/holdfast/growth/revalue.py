@@ -7,10 +7,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.table import Table
-from holdfast.growth.bootstrap import ROWS_PER_TASK
+from holdfast.growth.bootstrap import LEAST_SHARED
 from holdfast.growth.grow import node_values
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import Units, measure_all
 from holdfast.kernels import grow as kernels
 from holdfast.parallel import run_all
 from holdfast.tree.tree import LEAF, Tree
@@ -45,17 +45,9 @@ def revalue_all(
 
     Each has rules of its own; a tree with None stays as it is.
     """
-    measured = {
-        f"{each.criterion} {each.class_weight}": measure(table, each) for each in rules if each is not None
-    }
-    tasks = [
-        (tree, each, None if each is None else measured[f"{each.criterion} {each.class_weight}"])
-        for tree, each in zip(trees, rules, strict=True)
-    ]
+    tasks = list(zip(trees, rules, measure_all(table, rules), strict=True))
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
-    return run_all(
-        partial(_revalued, table, taken), tasks, n_jobs, batch_size=max(1, ROWS_PER_TASK // table.n_rows)
-    )
+    return run_all(partial(_revalued, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
 
 
 def _revalued(table: Table, taken: BoolArray, task: tuple[Tree, GrowthRules | None, Units | None]) -> Tree:

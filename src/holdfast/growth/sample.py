@@ -109,6 +109,20 @@ def measure(table: Table, rules: GrowthRules) -> Units:
     )
 
 
+def measure_all(table: Table, rules: Sequence[GrowthRules | None]) -> list[Units | None]:
+    """The rows in units for each of the rules, measured once for those that count the same; None for None."""
+    measured: dict[str, Units] = {}
+    units: list[Units | None] = []
+    for each in rules:
+        if each is None:
+            units.append(None)
+            continue
+        key = f"{each.criterion} {each.class_weight}"
+        measured[key] = measured.get(key) or measure(table, each)
+        units.append(measured[key])
+    return units
+
+
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:
     """Repetitions and importance of every row: whole weights are repetitions, all others are importances."""
     ones = np.ones(n_rows)

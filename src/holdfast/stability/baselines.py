@@ -13,6 +13,7 @@ from holdfast.growth.learner import Combination, OwnLearner, combinations_of, ow
 from holdfast.growth.rules import GrowthRules
 from holdfast.parallel import batches, run_all
 from holdfast.stability.collection import grow_collection
+from holdfast.stability.division import folds_of
 from holdfast.stability.scores import Metric, Truth, metric_of
 from holdfast.stability.training import Settings
 from holdfast.tree.tree import Tree
@@ -64,7 +65,7 @@ class _Part:
 def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
     trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
     scores = [
-        metric.score(tree.value[tree.apply(part.table)], part.truth).value
+        metric.value(tree.value[tree.apply(part.table)], part.truth)
         for tree, part in zip(trees, parts, strict=True)
     ]
     return float(np.mean(scores)) if scores else 0.0
@@ -73,7 +74,7 @@ def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, com
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
     """The rows of each fold; none at all if they cannot be divided."""
     place = places(strata_of(table), groups, (seed, _FOLDS))
-    fold = np.minimum(place * n_folds, n_folds - 1).astype(np.int64)
+    fold = folds_of(place, n_folds)
     numbers = np.unique(fold)
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
 

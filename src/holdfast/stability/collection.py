@@ -47,7 +47,7 @@ def grow_collection(
     n_combinations = len(learner.combinations)
     number = np.arange(n_trees)
     combination = number % n_combinations
-    division = (number + number // n_combinations) % len(rows)
+    division = (combination + number // n_combinations) % len(rows)  # each combination meets them all in turn
     allowed = [frozen((learner.repeats * flags).astype(np.int32)) for flags in rows]
     task = partial(_grown, learner, allowed, division, groups, seed)
     size = max(1, ROWS_PER_TASK // len(learner.repeats))

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.splits import early_stages, places, strata_of
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import DataError, RulesError
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
 SHARE_HELD_OUT = 1 / 3
@@ -70,13 +70,18 @@ def divide(
         early = below(places(strata, groups, (seed, _EARLY)), early_share)
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
     n_folds, share = _validation(validation, table.n_rows, n_units)
+    if n_units < 2 <= table.n_rows:
+        raise DataError(
+            "groups has one value for all rows: there is nothing to hold out. Give the group of each row, "
+            "such as the patient, or leave groups out."
+        )
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
         return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), share),))
     flags: list[BoolArray] = []
     for repeat in range(REPEATS):
-        fold = _folds(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
+        fold = folds_of(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
     return Division(early, tuple(flags))
 
@@ -103,7 +108,8 @@ def check_share(name: str, share: Any) -> None:
         raise RulesError(f"{name}={share!r} is out of range: it must be a share between 0 and 1.")
 
 
-def _folds(place: FloatArray, n_folds: int) -> LongArray:
+def folds_of(place: FloatArray, n_folds: int) -> LongArray:
+    """The fold of every row, at least two of them if the rows have two places."""
     fold = np.asarray(np.minimum(place * n_folds, n_folds - 1), np.int64)
     if (fold == fold[0]).all():  # two rows, say, next to each other
         fold = np.asarray(place > place.min(), np.int64)

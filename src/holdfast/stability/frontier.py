@@ -1,5 +1,6 @@
 """What is known of every candidate, and which of them no other beats on both stability and score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from holdfast.errors import DataError
 from holdfast.stability.collection import Collection
 from holdfast.stability.terms import Terms
 from holdfast.stability.validation import Scores
+from holdfast.tree.tree import Tree
 
 _HEADING = "candidate          instability  size-adjusted              score  leaves  depth"
 
@@ -49,8 +51,9 @@ class Frontier:
     size_adjusted: FloatArray  # as a multiple of what candidates with so many leaves usually have
     per_rule: FloatArray  # mean over the reference trees of the distance per rule of the larger tree
     score: FloatArray  # the best guess of what new rows would give
-    measured_score: FloatArray  # what its own validation rows gave
-    score_error: FloatArray  # the standard error of that: other rows held out, other scores
+    score_error: FloatArray  # its standard error
+    measured_score: FloatArray  # what the validation rows of the candidate gave
+    measured_error: FloatArray  # its standard error: other rows held out, other scores
     n_leaves: LongArray
     depth: LongArray
     mean_path_length: FloatArray  # questions asked of a row
@@ -119,7 +122,6 @@ def frontier_of(
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
-    n_rules = np.maximum.outer(n_leaves, [tree.n_leaves for tree in references.trees])
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
     return Frontier(
@@ -127,10 +129,11 @@ def frontier_of(
         instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
         normalised=replace(terms, normalised=True).total(instability),
         size_adjusted=_size_adjusted(instability, n_leaves),
-        per_rule=(distances / n_rules).mean(axis=1),
+        per_rule=distance_per_rule(distances, candidates.trees, references.trees),
         score=scores.value,
-        measured_score=scores.measured,
         score_error=scores.error,
+        measured_score=scores.measured,
+        measured_error=scores.measured_error,
         n_leaves=n_leaves,
         depth=np.array([tree.depth for tree in candidates.trees], np.int64),
         mean_path_length=np.array([tree.mean_path_length for tree in candidates.trees]),
@@ -138,6 +141,12 @@ def frontier_of(
         division=candidates.division,
         efficient=pareto_frontier(instability, scores.value),
     )
+
+
+def distance_per_rule(distances: FloatArray, trees: Sequence[Tree], references: Sequence[Tree]) -> FloatArray:
+    """The mean over the references of each tree's distance, divided by the rules of the larger of the two."""
+    n_rules = np.maximum.outer([tree.n_leaves for tree in trees], [tree.n_leaves for tree in references])
+    return np.asarray((distances / n_rules).mean(axis=1), np.float64)
 
 
 def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:

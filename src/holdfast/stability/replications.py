@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.splits import early_stages, places, read_groups, read_stage
+from holdfast.data.canonical import fixed_order, unit_numbers
+from holdfast.data.splits import early_stages, numbered, places, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
 from holdfast.errors import RulesError
@@ -18,6 +19,7 @@ from holdfast.stability.baselines import cart_by_cross_validation, grow_forest
 from holdfast.stability.choice import Wish, choose
 from holdfast.stability.distance import distance_matrix
 from holdfast.stability.division import Division, below, check_share, hold_out
+from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.replication_table import MODELS, Replications, Result
 from holdfast.stability.scores import Metric, Truth, metric_of
 from holdfast.stability.terms import Terms
@@ -54,7 +56,9 @@ def replicate(
     those of the bootstrap sample, and scores are as measured. They are too good: new data will give what
     "honest" replications give.
 
-    All distances are measured on the ruler of the whole table. The same seed gives the same bits.
+    All distances are measured on the ruler of the whole table. The same seed gives the same bits, in whatever
+    order the rows come. Without a greatest depth, in a grid of one's own, the label weight is twice the depth
+    of the deepest tree of each replication: give one.
 
     >>> patients = [[float(age)] for age in range(20, 80)]
     >>> table = Table.from_arrays(patients, ["no" if age < 50 else "yes" for (age,) in patients])
@@ -63,12 +67,17 @@ def replicate(
     [2.0, 2.0, 2.0, 2.0]
     """
     _check(n_replications, test_share, protocol)
+    stage = None if stage is None else read_stage(stage, table.n_rows)
+    groups = None if groups is None else read_groups(groups, table.n_rows)
+    marks = [mark for mark in (stage, groups) if mark is not None]
+    order = fixed_order(table, marks)
+    table, marks = table.taken(order), [mark[order] for mark in marks]
     plan = _Plan(
         table=table,
         settings=replace(settings, n_jobs=1, progress=False),  # the replications themselves share the cores
         wish=wish,
-        stage=None if stage is None else read_stage(stage, table.n_rows),
-        groups=None if groups is None else read_groups(groups, table.n_rows),
+        stage=None if stage is None else marks[0],
+        groups=unit_numbers(table, marks) if groups is None else marks[-1],
         test_share=test_share,
         protocol=protocol,
     )
@@ -115,7 +124,7 @@ def _replication(plan: _Plan, number: int) -> tuple[Terms, list[Result]]:
         choose(frontier, trained.metric, wish).candidate for wish in (BEST_SCORE, MOST_STABLE, plan.wish)
     ]
 
-    training, groups = plan.table.taken(~test), _renumbered(plan.groups, ~test)
+    training, groups = plan.table.taken(~test), numbered(plan.groups, ~test)
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
@@ -126,7 +135,7 @@ def _replication(plan: _Plan, number: int) -> tuple[Terms, list[Result]]:
         figure["frontier_size"] = len(frontier.efficient_order)
 
     rows = plan.table.taken(test)
-    score = partial(_score, trained.metric, Truth.of(rows, _renumbered(plan.groups, test)))
+    score = partial(_score, trained.metric, Truth.of(rows, numbered(plan.groups, test)))
     results = [
         Result(number, model, score(tree.value[tree.apply(rows)]), tree=tree, **figure)
         for model, tree, figure in zip(MODELS[:-1], trees, figures, strict=True)
@@ -136,13 +145,13 @@ def _replication(plan: _Plan, number: int) -> tuple[Terms, list[Result]]:
 
 
 def _score(metric: Metric, truth: Truth, values: FloatArray) -> float:
-    return metric.score(values, truth).value
+    return metric.value(values, truth)
 
 
 def _honest_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
     test = hold_out(plan.table, plan.test_share, stage=plan.stage, groups=plan.groups, seed=settings.seed)
-    stage, groups = _renumbered(plan.stage, ~test), _renumbered(plan.groups, ~test)
+    stage, groups = numbered(plan.stage, ~test), numbered(plan.groups, ~test)
     return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
 
 
@@ -155,7 +164,7 @@ def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]
     if plan.stage is not None:
         early[:] = early_stages(plan.stage, settings.early_share)
     else:
-        groups = _renumbered(plan.groups, ~test)
+        groups = numbered(plan.groups, ~test)
         place = places(alike[~test], groups, (settings.seed, _PAPER_EARLY))
         early[~test] = below(place, settings.early_share)
     settings = replace(settings, refit_leaves=False, shrink_scores=False)
@@ -165,29 +174,25 @@ def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]
 def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]]:
     """Where the trees stand among the reference trees, how large they are, and what they ask about."""
     references = trained.references.trees
-    distances = _distances(trees, references, trained.terms, n_jobs=1)
-    n_rules = np.maximum.outer([tree.n_leaves for tree in trees], [tree.n_leaves for tree in references])
+    distances = distance_matrix(trees, references, **trained.terms.options, n_jobs=1)
+    per_rule = distance_per_rule(distances, trees, references)
     share = replace(trained.terms, normalised=True)
     return [
         {
             "instability": float(to_references.mean()),
             "normalised": share.total(float(to_references.mean())),
-            "per_rule": float((to_references / rules).mean()),
+            "per_rule": float(of_rule),
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
             "importances": tree.importances,
         }
-        for tree, to_references, rules in zip(trees, distances, n_rules, strict=True)
+        for tree, to_references, of_rule in zip(trees, distances, per_rule, strict=True)
     ]
 
 
 def _seed(seed: int, number: int) -> int:
     sequence = np.random.SeedSequence(seed, spawn_key=(_REPLICATION, number))
     return int(sequence.generate_state(1)[0])
-
-
-def _renumbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
-    return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)
 
 
 # -- across replications --------------------------------------------------------------------------------
@@ -200,19 +205,5 @@ def _between(results: Sequence[Result], terms: Terms, n_jobs: int | None) -> dic
         trees = [result.tree for result in results if result.model == model and result.tree is not None]
         if len(trees) > 1:
             pairs = np.triu_indices(len(trees), 1)
-            means[model] = float(_distances(trees, None, terms, n_jobs)[pairs].mean())
+            means[model] = float(distance_matrix(trees, **terms.options, n_jobs=n_jobs)[pairs].mean())
     return means
-
-
-def _distances(
-    trees: Sequence[Tree], others: Sequence[Tree] | None, terms: Terms, n_jobs: int | None
-) -> FloatArray:
-    return distance_matrix(
-        trees,
-        others,
-        matching=terms.matching,
-        label_weight=terms.label_weight,
-        outcome=terms.outcome,
-        depth=terms.depth,
-        n_jobs=n_jobs,
-    )

@@ -29,7 +29,9 @@ def is_negated(scorer: Any) -> bool:
     return bool(getattr(scorer, "_sign", 1) < 0)
 
 
-def scored_by(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) -> tuple[float, float]:
+def scored_by(
+    scorer: Any, predicted: FloatArray, target: Target, rows: Rows, *, with_error: bool = True
+) -> tuple[float, float]:
     """What the scorer says of the predictions, and the standard error of it by the jackknife.
 
     The scorer gets a model whose X is the column of the row numbers. Weights are for scorers that take them.
@@ -54,7 +56,7 @@ def scored_by(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) ->
             f"The scorer {scorer_name(scorer)!r} gives {value} on {len(truth)} rows, by which no trees can "
             "be compared: score on more rows, or by another scoring."
         )
-    return value, _jackknife(score_of, value, rows, target.is_classes)
+    return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
 
 
 def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows, is_classes: bool) -> float:

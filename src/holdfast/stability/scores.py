@@ -139,18 +139,11 @@ class Metric:
 
     def value(self, predicted: FloatArray, truth: Truth) -> float:
         """The score alone, without its error."""
-        if self.formula is None:
-            return self.score(predicted, truth).value
         counted = predicted if truth.counted.all() else predicted[truth.counted]
+        if self.formula is None:
+            return scored_by(self.scorer, counted, truth.target, truth.rows, with_error=False)[0]
         with np.errstate(all="ignore"):
             return _finite(self.formula(counted, truth.rows).value, -_GREATEST)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the greatest value there is."""
-        if self.formula is None:
-            return -np.inf, np.inf
-        return 0.0 if self.name in _FROM_0_TO_1 else -np.inf, 0.0 if self.is_loss else 1.0
 
     def shown(self, value: float) -> float:
         """The value with the sign that people expect: a log loss of 0.32, not -0.32.
@@ -163,7 +156,9 @@ class Metric:
 
 def _finite(number: float, unknown: float) -> float:
     """The number, or the greatest there is if it is infinite; `unknown` for what is no number."""
-    return float(np.clip(np.nan_to_num(number, nan=unknown), -_GREATEST, _GREATEST)) + 0.0  # never -0.0
+    if number != number:
+        return unknown
+    return min(max(float(number), -_GREATEST), _GREATEST) + 0.0  # never -0.0
 
 
 def _check_shape(predicted: FloatArray, truth: Truth) -> None:
@@ -190,7 +185,6 @@ _OF_NUMBERS = (
     Metric("r2", "R²", False, metrics.r2),
     Metric("squared_error", "mean squared error", True, metrics.squared_error),
 )
-_FROM_0_TO_1 = ("accuracy", "auc", "balanced_accuracy")
 _ALIASES = {
     "roc_auc": "auc",
     "roc_auc_ovr": "auc",

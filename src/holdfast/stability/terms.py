@@ -26,6 +26,16 @@ class Terms:
     depth: int  # the greatest depth allowed in the collection
     normalised: bool
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The terms as options of `distance_matrix`, apart from normalising."""
+        return {
+            "matching": self.matching,
+            "outcome": self.outcome,
+            "label_weight": self.label_weight,
+            "depth": self.depth,
+        }
+
     def total(self, raw: Any) -> Any:
         """A distance, or an array of them, as asked for: normalised, or as it is."""
         if not self.normalised:

@@ -15,7 +15,7 @@ from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.stability.collection import Collection, grow_collection
-from holdfast.stability.distance import distance_matrix
+from holdfast.stability.distance import distance_matrix, mean_distance
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.scores import Metric, metric_of
@@ -75,8 +75,7 @@ class StableTrees:
 
     def instability_of(self, trees: Sequence[Tree], n_jobs: int | None = None) -> FloatArray:
         """The mean distance of any trees to the reference trees, on the terms of the frontier."""
-        means: FloatArray = _distances(trees, self.references.trees, self.terms, n_jobs).mean(axis=1)
-        return means
+        return mean_distance(trees, self.references.trees, **self.terms.options, n_jobs=n_jobs)
 
 
 def train(
@@ -88,11 +87,11 @@ def train(
 ) -> StableTrees:
     """Reference trees on the early rows, candidate trees on all, and the frontier of the candidates.
 
-    The order of the rows does not matter, and a row with the weight 2 is the same as two rows.
+    The order of the rows does not matter, a row with the weight 2 is the same as two rows, and copies of a
+    row are never divided.
     """
-    marks = [mark for mark in (stage, groups) if mark is not None]
-    table, marks = canonical(table, marks)
-    groups = None if groups is None else marks[-1]
+    table, marks, units = canonical(table, [mark for mark in (stage, groups) if mark is not None])
+    groups = units if groups is None else marks[-1]
     division = divide(
         table,
         stage=None if stage is None else marks[0],
@@ -113,7 +112,7 @@ def train_divided(
     checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     learner = _learner(table, division, settings)
     grow = partial(grow_collection, learner, n_trees=settings.n_trees, groups=groups, n_jobs=settings.n_jobs)
-    texts = ("Reference trees", "Candidate trees", "Distances") if settings.progress else ("", "", "")
+    texts = ("Reference trees", "Candidate trees") if settings.progress else ("", "")
     references = grow(division.early_training, seed=(settings.seed, REFERENCES), progress=texts[0])
     grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
     rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
@@ -126,7 +125,13 @@ def train_divided(
         trees = revalue_all(grown.trees, table, rules, n_jobs=settings.n_jobs)
         candidates = replace(grown, trees=tuple(trees))
     terms = _terms([*references.trees, *candidates.trees], learner, settings)
-    distances = _distances(candidates.trees, references.trees, terms, settings.n_jobs, texts[2])
+    distances = distance_matrix(
+        candidates.trees,
+        references.trees,
+        **terms.options,
+        n_jobs=settings.n_jobs,
+        progress=settings.progress,
+    )
     frontier = frontier_of(candidates, references, distances, scores, terms)
     return StableTrees(references, candidates, frontier, metric, terms, scores.reliability)
 
@@ -153,19 +158,4 @@ def _terms(trees: Sequence[Tree], learner: Learner, settings: Settings) -> Terms
     depth = max([deepest, 1, *(depth for depth in allowed if depth is not None)])
     return terms_of(
         trees, settings.matching, settings.label_weight, settings.outcome, normalised=False, depth=depth
-    )
-
-
-def _distances(
-    trees: Sequence[Tree], references: Sequence[Tree], terms: Terms, n_jobs: int | None, progress: str = ""
-) -> FloatArray:
-    return distance_matrix(
-        trees,
-        references,
-        matching=terms.matching,
-        label_weight=terms.label_weight,
-        outcome=terms.outcome,
-        depth=terms.depth,
-        n_jobs=n_jobs,
-        progress=bool(progress),
     )

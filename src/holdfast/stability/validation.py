@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.splits import places, strata_of
+from holdfast.data.splits import numbered, places, strata_of
 from holdfast.data.table import Table
-from holdfast.growth.bootstrap import ROWS_PER_TASK
+from holdfast.growth.bootstrap import LEAST_SHARED
 from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
 from holdfast.parallel import run_all
@@ -40,8 +40,9 @@ class Scores:
     """One entry for every candidate; greater is better."""
 
     value: FloatArray  # the best guess of what new rows would give
-    error: FloatArray  # standard error of what was measured
+    error: FloatArray  # its standard error
     measured: FloatArray  # on the validation rows of the candidate
+    measured_error: FloatArray  # its standard error
     reliability: float  # share of the variance between candidates grown alike that is more than chance
 
 
@@ -67,10 +68,22 @@ def score_candidates(
             trees = revalue_all(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
         found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
     in_order = [found[place] for place in range(len(candidates))]
-    measured = np.array([each.whole.value for each in in_order])
+    measured, error = np.array([each.whole for each in in_order]).T
     halves = np.array([each.halves for each in in_order])
-    value, reliability = _best_guess(measured, halves, candidates, scoring)
-    return Scores(value, np.array([each.whole.error for each in in_order]), measured, reliability)
+    value = level(measured, candidates.combination, candidates.division)
+    reliability = 1.0
+    if scoring.shrink:
+        reliability = reliability_of(value, halves, candidates.combination, candidates.division)
+    deviation = _deviations(value, candidates.combination)
+    # A tree that did well on hard rows is as good as the best that was seen, and no better.
+    guess = np.clip(value - (1 - reliability) * deviation, measured.min(), measured.max())
+    return Scores(
+        value=np.asarray(guess, np.float64),
+        error=_guess_error(error, deviation, reliability, candidates, division),
+        measured=measured,
+        measured_error=error,
+        reliability=reliability,
+    )
 
 
 # -- measuring ------------------------------------------------------------------------------------------
@@ -100,14 +113,12 @@ def _measure_all(
 ) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
     rows = division.validation[number]
-    part = _part(table.taken(rows), None if groups is None else groups[rows], (scoring.seed, HALVES, number))
-    size = max(1, ROWS_PER_TASK // part.table.n_rows)
-    return run_all(partial(_measured, part, scoring.metric), trees, scoring.n_jobs, batch_size=size)
+    part = _part(table.taken(rows), numbered(groups, rows), (scoring.seed, HALVES, number))
+    n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
+    return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)
 
 
 def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Part:
-    if groups is not None:
-        groups = np.asarray(np.unique(groups, return_inverse=True)[1], np.int64)
     truth = Truth.of(table, groups)
     half = below(places(strata_of(table), groups, seed), 0.5)
     return _Part(table, truth, half, None if half.all() else (truth.taken(half), truth.taken(~half)))
@@ -126,18 +137,21 @@ def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
 # -- comparing ------------------------------------------------------------------------------------------
 
 
-def _best_guess(
-    measured: FloatArray, halves: FloatArray, candidates: Collection, scoring: Scoring
-) -> tuple[FloatArray, float]:
-    """What new rows would give, and how reliable the differences between candidates grown alike are."""
-    value = level(measured, candidates.combination, candidates.division)
-    reliability = 1.0
-    if scoring.shrink:
-        levelled = [level(half, candidates.combination, candidates.division) for half in halves.T]
-        reliability = reliability_of(value, levelled[0], levelled[1], candidates.combination)
-        value = value - (1 - reliability) * _deviations(value, candidates.combination)
-    # A tree that did well on hard rows is perfect at best.
-    return np.asarray(np.clip(value, *scoring.metric.bounds), np.float64), reliability
+def _guess_error(
+    error: FloatArray, deviation: FloatArray, reliability: float, candidates: Collection, division: Division
+) -> FloatArray:
+    """The standard error of the best guess.
+
+    The mean of a combination rests on all folds together; what is added for the tree itself is as uncertain
+    as its deviation is no more than partly reliable. Scores as they were measured have the error they had.
+    """
+    if reliability == 1.0:
+        return error
+    n_folds = round(1 / float(np.mean([held_out.mean() for held_out in division.validation])))
+    n_folds = n_folds if division.is_cross_fitted else 1
+    of_mean = _means(error**2, candidates.combination)[candidates.combination] / n_folds
+    spread = float(np.mean(deviation**2))
+    return np.asarray(np.sqrt(of_mean + reliability * (1 - reliability) * spread), np.float64)
 
 
 def level(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
@@ -152,23 +166,30 @@ def level(score: FloatArray, combination: LongArray, division: LongArray) -> Flo
     """
     if not division.any():
         return score
-    of_division = np.zeros(int(division.max()) + 1)
+    of_combination = np.zeros(int(combination.max()) + 1)
     for _ in range(ROUNDS):  # least squares, one kind of effect after the other
-        of_combination = _means(score - of_division[division], combination)
         of_division = _means(score - of_combination[combination], division)
+        of_combination = _means(score - of_division[division], combination)
     effects = of_division[division]
     return np.asarray(score - effects + effects.mean(), np.float64)
 
 
-def reliability_of(whole: FloatArray, one: FloatArray, other: FloatArray, combination: LongArray) -> float:
+def reliability_of(
+    value: FloatArray, halves: FloatArray, combination: LongArray, division: LongArray
+) -> float:
     """Share of the variance of scores among candidates with the same parameters that is more than chance.
 
-    What two halves of the rows agree on is no chance: their covariance, over the variance on all rows.
+    What two halves of the rows agree on is no chance: their covariance, over the variance on all rows. It is
+    1 where nothing can be told.
     """
-    a, b, both = (_deviations(scores, combination) for scores in (one, other, whole))
-    variance = float(both @ both)
-    agreed = float(a @ b)
-    if not variance > 0 or not np.isfinite(agreed):
+    known = np.isfinite(halves).all(axis=1)
+    if not known.any():
+        return 1.0
+    kinds = combination[known]
+    a, b = (_deviations(level(half[known], kinds, division[known]), kinds) for half in halves.T)
+    both = _deviations(value[known], kinds)
+    variance, agreed = float(both @ both), float(a @ b)
+    if not (0 < variance < np.inf and np.isfinite(agreed)):
         return 1.0
     return float(np.clip(agreed / variance, 0.0, 1.0))
 
