@@ -153,3 +153,10 @@ def test_an_output_that_cannot_be_written_is_refused(model: Path, new: Path, tmp
     assert "must end in .csv" in refusal(holdfast("predict", model, new, "-o", tmp_path / "scored"))
     nowhere = tmp_path / "no such folder" / "scored.csv"
     assert "No such file" in refusal(holdfast("predict", model, new, "-o", nowhere))
+
+
+def test_neither_the_data_nor_the_model_is_overwritten(model: Path, new: Path) -> None:
+    before = new.read_bytes(), model.read_bytes()
+    assert "it is what is read" in refusal(holdfast("predict", model, new, "-o", new))
+    assert "it is what is read" in refusal(holdfast("show", model.parent, "--format", "svg", "-o", model))
+    assert (new.read_bytes(), model.read_bytes()) == before

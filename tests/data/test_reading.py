@@ -390,3 +390,26 @@ def test_real_files_are_read_as_pandas_reads_them(path: Path) -> None:
             np.testing.assert_array_equal(frame.column(name), values.to_numpy(np.float64))
         else:
             assert column(frame, name) == [None if value != value else str(value) for value in values]
+
+
+# -- numbers that are not quite numbers -------------------------------------------------------------------
+
+
+def test_a_few_odd_cells_among_numbers_are_named(tmp_path: Path) -> None:
+    rows = "\n".join(["chol", *(str(200 + number) for number in range(40)), "unknown"])
+    (tmp_path / "data.csv").write_text(rows)
+    with pytest.warns(DataWarning, match="column 'chol' is read as text: most of its cells.*'unknown'"):
+        frame = read_file(tmp_path / "data.csv")
+    assert frame.column("chol").dtype == object
+
+
+def test_decimal_commas_are_named(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a;b\n1,5;1\n2,25;2\n")
+    with pytest.warns(DataWarning, match="column 'a' is read as text.*decimal comma, as '1,5'"):
+        read_file(tmp_path / "data.csv")
+
+
+@pytest.mark.filterwarnings("error")
+def test_postcodes_and_text_with_some_numbers_are_no_surprise(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("zip,size\n01234,8\n90210,S\n10001,M\n10002,10\n")
+    assert read_file(tmp_path / "data.csv").column("zip").tolist() == ["01234", "90210", "10001", "10002"]

@@ -185,7 +185,7 @@ def test_a_missing_stage_is_refused_with_its_row(stage: Any):
     [
         ([1, 2], "stage has 2 values, and the data has 3 rows"),
         ([[1], [2], [3]], "stage should be a 1d array"),
-        ("year", "stage should be a 1d array"),
+        ("year", "stage is 'year': give one value for each row"),
         ([1.0, np.inf, 2.0], "stage contains infinity"),
     ],
 )

@@ -14,6 +14,7 @@ import scipy.sparse
 import sklearn
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -310,7 +311,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "missing stage": ({"stage": np.where(YEAR == 2015, np.nan, YEAR)}, "stage has 12 missing values"),
     "missing group": ({"groups": [None, *WHO[1:]]}, "groups has 1 missing values"),
     "a stage of two columns": ({"stage": np.ones((60, 2))}, "stage should be a 1d array"),
-    "a name for a stage": ({"stage": "year"}, "stage should be a 1d array"),
+    "a name for a stage": ({"stage": "year"}, "stage is 'year': give one value for each row"),
     "negative weights": ({"sample_weight": -np.ones(60)}, "sample_weight has 60 negative"),
     "no weight": ({"sample_weight": np.zeros(60)}, "sample_weight is zero for every row"),
 }
@@ -607,3 +608,19 @@ def test_a_class_of_a_single_row_is_kept():
 def test_clashing_labels_of_equal_rows_end_in_one_leaf():
     model = classifier(n_trees=4).fit(np.repeat([[0.0], [1.0]], 20, axis=0), [0, 1] * 20)
     assert model.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
+
+
+def test_a_tolerance_asks_for_its_rule_and_so_does_gamma():
+    model = StableTreeClassifier(n_trees=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
+    assert model.choose(gamma=0.001).choice_.rule == "weighted"
+    assert model.choose(tolerance=0.05).choice_.rule == "within-tolerance"
+    assert model.choose("knee").choose(tolerance_unit="relative").choice_.rule == "within-tolerance"
+
+
+def test_what_a_notebook_shows_is_short():
+    model = StableTreeClassifier(n_trees=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
+    assert repr(model.choice_).startswith(f"Candidate {model.choice_.candidate}. It is")
+    assert "AUC" in repr(model.frontier_)
+    assert repr(model.trained_).startswith("<StableTrees: 20 reference trees, 20 candidates, ")
+    assert repr(model.certificates()).startswith(model.certificates()[0].question[:10])
+    assert "importance" in repr(model.feature_use())

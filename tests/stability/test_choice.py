@@ -43,7 +43,7 @@ def test_the_best_score():
         "best-score",
         "It has the best AUC of the 5 candidates. Instability 8, AUC 0.9, 9 leaves.",
     )
-    assert str(choice).startswith("Candidate 0: It has the best AUC")
+    assert str(choice).startswith("Candidate 0. It has the best AUC")
 
 
 def test_the_most_stable():

@@ -100,7 +100,7 @@ def test_a_file_with_one_tree_loads_as_a_list_of_it(tmp_path: Path) -> None:
 def test_a_file_with_several_trees_is_not_taken_for_one(tmp_path: Path) -> None:
     save_trees(PAIR, tmp_path / "trees.json")
     with pytest.raises(
-        ModelFileError, match=r"'.*trees.json': it holds 2 trees, not one: use load_trees\(path\)"
+        ModelFileError, match=r"'.*trees.json': it holds 2 trees, not one: .*load_trees\(path\)"
     ):
         load(tmp_path / "trees.json")
     with pytest.raises(ModelFileError, match="it holds 2 trees"):

@@ -98,3 +98,12 @@ def test_notes_stand_below_the_tree():
 
 def test_printing_a_tree_draws_it():
     assert str(balanced(6)) == drawing(balanced(6))
+
+
+def test_a_drawing_fits_the_width_that_is_asked_for():
+    long = Feature("a measurement with a very long name indeed", low=0.0, high=9.0)
+    tree = tree_of(split(long.name, 4.5, leaf(10, 1.0, 0.0), leaf(10, 0.0, 1.0)), (long,), SURVIVED)
+    for width in (60, 70, 80, 100):
+        assert max(map(len, drawing(tree, width=width).splitlines())) <= width
+    assert "very long name indeed <= 4.5" in drawing(tree)
+    assert "…" in drawing(tree, width=60)

@@ -29,11 +29,17 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except HoldfastError as error:
-            raise Refusal(" ".join(str(error).split())) from error
+            raise Refusal(_one_line(str(error))) from error
         except OSError as error:
             if error.filename is None:  # a reader of the output has left, say: click ends quietly then
                 raise
             raise Refusal(f"Cannot use '{error.filename}': {error.strerror}.") from error
+
+
+def _one_line(message: str) -> str:
+    """The lines of a message as one, each of them a sentence of its own."""
+    lines = [" ".join(line.split()) for line in message.splitlines() if line.strip()]
+    return " ".join(line if line[-1] in ".:;,?!" else f"{line};" for line in lines[:-1]) + f" {lines[-1]}"
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -101,20 +107,25 @@ def fit(data: Path, folder: Path, **options: Any) -> None:
     show_default=True,
     help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.",
 )
+@click.option("--missing", is_flag=True, help="Say at each condition whether a missing value meets it.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
 )
-def show(model: Path, form: str, output: Path | None) -> None:
+def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
     """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
+    from holdfast.cli.run_folder import check_output
     from holdfast.cli.show import text_of
 
-    text = text_of(model, form).rstrip("\n") + "\n"
-    if output is not None:
-        from holdfast.data.writing import replace_file
+    if output is None:
+        from rich.console import Console
 
-        replace_file(output, text.encode())
-    else:
-        click.echo(text, nl=False)
+        text = text_of(model, form, missing=missing, width=min(100, Console().width))
+        click.echo(text.rstrip("\n"))
+        return
+    from holdfast.data.writing import replace_file
+
+    check_output(output, model)
+    replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
 
 
 @main.command()

@@ -3,13 +3,14 @@
 import csv
 import re
 import sys
+import warnings
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from holdfast.cli.run_folder import model_file
+from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
 from holdfast.data.cells import GAPS_AMONG_NUMBERS, Cells
 from holdfast.data.filetype import is_parquet
@@ -18,7 +19,7 @@ from holdfast.data.reading import column_names, csv_records, parquet_columns, re
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.wording import listed
 from holdfast.data.writing import write_file
-from holdfast.errors import DataError, SchemaMismatch
+from holdfast.errors import DataError, DataWarning, SchemaMismatch
 from holdfast.tree.file import load
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
@@ -32,6 +33,7 @@ def run(model: Path, data: Path, output: Path | None) -> None:
     """Write the columns of the file, as they are, and the predictions, to the output or to stdout."""
     if output is not None:
         is_parquet(output)  # which refuses a name that says nothing, before any work
+        check_output(output, model, data)
     with plain_warnings():
         tree = load(model_file(model))
         names = column_names(data)
@@ -53,11 +55,13 @@ def read_features(path: Path, names: tuple[str, ...], schema: Schema) -> Frame:
             f"Cannot predict: '{path}' has no column {listed(missing, 30)}, and the model was trained with "
             f"{'it' if len(missing) == 1 else 'them'}. Its columns are {listed(names, 30)}."
         )
-    frame = read_file(
-        path,
-        categorical=[name for name in names if name in known and _is_text(known[name])],
-        drop=[name for name in names if name not in known],
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # text where the model knows numbers is refused below
+        frame = read_file(
+            path,
+            categorical=[name for name in names if name in known and _is_text(known[name])],
+            drop=[name for name in names if name not in known],
+        )
     columns = [
         _truths(column) if _is_truth(known[name]) else column
         for name, column in zip(frame.names, frame.columns, strict=True)

@@ -20,6 +20,14 @@ def model_file(path: Path) -> Path:
     return model if model.is_file() else path
 
 
+def check_output(output: Path, *inputs: Path) -> None:
+    """Raise a DataError if the output would replace what it is made from, or the model of a run."""
+    target = output.resolve()
+    for path in inputs:
+        if target in (path.resolve(), model_file(path).resolve()):
+            raise DataError(f"Cannot write to '{output}': it is what is read. Give another name.")
+
+
 def check_place(folder: Path) -> None:
     """Raise a DataError unless a run can be written there: to a new folder, an empty one, an earlier run."""
     refusal = f"Cannot write the run to '{folder}'"

@@ -16,10 +16,12 @@ from holdfast.cli.words import counted, grid_of, heading, paragraph, verbatim, w
 from holdfast.data.wording import joined
 from holdfast.stability.certificate import NARROWEST, certificate_text
 from holdfast.stability.features import feature_table
+from holdfast.tree.drawing import drawing
 from holdfast.tree.wording import number_text, percent_text, printable
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
+MOST_STAGES = 4
 WIDEST_TITLE = 15  # of a metric over its column
 WIDEST = 100  # columns of a certificate
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
@@ -81,11 +83,17 @@ def _test_text(study: Study) -> str:
 def _early_text(study: Study) -> str:
     which = "drawn at random"
     if study.early_stages:
-        which = f"stage {joined([printable(stage) for stage in study.early_stages], 4)}"
+        which = f"stage {_stages_text(study.early_stages)}"
+    rows = counted(study.n_training, "row")
+    others = f"the other {rows}" if study.test is not None else rows
     return (
-        f"{study.n_early:,} of the other {counted(study.n_training, 'row')}, {which}: reference trees learn "
-        "from these, candidate trees from all"
+        f"{study.n_early:,} of {others}, {which}: reference trees learn from these, candidate trees from all"
     )
+
+
+def _stages_text(stages: tuple[str, ...]) -> str:
+    names = [printable(stage) for stage in stages]
+    return joined(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
 
 
 def _held_out_text(study: Study) -> str:
@@ -138,7 +146,7 @@ def _legend(fit: Fit, n_shown: int) -> str:
         f"* chosen. {n_efficient} of {len(frontier)} candidates: no other is both nearer and better.{more} "
         f"Instability: mean distance to the {len(fit.trained.references)} reference trees; per rule of the "
         "larger tree; and as a multiple of what candidates of that size have. "
-        f"{fit.trained.metric.title}: what rows held out let expect. ± one standard error."
+        f"{fit.trained.metric.title}: expected on new rows, from rows held out. ± one standard error."
     )
 
 
@@ -156,7 +164,7 @@ def _shown(order: LongArray, chosen: int) -> LongArray:
 
 def show_tree(fit: Fit, console: Console) -> None:
     """The drawing of the chosen tree."""
-    verbatim(console, str(fit.chosen.tree))
+    verbatim(console, drawing(fit.chosen.tree, width=min(WIDEST, console.width)))
 
 
 def _caution(fit: Fit) -> str:
@@ -179,9 +187,11 @@ def show_test(fit: Fit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
     grid = grid_of("tree", *_test_headings(fit), "instability", "leaves", "depth")
     scores = _test_cells(fit)
+    metric, frontier = fit.trained.metric, fit.trained.frontier
     for place, each in enumerate(fit.delivered):
         grid.add_row(
             _title(each),
+            *([f"{metric.shown(float(frontier.score[each.candidate])):.4g}"] if scores else []),
             *([scores[place]] if scores else []),
             f"{each.instability:.2f}",
             str(each.tree.n_leaves),
@@ -189,6 +199,21 @@ def show_test(fit: Fit, console: Console) -> None:
             style="bold" if CHOSEN in each.names else "",
         )
     console.print(grid)
+    if text := _disappointment(fit):
+        paragraph(console, f"\n{text}")
+
+
+def _disappointment(fit: Fit) -> str:
+    """A sentence if the test rows give clearly less than was expected; else nothing."""
+    chosen, metric = fit.chosen, fit.trained.metric
+    expected = float(fit.trained.frontier.score[chosen.candidate])
+    if chosen.test is None or chosen.test.value > expected - 2 * chosen.test.error:
+        return ""
+    given, hoped = (number_text(metric.shown(value), 3) for value in (chosen.test.value, expected))
+    return (
+        f"The test rows give less than was expected: {metric.title} {given} instead of {hoped}. Believe the "
+        "test rows."
+    )
 
 
 def _title(each: Delivered) -> str:
@@ -196,7 +221,13 @@ def _title(each: Delivered) -> str:
 
 
 def _test_headings(fit: Fit) -> list[str]:
-    return [] if fit.study.test is None else [f"{fit.trained.metric.title} on {fit.study.n_test:,} test rows"]
+    if fit.study.test is None:
+        return []
+    title = fit.trained.metric.title
+    return [
+        f"{title if len(title) <= WIDEST_TITLE else 'score'} expected",
+        f"on {fit.study.n_test:,} test rows",
+    ]
 
 
 def _test_cells(fit: Fit) -> list[str]:

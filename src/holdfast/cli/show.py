@@ -11,17 +11,18 @@ from holdfast.cli.run_folder import model_file
 from holdfast.errors import DataError
 from holdfast.stability.features import feature_table, feature_use, first_features
 from holdfast.tree.collection_file import load_trees
+from holdfast.tree.drawing import WIDTH, drawing
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import Tree
 
 
-def text_of(model: Path, form: str) -> str:
+def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH) -> str:
     """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`."""
     path = model_file(model)
     trees = load_trees(path)
     if len(trees) == 1:
-        return _tree_text(trees[0], form)
+        return _tree_text(trees[0], form, missing, width)
     if form == "csv":
         return _csv_text(_tree_columns(trees))
     if form != "drawing":
@@ -32,12 +33,12 @@ def text_of(model: Path, form: str) -> str:
     return _overview(trees)
 
 
-def _tree_text(tree: Tree, form: str) -> str:
+def _tree_text(tree: Tree, form: str, missing: bool, width: int) -> str:
     if form == "csv":
         return _csv_text(node_columns(tree))
     if form == "svg":
         return tree.to_svg()
-    return tree.rules() if form == "rules" else str(tree)
+    return tree.rules(missing=missing) if form == "rules" else drawing(tree, missing=missing, width=width)
 
 
 def _overview(trees: Sequence[Tree]) -> str:

@@ -1,6 +1,7 @@
 """The cells of one column of a CSV file: which of them are missing, and whether the others are numbers."""
 
 import re
+import warnings
 from array import array
 from collections import defaultdict
 from itertools import count
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import LongArray
 from holdfast.data.columns import infinity_error
-from holdfast.errors import DataError
+from holdfast.data.wording import listed
+from holdfast.errors import DataError, DataWarning
 
 # In a column of numbers these words, in any case, can only mean a gap. In a column of text "None" or "?" may
 # well be a category ("None" of these tests was done), so that only the plainest marks are gaps there.
@@ -22,11 +24,16 @@ GAPS_IN_TEXT = frozenset(("", "NA", "N/A", "NaN", "null", "NULL"))
 
 # No digit separators, no hexadecimal, and no leading zeros: 01234 is a postcode.
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_POSTCODE = re.compile(r"[0-9]+")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _DATE = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[T ][0-2][0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
+
+
+MOST_ODD = 0.2  # of the different cells; with more that are no numbers, the column is text by rights
 
 
 class Cells:
@@ -58,7 +65,25 @@ class Cells:
             return self._numbers(cells, lines)
         if known and all(map(_DATE.fullmatch, known)):
             raise date_error(self.name)
+        self._warn_of_numbers(known)
         return self.as_text()
+
+    def _warn_of_numbers(self, known: list[str]) -> None:
+        """Say so if a few cells make a column of numbers one of text: a tree would ask about each of them."""
+        others = [cell for cell in known if not _NUMBER.fullmatch(cell)]
+        if all(map(_POSTCODE.fullmatch, others)):
+            return
+        if all(map(_DECIMAL_COMMA.fullmatch, others)):
+            problem = f"its cells look like numbers with a decimal comma, as {others[0]!r}: write a point"
+        elif len(others) < MOST_ODD * len(known):
+            problem = f"most of its cells are numbers, but not {listed(others, 3)}: empty such cells"
+        else:
+            return
+        warnings.warn(
+            f"column {self.name!r} is read as text: {problem}, or name it as categorical.",
+            DataWarning,
+            stacklevel=2,
+        )
 
     def _numbers(self, cells: list[str], lines: LongArray) -> NDArray[Any]:
         numbers = [nan if cell.lower() in GAPS_AMONG_NUMBERS else float(cell) for cell in cells]

@@ -81,6 +81,7 @@ def numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
 
 def read_stage(stage: Any, n_rows: int) -> LongArray:
     """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
+    _refuse_name(stage, "stage")
     line = line_of(stage, "stage")
     array = line if isinstance(line, np.ndarray) else line.to_numpy()
     if array.dtype == object and any(isinstance(entry, date) for entry in array):
@@ -93,8 +94,16 @@ def read_stage(stage: Any, n_rows: int) -> LongArray:
 
 def read_groups(groups: Any, n_rows: int) -> LongArray:
     """The number of every row's group."""
+    _refuse_name(groups, "groups")
     # As categories: long numbers of patients would run together as floats.
     return _numbered(line_of(groups, "groups"), "groups", "categories", n_rows)
+
+
+def _refuse_name(values: Any, what: str) -> None:
+    if isinstance(values, str):
+        raise DataError(
+            f"{what} is {values!r}: give one value for each row, such as X[{values!r}], not a name."
+        )
 
 
 def early_stages(stage: LongArray, share: float) -> BoolArray:

@@ -141,10 +141,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         check_is_fitted(self)
         return self.tree_.n_leaves
 
-    def rules(self) -> str:
-        """One IF ... THEN rule per leaf, as text."""
+    def rules(self, *, missing: bool = False) -> str:
+        """One IF ... THEN rule per leaf, as text; `missing=True` also says which missing values meet."""
         check_is_fitted(self)
-        return self.tree_.rules()
+        return self.tree_.rules(missing=missing)
 
     def to_sklearn(self) -> Any:
         """The same tree as a fitted estimator of scikit-learn."""

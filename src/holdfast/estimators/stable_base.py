@@ -14,9 +14,9 @@ from holdfast.data.target import Task, read_line
 from holdfast.data.weight import read_weight
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.stability.certificate import Certificate, certificates
+from holdfast.stability.certificate import Certificates, certificates
 from holdfast.stability.choice import Choice, Wish, choose
-from holdfast.stability.features import FeatureUse, feature_use
+from holdfast.stability.features import FeatureUses, feature_use
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.replication_table import Replications
 from holdfast.stability.replications import replicate
@@ -151,9 +151,14 @@ class StableTreeEstimator(TreeEstimator):
     ) -> Self:
         """Move to another tree of the frontier, without fitting anew. What is left out stays as it was set.
 
-        The parameters of the model change along, so that a clone of it would choose the same way.
+        A tolerance without a rule asks for "within-tolerance", and gamma for "weighted". The parameters of
+        the model change along, so that a clone of it would choose the same way.
         """
         check_is_fitted(self)
+        if rule is None and gamma is not _UNSAID:
+            rule = "weighted"
+        elif rule is None and (tolerance is not None or tolerance_unit is not _UNSAID):
+            rule = "within-tolerance"
         said = {"rule": rule, "tolerance": tolerance, "tolerance_unit": tolerance_unit, "gamma": gamma}
         changes = {
             name: value
@@ -201,12 +206,12 @@ class StableTreeEstimator(TreeEstimator):
 
     # -- what stands firm -----------------------------------------------------------------------------
 
-    def certificates(self) -> list[Certificate]:
+    def certificates(self) -> Certificates:
         """For every split of the chosen tree, how often the trees of both collections ask the same there."""
         check_is_fitted(self)
         return certificates(self.tree_, self.reference_trees_, self.candidate_trees_)
 
-    def feature_use(self) -> list[FeatureUse]:
+    def feature_use(self) -> FeatureUses:
         """How the trees of both collections use each feature, the most important first."""
         check_is_fitted(self)
         return feature_use([*self.reference_trees_, *self.candidate_trees_])

@@ -48,7 +48,14 @@ class Certificate:
     levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
 
 
-def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> list[Certificate]:
+class Certificates(list[Certificate]):
+    """The certificates of a tree, which print themselves as a text."""
+
+    def __repr__(self) -> str:
+        return certificate_text(self)
+
+
+def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> Certificates:
     """One certificate per split of the tree, in preorder.
 
     A tree that is one of the candidates counts among them.
@@ -64,7 +71,7 @@ def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tr
     stacked = _stacked(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
     same_way = {0: np.ones(len(others), np.bool_)}  # were the same features asked before?
-    found = []
+    found = Certificates()
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         asks = stacked.feature[at[node]] == tree.feature[node]
         same = same_way[node] & asks

@@ -17,7 +17,7 @@ RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 UNITS = ("absolute", "relative", "standard-error")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Choice:
     """The candidate that was chosen, and why."""
 
@@ -25,8 +25,8 @@ class Choice:
     rule: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"Candidate {self.candidate}: {self.reason}"
+    def __repr__(self) -> str:
+        return f"Candidate {self.candidate}. {self.reason}"
 
 
 @dataclass(frozen=True)

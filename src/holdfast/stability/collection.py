@@ -16,7 +16,7 @@ from holdfast.parallel import batches, run_all
 from holdfast.tree.tree import Tree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Collection:
     """Trees grown by every combination of a grid, each on a bootstrap sample of its own."""
 
@@ -27,6 +27,9 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    def __repr__(self) -> str:
+        return f"<Collection: {len(self)} trees, {len(self.combinations)} combinations>"
 
 
 def grow_collection(

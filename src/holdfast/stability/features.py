@@ -27,7 +27,14 @@ class FeatureUse:
     spread: float  # standard deviation of that share over the trees; 0 for a single tree
 
 
-def feature_use(trees: Sequence[Tree]) -> list[FeatureUse]:
+class FeatureUses(list[FeatureUse]):
+    """The uses of all features, which print themselves as a table of those that are asked about most."""
+
+    def __repr__(self) -> str:
+        return feature_table(self)
+
+
+def feature_use(trees: Sequence[Tree]) -> FeatureUses:
     """One entry per feature, the most important first; features that no tree asks about are among them.
 
     >>> from holdfast import Table, grow
@@ -45,7 +52,7 @@ def feature_use(trees: Sequence[Tree]) -> list[FeatureUse]:
             trees[0].schema.names, *shares, mean, spread, strict=True
         )
     ]
-    return sorted(uses, key=lambda use: -use.importance)
+    return FeatureUses(sorted(uses, key=lambda use: -use.importance))
 
 
 def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:

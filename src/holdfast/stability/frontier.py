@@ -9,11 +9,13 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.errors import DataError
 from holdfast.stability.collection import Collection
+from holdfast.stability.scores import Metric
 from holdfast.stability.terms import Terms
 from holdfast.stability.validation import Scores
+from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import Tree
 
-_HEADING = "candidate          instability  size-adjusted              score  leaves  depth"
+_HEADING = "candidate          instability  size-adjusted  "
 
 
 def pareto_frontier(instability: Any, score: Any) -> BoolArray:
@@ -38,7 +40,7 @@ def pareto_frontier(instability: Any, score: Any) -> BoolArray:
     return efficient
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """One entry for every candidate tree, in the order in which they were grown.
 
@@ -60,26 +62,37 @@ class Frontier:
     combination: LongArray  # what it was grown with
     division: LongArray  # which rows it was scored on
     efficient: BoolArray
+    metric: Metric | None = None  # of the scores, for those who read them
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
+        for name in self._arrays:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @property
+    def _arrays(self) -> list[str]:
+        return [field.name for field in fields(self) if field.name != "metric"]
 
     def __len__(self) -> int:
         return len(self.score)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The efficient candidates as lines of a table, the most stable first."""
+        title = "score" if self.metric is None else self.metric.title
         head = f"{self.efficient.sum()} of {len(self)} candidates are efficient:"
-        return "\n".join([head, _HEADING, *map(self._line, self.efficient_order.tolist())])
+        heading = f"{_HEADING}{shortened(title, 19):>19}  leaves  depth"
+        return "\n".join([head, heading, *map(self._line, self.efficient_order.tolist())])
 
     def _line(self, place: int) -> str:
         return (
             f"{place:9}  {self.instability[place]:11.4g} ± {self.instability_error[place]:<7.2g}  "
             f"{self.size_adjusted[place]:13.2f}  "
-            f"{self.score[place]:8.4f} ± {self.score_error[place]:.4f}  "
+            f"{self._shown(place):>10} ± {self.score_error[place]:<6.2g}  "
             f"{self.n_leaves[place]:6}  {self.depth[place]:5}"
         )
+
+    def _shown(self, place: int) -> str:
+        score = float(self.score[place])
+        return f"{score if self.metric is None else self.metric.shown(score):.4g}"
 
     @property
     def efficient_order(self) -> LongArray:
@@ -98,7 +111,7 @@ class Frontier:
         """The frontier as a table: names of columns, and one entry per candidate."""
         return {
             "candidate": list(range(len(self))),
-            **{field.name: getattr(self, field.name).tolist() for field in fields(self)},
+            **{name: getattr(self, name).tolist() for name in self._arrays},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -91,7 +91,7 @@ class Summary:
     first_two_levels: int | None  # the same of the first two levels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replications:
     """The results of all replications, and their table."""
 
@@ -155,7 +155,7 @@ class Replications:
         """The table in words: one line per figure, one column per model."""
         return _text(self, width)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
 

@@ -59,7 +59,7 @@ class Settings:
             )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StableTrees:
     """Both collections, and what is known of every candidate.
 
@@ -72,6 +72,10 @@ class StableTrees:
     metric: Metric
     terms: Terms
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
+
+    def __repr__(self) -> str:
+        trees = f"{len(self.references)} reference trees, {len(self.candidates)} candidates"
+        return f"<StableTrees: {trees}, {self.frontier.efficient.sum()} efficient, {self.metric.title}>"
 
     def instability_of(self, trees: Sequence[Tree], n_jobs: int | None = None) -> FloatArray:
         """The mean distance of any trees to the reference trees, on the terms of the frontier."""
@@ -132,7 +136,7 @@ def train_divided(
         n_jobs=settings.n_jobs,
         progress=settings.progress,
     )
-    frontier = frontier_of(candidates, references, distances, scores, terms)
+    frontier = replace(frontier_of(candidates, references, distances, scores, terms), metric=metric)
     return StableTrees(references, candidates, frontier, metric, terms, scores.reliability)
 
 

@@ -16,28 +16,30 @@ from holdfast.tree.wording import (
 )
 
 WIDTH = 100  # columns
+NARROWEST = 30  # columns of the conditions
 WIDEST_INDENT = 45  # columns left of a condition
 WIDEST_OUTCOME = 30  # columns of the outcome
 
 
-def drawing(tree: Tree, *, missing: bool = False) -> str:
-    """The tree as indented lines of at most 100 columns, with outcome, probability and rows of each leaf.
+def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH) -> str:
+    """The tree as indented lines of at most `width` columns, with outcome, probability and rows of each leaf.
 
-    `missing=True` also says, at each condition, whether a missing value meets it.
+    It takes 60 columns or so, whatever the width. `missing=True` also says, at each condition, whether a
+    missing value meets it.
     """
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     heading, *cells = _columns(tree, leaves)
-    stems = _stems(tree, WIDTH - len(heading) - 2, missing)
-    width = max(map(len, stems))
-    lines = [f"{stems[0]:{width}}  {heading}"]
+    stems = _stems(tree, max(width - len(heading) - 2, NARROWEST), missing)
+    column = max(map(len, stems))
+    lines = [f"{stems[0]:{column}}  {heading}"]
     outcomes = dict(zip(leaves, cells, strict=True))
     for node, stem in enumerate(stems):
         if node in outcomes:
-            lines.append(f"{_led(stem, width) if node else 'always':{width}}  {outcomes[node]}")
+            lines.append(f"{_led(stem, column) if node else 'always':{column}}  {outcomes[node]}")
         elif node:
             lines.append(stem)
     for note in tree.notes:
-        lines += wrap(f"Note: {printable(note)}", WIDTH)
+        lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join(lines)
 
 

@@ -75,7 +75,9 @@ def read_tree(data: bytes, edited: bool) -> Tree:
     """The tree that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
     if kind_of(data) == "trees":
         n_trees = len(document_in(data, TreesDocument, edited).trees)
-        raise ModelFileError(f"it holds {n_trees} trees, not one: use load_trees(path).")
+        raise ModelFileError(
+            f"it holds {n_trees} trees, not one: give the model of the run, or use load_trees(path)."
+        )
     document = document_in(data, TreeDocument, edited)
     try:
         tree = tree_in(document, schema_in(document.schema))
