@@ -112,6 +112,12 @@ def _show_choice(fit: Fit, console: Console) -> None:
 def _show_firmness(fit: Fit, console: Console) -> None:
     heading(console, "5. How firmly each question stands")
     show_certificates(fit, console)
+    paragraph(
+        console,
+        "\nSmall shares are no fault of the tree: where several measurements say nearly the same, any of "
+        "them may be asked first, and what is asked below differs with it.",
+        style="dim",
+    )
 
 
 def _show_next_steps(folder: Path, console: Console) -> None:

@@ -3,19 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-
-from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
 from holdfast.data.target import Task
-from holdfast.estimators.base import classes_of
+from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.growth.rules import MaxFeatures
 
 
-class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
     """A decision tree that predicts classes and stays recognisable when the data changes.
 
     Reference trees are grown on the early rows and candidate trees on all of them, by every combination of a
@@ -88,6 +83,9 @@ class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignor
         Mean distance of `tree_` to the reference trees.
     reference_trees_, candidate_trees_ : list of Tree
         The two collections.
+    trained_ : StableTrees
+        All of it: the collections with their grid, the terms of the distances, and `reliability`, the share
+        of the differences between scores of candidates grown alike that is more than chance.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
 
@@ -99,9 +97,6 @@ class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignor
     """
 
     _task: ClassVar[Task] = "classification"
-
-    classes_: NDArray[Any]
-    n_classes_: int
 
     def __init__(
         self,
@@ -188,28 +183,11 @@ class StableTreeClassifier(ClassifierMixin, StableTreeEstimator):  # type: ignor
         data = self._data(X, y, sample_weight, stage, groups, X0, y0)
         table = self._table(data.X, data.y, data.weight, self._task)
         trained = self._trained(table, data)
-        self.classes_ = classes_of(data.y, table)
-        self.n_classes_ = len(self.classes_)
+        self._remember_classes(data.y, table)
         return self._taken(X, trained)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most frequent class in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        return self.classes_[self.tree_.outcome[leaves]]
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The shares of the classes, in the order of `classes_`, in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        shares: FloatArray = self.tree_.value[leaves]
-        return shares
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """The logarithms of these shares; minus infinity for a class that the leaf does not hold."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-
-class StableTreeRegressor(RegressorMixin, StableTreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
     """A decision tree that predicts numbers and stays recognisable when the data changes.
 
     `criterion` is "squared_error" or "poisson"; `scoring` is "r2" (the default), "squared_error",
@@ -300,14 +278,3 @@ class StableTreeRegressor(RegressorMixin, StableTreeEstimator):  # type: ignore[
         data = self._data(X, y, sample_weight, stage, groups, X0, y0)
         table = self._table(data.X, data.y, data.weight, self._task)
         return self._taken(X, self._trained(table, data))
-
-    def predict(self, X: Any) -> FloatArray:
-        """The mean of the target in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        means: FloatArray = self.tree_.value[leaves, 0]
-        return means
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.criterion == "poisson"
-        return tags

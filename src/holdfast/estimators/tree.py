@@ -3,17 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-
-from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
-from holdfast.estimators.base import TreeEstimator, classes_of
+from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
 from holdfast.growth.rules import MaxFeatures
 
 
-class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TreeClassifier(ClassEstimator):
     """A decision tree that predicts classes.
 
     The same data gives the same tree, in whatever order its rows come: of equal splits the one on the first
@@ -72,9 +67,6 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # s
     ['no' 'yes']
     """
 
-    classes_: NDArray[Any]
-    n_classes_: int
-
     def __init__(
         self,
         *,
@@ -121,28 +113,11 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # s
         rules, seed = self._rules(), self._seed()
         table = self._table(X, y, sample_weight, "classification")
         tree = grow(table, rules, seed=seed)
-        self.classes_ = classes_of(y, table)
-        self.n_classes_ = len(self.classes_)
+        self._remember_classes(y, table)
         return self._remember(X, tree)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most frequent class in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        return self.classes_[self.tree_.outcome[leaves]]
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The shares of the classes, in the order of `classes_`, in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        shares: FloatArray = self.tree_.value[leaves]
-        return shares
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """The logarithms of these shares; minus infinity for a class that the leaf does not hold."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-
-class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TreeRegressor(NumberEstimator):
     """A decision tree that predicts numbers.
 
     `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
@@ -197,14 +172,3 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]  # sci
         rules, seed = self._rules(), self._seed()
         table = self._table(X, y, sample_weight, "regression")
         return self._remember(X, grow(table, rules, seed=seed))
-
-    def predict(self, X: Any) -> FloatArray:
-        """The mean of the target in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        means: FloatArray = self.tree_.value[leaves, 0]
-        return means
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.criterion == "poisson"
-        return tags
