@@ -1,5 +1,6 @@
 """The pipeline against a slow and obvious twin, and what must not matter to it."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.data.canonical import canonical
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.revalue import revalued
@@ -626,3 +627,12 @@ def test_a_division_by_hand_can_be_given():
     trained = train_divided(Table.from_arrays(X, BINARY), division, settings)
     assert {float(tree.weight[0]) for tree in trained.references.trees} == {30.0}
     assert {float(tree.weight[0]) for tree in trained.candidates.trees} == {60.0}
+
+
+def test_parts_of_one_class_are_named_where_an_auc_is_asked_for():
+    table = Table.from_arrays(X, np.where(np.arange(80) < 3, "rare", "common"))
+    with pytest.warns(DataWarning, match="of 30 parts held out all rows have one class"):
+        train(table, replace(SMALL, validation=10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(table, replace(SMALL, validation=10, scoring="accuracy"))

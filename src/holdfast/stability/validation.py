@@ -1,5 +1,6 @@
 """The scores of all candidates on rows that they have not seen, made comparable."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.splits import numbered, places, strata_of
 from holdfast.data.table import Table
+from holdfast.errors import DataWarning
 from holdfast.growth.bootstrap import LEAST_SHARED
 from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
@@ -58,6 +60,7 @@ def score_candidates(
     With several divisions, what their rows make easier or harder is taken out. Then each score moves towards
     the mean of the candidates with the same parameters, as far as the differences between them are chance.
     """
+    _warn_of_one_class(table, division, scoring.metric)
     found: dict[int, _Measured] = {}
     for number in range(len(division.validation)):
         own = np.flatnonzero(candidates.division == number).tolist()
@@ -84,6 +87,17 @@ def score_candidates(
         measured_error=error,
         reliability=reliability,
     )
+
+
+def _warn_of_one_class(table: Table, division: Division, metric: Metric) -> None:
+    is_one = [len(np.unique(table.target[rows])) < 2 for rows in division.validation]
+    if metric.name == "auc" and any(is_one) and len(np.unique(table.target)) > 1:
+        warnings.warn(
+            f"In {sum(is_one)} of {len(is_one)} parts held out all rows have one class, where an AUC cannot "
+            "be told and counts as 0.5. Hold out more rows at a time, or score by another metric.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 # -- measuring ------------------------------------------------------------------------------------------
