@@ -71,7 +71,7 @@ def demo(folder: Path) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]holdfast {__version__}[/]: {SLOGAN}\n")
     console.print(
-        "The first run compiles the kernels for this machine, which can take half a minute. Later runs load "
+        "The first run compiles the kernels for this machine, which can take a minute. Later runs load "
         "them from disk."
     )
     with console.status("Starting"):
