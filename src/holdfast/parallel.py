@@ -14,14 +14,13 @@ def run_all(
     items: Sequence[_T],
     n_jobs: int | None = None,
     *,
-    batch_size: int = 1,
     progress: str = "",
 ) -> list[_R]:
     """The results of the task on every item, in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
-    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A
-    worker takes `batch_size` items at once. A bar with the text of `progress` shows how far it is.
+    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
+    with the text of `progress` shows how far it is.
     """
     from joblib import Parallel, delayed
 
@@ -29,7 +28,7 @@ def run_all(
         raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
     # Not every backend can hand out results one by one, which only the bar needs.
     returned = "generator" if progress else "list"
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=batch_size, return_as=returned)
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
     results: Iterable[_R] = parallel(delayed(task)(item) for item in items)
     if progress:
         from rich.progress import track

@@ -38,8 +38,8 @@ class Verbs(click.Group):
 
 def _one_line(message: str) -> str:
     """The lines of a message as one, each of them a sentence of its own."""
-    lines = [" ".join(line.split()) for line in message.splitlines() if line.strip()]
-    return " ".join(line if line[-1] in ".:;,?!" else f"{line};" for line in lines[:-1]) + f" {lines[-1]}"
+    *lines, last = [" ".join(line.split()) for line in message.splitlines() if line.strip()] or [""]
+    return " ".join([*(line if line[-1] in ".:;,?!" else f"{line};" for line in lines), last])
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

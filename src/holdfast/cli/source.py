@@ -12,7 +12,7 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
 from holdfast.data.reading import column_names, parquet_columns, read_file
-from holdfast.data.splits import read_groups, read_stage
+from holdfast.data.splits import numbered, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.data.weight import read_weight
@@ -65,22 +65,14 @@ class Rows:
 
     def taken(self, rows: BoolArray) -> "Rows":
         """The rows with a flag, and the stages and groups that some of them have."""
-        stage, present = _numbered(self.stage, rows)
+        present = [] if self.stage is None else np.unique(self.stage[rows]).tolist()
         return replace(
             self,
             frame=self.frame.taken(rows),
-            stage=stage,
+            stage=numbered(self.stage, rows),
             stages=tuple(self.stages[number] for number in present),
-            groups=_numbered(self.groups, rows)[0],
+            groups=numbered(self.groups, rows),
         )
-
-
-def _numbered(marks: LongArray | None, rows: BoolArray) -> tuple[LongArray | None, list[int]]:
-    """The marks of some rows numbered without gaps, and what was the number of each."""
-    if marks is None:
-        return None, []
-    present, numbers = np.unique(marks[rows], return_inverse=True)
-    return np.asarray(numbers, np.int64), present.tolist()
 
 
 def read_rows(path: Path, columns: Columns) -> Rows:

@@ -7,15 +7,15 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.source import Rows
-from holdfast.data.canonical import canonical, fixed_order, unit_numbers
+from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.frame import Frame
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import DataError, DataWarning
 from holdfast.stability.choice import Wish
-from holdfast.stability.division import Division, divide, hold_out
+from holdfast.stability.division import Division, hold_out
 from holdfast.stability.scores import Metric, Score, Truth
-from holdfast.stability.training import Settings
+from holdfast.stability.training import Settings, prepare
 from holdfast.tree.tree import Tree
 
 
@@ -88,27 +88,15 @@ def divided(rows: Rows, job: Job) -> Study:
     training = rows.taken(~is_test)
     # A schema of their own: not even the range of a column comes from the test rows.
     own = training.table("classification" if whole.schema.target.is_classes else "regression")
-    marks = [mark for mark in (training.stage, training.groups) if mark is not None]
-    table, settled, units = canonical(own, marks)
-    stage = None if training.stage is None else settled[0]
-    groups = units if training.groups is None else settled[-1]
-    settings = job.settings
-    division = divide(
-        table,
-        stage=stage,
-        groups=groups,
-        early_share=settings.early_share,
-        validation=settings.validation,
-        seed=settings.seed,
-    )
-    early = [] if stage is None else np.unique(stage[division.early]).tolist()
+    ready = prepare(own, job.settings, stage=training.stage, groups=training.groups)
+    early = [] if ready.stage is None else np.unique(ready.stage[ready.division.early]).tolist()
     return Study(
         source=rows.source,
         whole=whole,
         test=_test_rows(rows, whole, own, is_test),
-        table=table,
-        groups=groups,
-        division=division,
+        table=ready.table,
+        groups=ready.groups,
+        division=ready.division,
         early_stages=tuple(training.stages[number] for number in early),
     )
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import LongArray
 from holdfast.data.canonical import canonical
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
@@ -15,7 +15,7 @@ from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.stability.collection import Collection, grow_collection
-from holdfast.stability.distance import distance_matrix, mean_distance
+from holdfast.stability.distance import distance_matrix
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.scores import Metric, metric_of
@@ -77,10 +77,6 @@ class StableTrees:
         trees = f"{len(self.references)} reference trees, {len(self.candidates)} candidates"
         return f"<StableTrees: {trees}, {self.frontier.efficient.sum()} efficient, {self.metric.title}>"
 
-    def instability_of(self, trees: Sequence[Tree], n_jobs: int | None = None) -> FloatArray:
-        """The mean distance of any trees to the reference trees, on the terms of the frontier."""
-        return mean_distance(trees, self.references.trees, **self.terms.options, n_jobs=n_jobs)
-
 
 def train(
     table: Table,
@@ -94,17 +90,35 @@ def train(
     The order of the rows does not matter, a row with the weight 2 is the same as two rows, and copies of a
     row are never divided.
     """
+    ready = prepare(table, settings, stage=stage, groups=groups)
+    return train_divided(ready.table, ready.division, settings, groups=ready.groups)
+
+
+class Prepared(NamedTuple):
+    """Rows in one fixed order, and their roles."""
+
+    table: Table
+    stage: LongArray | None
+    groups: LongArray | None  # as given, or else the copies of one row
+    division: Division
+
+
+def prepare(
+    table: Table, settings: Settings, *, stage: LongArray | None = None, groups: LongArray | None = None
+) -> Prepared:
+    """The rows in one order, copies of a row as one, and divided as the settings say."""
     table, marks, units = canonical(table, [mark for mark in (stage, groups) if mark is not None])
+    stage = None if stage is None else marks[0]
     groups = units if groups is None else marks[-1]
     division = divide(
         table,
-        stage=None if stage is None else marks[0],
+        stage=stage,
         groups=groups,
         early_share=settings.early_share,
         validation=settings.validation,
         seed=settings.seed,
     )
-    return train_divided(table, division, settings, groups=groups)
+    return Prepared(table, stage, groups, division)
 
 
 def train_divided(
