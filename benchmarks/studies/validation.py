@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast import Table, distance_matrix
+from holdfast.scoring.metric import Truth
 from holdfast.stability.choice import Wish, choose
 from holdfast.stability.division import hold_out
-from holdfast.stability.scores import Truth
 from holdfast.stability.training import Settings, train
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.canonical import canonical
-from holdfast.data.splits import early_stages, places, read_groups, read_stage, strata_of
+from holdfast.data.splits import below, early_stages, places, read_groups, read_stage, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.stability.division import (
@@ -21,7 +21,6 @@ from holdfast.stability.division import (
     MOST_CROSS_FITTED,
     REPEATS,
     Division,
-    below,
     divide,
     hold_out,
 )

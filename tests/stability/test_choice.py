@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Target
 from holdfast.errors import RulesError
+from holdfast.scoring.metric import metric_of
 from holdfast.stability.choice import RULES, Choice, Wish, choose
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.scores import metric_of
 
 DIED = Target("outcome", classes=("died", "lived"))
 DAYS = Target("days", high=9.0)

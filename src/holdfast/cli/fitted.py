@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from holdfast.cli.study import Job, Study
 from holdfast.errors import RulesError
+from holdfast.scoring.metric import Score
 from holdfast.stability.certificate import Certificate, certificates
 from holdfast.stability.choice import Choice, Wish, choose
 from holdfast.stability.features import FeatureUse, feature_use
-from holdfast.stability.scores import Score
 from holdfast.stability.training import StableTrees, train_divided
 from holdfast.tree.tree import Tree
 

@@ -12,9 +12,9 @@ from holdfast.data.frame import Frame
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import DataError, DataWarning
+from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.choice import Wish
 from holdfast.stability.division import Division, hold_out
-from holdfast.stability.scores import Metric, Score, Truth
 from holdfast.stability.training import Settings, prepare
 from holdfast.tree.tree import Tree
 

@@ -14,7 +14,7 @@ from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
 from holdfast.cli.study import Job, Study
 from holdfast.data.writing import replace_file, write_file
-from holdfast.stability.scores import Metric
+from holdfast.scoring.metric import Metric
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save
 from holdfast.tree.wording import class_names

@@ -5,6 +5,7 @@ Rows of one group always stay together, and every class and stage is divided in 
 
 from collections.abc import Sequence
 from datetime import date
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from holdfast.data.frame import line_of
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.wording import first_rows
-from holdfast.errors import DataError
+from holdfast.errors import DataError, RulesError
 
 N_STAGES = 5  # at most, to divide early and late rows in the same shares
 N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
@@ -69,6 +70,28 @@ def _pooled(stage: LongArray) -> LongArray:
     rows_of = np.bincount(stage)
     middle = np.cumsum(rows_of) - rows_of / 2
     return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
+
+
+def below(place: FloatArray, share: float) -> BoolArray:
+    """The rows with a place below the share: at least the first, and never all of them if there are two."""
+    first, last = place.min(), place.max()
+    if first == last:
+        return np.ones(len(place), np.bool_)
+    return np.asarray((place < max(share, np.nextafter(first, 2.0))) & (place < last), np.bool_)
+
+
+def check_share(name: str, share: Any) -> None:
+    """Raise a RulesError unless it is a number between 0 and 1, both excluded."""
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) < 1:
+        raise RulesError(f"{name}={share!r} is out of range: it must be a share between 0 and 1.")
+
+
+def folds_of(place: FloatArray, n_folds: int) -> LongArray:
+    """The fold of every row, at least two of them if the rows have two places."""
+    fold = np.asarray(np.minimum(place * n_folds, n_folds - 1), np.int64)
+    if (fold == fold[0]).all():  # two rows, say, next to each other
+        fold = np.asarray(place > place.min(), np.int64)
+    return fold
 
 
 def numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:

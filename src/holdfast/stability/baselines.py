@@ -7,14 +7,13 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.data.splits import places, strata_of
+from holdfast.data.splits import folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.parallel import batches, run_all
+from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.stability.collection import grow_collection
-from holdfast.stability.division import folds_of
-from holdfast.stability.scores import Metric, Truth, metric_of
 from holdfast.stability.training import Settings
 from holdfast.tree.tree import Tree
 

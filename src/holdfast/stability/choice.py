@@ -9,8 +9,8 @@ import numpy as np
 from holdfast.arrays import LongArray
 from holdfast.data.wording import listed
 from holdfast.errors import RulesError
+from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.scores import Metric
 from holdfast.tree.wording import number_text, percent_text
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")

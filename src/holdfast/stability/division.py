@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.splits import early_stages, places, strata_of
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.splits import below, check_share, early_stages, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 
@@ -92,28 +92,6 @@ def hold_out(
     """The rows to test by: nothing that chooses a tree may see them."""
     check_share("test", share)
     return below(places(strata_of(table, stage), groups, (seed, _TEST)), share)
-
-
-def below(place: FloatArray, share: float) -> BoolArray:
-    """The rows with a place below the share: at least the first, and never all of them if there are two."""
-    first, last = place.min(), place.max()
-    if first == last:
-        return np.ones(len(place), np.bool_)
-    return np.asarray((place < max(share, np.nextafter(first, 2.0))) & (place < last), np.bool_)
-
-
-def check_share(name: str, share: Any) -> None:
-    """Raise a RulesError unless it is a number between 0 and 1, both excluded."""
-    if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) < 1:
-        raise RulesError(f"{name}={share!r} is out of range: it must be a share between 0 and 1.")
-
-
-def folds_of(place: FloatArray, n_folds: int) -> LongArray:
-    """The fold of every row, at least two of them if the rows have two places."""
-    fold = np.asarray(np.minimum(place * n_folds, n_folds - 1), np.int64)
-    if (fold == fold[0]).all():  # two rows, say, next to each other
-        fold = np.asarray(place > place.min(), np.int64)
-    return fold
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:

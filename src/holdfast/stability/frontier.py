@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.errors import DataError
+from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
-from holdfast.stability.scores import Metric
 from holdfast.stability.terms import Terms
 from holdfast.stability.validation import Scores
 from holdfast.tree.drawing import shortened

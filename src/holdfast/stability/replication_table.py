@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray
+from holdfast.scoring.metric import Metric
 from holdfast.stability.features import first_features, importance_spread
-from holdfast.stability.scores import Metric
 from holdfast.stability.terms import Terms
 from holdfast.tree.tree import Tree
 

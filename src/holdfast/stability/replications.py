@@ -10,18 +10,18 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.canonical import fixed_order, unit_numbers
-from holdfast.data.splits import early_stages, numbered, places, read_groups, read_stage
+from holdfast.data.splits import below, check_share, early_stages, numbered, places, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
 from holdfast.errors import RulesError
 from holdfast.parallel import run_all
+from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.stability.baselines import cart_by_cross_validation, grow_forest
 from holdfast.stability.choice import Wish, choose
 from holdfast.stability.distance import distance_matrix
-from holdfast.stability.division import Division, below, check_share, hold_out
+from holdfast.stability.division import Division, hold_out
 from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.replication_table import MODELS, Replications, Result
-from holdfast.stability.scores import Metric, Truth, metric_of
 from holdfast.stability.terms import Terms
 from holdfast.stability.training import Settings, StableTrees, train, train_divided
 from holdfast.tree.tree import Tree

@@ -14,11 +14,11 @@ from holdfast.growth.learner import Learner, combinations_of, other_learner, own
 from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
+from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
 from holdfast.stability.distance import distance_matrix
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
-from holdfast.stability.scores import Metric, metric_of
 from holdfast.stability.terms import Terms, checked_outcome, terms_of
 from holdfast.stability.validation import Scoring, score_candidates
 from holdfast.tree.tree import Tree

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
-from holdfast.stability.scores import Score, Truth, metric_of
+from holdfast.scoring.metric import Score, Truth, metric_of
 
 DIED_LIVED = Target("outcome", classes=("died", "lived"))
 WARDS = Target("ward", classes=("A", "B", "C"))

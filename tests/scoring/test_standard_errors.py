@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.stability.scores import Truth, metric_of
-from stability.predictions import DIED_LIVED, EVERY, WARDS, drawn, every_metric, if_weighted, score
+from holdfast.scoring.metric import Truth, metric_of
+from scoring.predictions import DIED_LIVED, EVERY, WARDS, drawn, every_metric, if_weighted, score
 
 # Beyond a plain mean of the rows, whose error is a textbook's.
 RATIOS = [(name, target) for name, target in EVERY if name in ("auc", "balanced_accuracy", "r2")]

@@ -16,9 +16,9 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.wording import first_rows, listed
 from holdfast.errors import DataError, RulesError
-from holdfast.stability import metrics
-from holdfast.stability.metrics import Measured, Rows, standard_error
-from holdfast.stability.scorers import is_negated, scored_by, scorer_name
+from holdfast.scoring import formulas
+from holdfast.scoring.formulas import Measured, Rows, standard_error
+from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -173,17 +173,17 @@ def _check_shape(predicted: FloatArray, truth: Truth) -> None:
 # -- by name ----------------------------------------------------------------------------------------------
 
 _OF_CLASSES = (
-    Metric("accuracy", "accuracy", False, metrics.accuracy),
-    Metric("auc", "AUC", False, metrics.auc),
-    Metric("balanced_accuracy", "balanced accuracy", False, metrics.balanced_accuracy),
-    Metric("brier", "Brier score", True, metrics.brier),
-    Metric("log_loss", "log loss", True, metrics.log_loss),
+    Metric("accuracy", "accuracy", False, formulas.accuracy),
+    Metric("auc", "AUC", False, formulas.auc),
+    Metric("balanced_accuracy", "balanced accuracy", False, formulas.balanced_accuracy),
+    Metric("brier", "Brier score", True, formulas.brier),
+    Metric("log_loss", "log loss", True, formulas.log_loss),
 )
 _OF_NUMBERS = (
-    Metric("absolute_error", "mean absolute error", True, metrics.absolute_error),
-    Metric("poisson", "mean Poisson deviance", True, metrics.poisson),
-    Metric("r2", "R²", False, metrics.r2),
-    Metric("squared_error", "mean squared error", True, metrics.squared_error),
+    Metric("absolute_error", "mean absolute error", True, formulas.absolute_error),
+    Metric("poisson", "mean Poisson deviance", True, formulas.poisson),
+    Metric("r2", "R²", False, formulas.r2),
+    Metric("squared_error", "mean squared error", True, formulas.squared_error),
 )
 _ALIASES = {
     "roc_auc": "auc",

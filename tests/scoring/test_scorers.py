@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
-from holdfast.stability.scores import Truth, metric_of
+from holdfast.scoring.metric import Truth, metric_of
 
 WARDS = Target("ward", classes=("A", "B", "C"))
 LIVED = Target("lived", classes=(False, True))

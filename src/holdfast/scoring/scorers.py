@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
-from holdfast.stability.metrics import Rows
+from holdfast.scoring.formulas import Rows
 from holdfast.tree.tree import label_array
 
 BLOCKS = 20  # of the jackknife: that many times the scorer is called once more

@@ -15,8 +15,8 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-from holdfast.stability.scores import Metric, Truth, metric_of
-from stability.predictions import (
+from holdfast.scoring.metric import Metric, Truth, metric_of
+from scoring.predictions import (
     DIED_LIVED,
     EVERY,
     NUMBER_NAMES,

@@ -1,0 +1,1 @@
+"""How good predictions are on rows that were held out."""
