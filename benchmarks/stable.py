@@ -24,7 +24,8 @@ from benchmarks.peers import Boxes, assigned_distance, collection_boxes, dt_seco
 from holdfast import GrowthRules, Table, as_tree, pareto_frontier
 from holdfast.growth.learner import combinations_of, paper_grid
 from holdfast.stability.division import Division, divide
-from holdfast.stability.training import Settings, StableTrees, train_divided
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import StableTrees, train_divided
 
 DEPTH = 7
 console = Console(width=160)

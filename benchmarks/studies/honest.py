@@ -20,7 +20,7 @@ from holdfast import GrowthRules
 from holdfast.errors import DataWarning
 from holdfast.stability.replication_table import Replications, Summary
 from holdfast.stability.replications import replicate
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = (

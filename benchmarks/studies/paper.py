@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer
 from holdfast import GrowthRules, Table, grow_bootstraps
 from holdfast.stability.replication_table import Replications, Result
 from holdfast.stability.replications import replicate
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)
 GRID = {"max_depth": DEPTHS, "min_samples_leaf": LEAF_SIZES}

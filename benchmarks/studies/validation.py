@@ -19,7 +19,8 @@ from holdfast import Table, distance_matrix
 from holdfast.scoring.metric import Truth
 from holdfast.stability.choice import Wish, choose
 from holdfast.stability.division import hold_out
-from holdfast.stability.training import Settings, train
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import train
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TARGETS = {

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
-    from holdfast.growth.rules import CART, GrowthRules
+    from holdfast.growth.merging import merge_leaves
+    from holdfast.growth.path import PruningPath, prune, pruning_path
+    from holdfast.growth.pessimistic import error_bound, prune_pessimistic
+    from holdfast.growth.reduced_error import prune_reduced_error
+    from holdfast.growth.rules import C45, CART, GrowthRules
+    from holdfast.growth.size import Evidence, choose_size
+    from holdfast.growth.size_table import SizeTable
     from holdfast.stability.choice import Choice
     from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
     from holdfast.stability.frontier import Frontier, pareto_frontier
@@ -60,6 +66,17 @@ _HOME = {
     "TreeRegressor": "estimators.tree",
     "grow_bootstraps": "growth.bootstrap",
     "grow": "growth.grow",
+    "PruningPath": "growth.path",
+    "prune": "growth.path",
+    "pruning_path": "growth.path",
+    "prune_pessimistic": "growth.pessimistic",
+    "error_bound": "growth.pessimistic",
+    "prune_reduced_error": "growth.reduced_error",
+    "merge_leaves": "growth.merging",
+    "choose_size": "growth.size",
+    "Evidence": "growth.size",
+    "SizeTable": "growth.size_table",
+    "C45": "growth.rules",
     "CART": "growth.rules",
     "GrowthRules": "growth.rules",
     "Choice": "stability.choice",
@@ -80,10 +97,12 @@ _HOME = {
 }
 
 __all__ = [
+    "C45",
     "CART",
     "Choice",
     "DataError",
     "DataWarning",
+    "Evidence",
     "Feature",
     "Frontier",
     "GrowthRules",
@@ -91,11 +110,13 @@ __all__ = [
     "HoldfastError",
     "ModelFileError",
     "Path",
+    "PruningPath",
     "QuestionError",
     "Replications",
     "RulesError",
     "Schema",
     "SchemaMismatch",
+    "SizeTable",
     "StableTreeClassifier",
     "StableTreeRegressor",
     "Table",
@@ -107,14 +128,21 @@ __all__ = [
     "__version__",
     "as_tree",
     "base_score",
+    "choose_size",
     "distance_matrix",
+    "error_bound",
     "forest_trees",
     "grow",
     "grow_bootstraps",
     "load",
     "load_trees",
     "mean_distance",
+    "merge_leaves",
     "pareto_frontier",
+    "prune",
+    "prune_pessimistic",
+    "prune_reduced_error",
+    "pruning_path",
     "save",
     "save_trees",
     "to_sklearn",

@@ -5,6 +5,11 @@ from typing import TypeVar
 
 from holdfast.errors import RulesError
 
+# Trees of small tables share a task: starting one costs as much as growing such a tree.
+ROWS_PER_TASK = 20_000
+# Short work on fewer rows than this mostly waits for the interpreter, and threads would wait for each other.
+LEAST_SHARED = 20_000
+
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 

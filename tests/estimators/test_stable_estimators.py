@@ -25,7 +25,8 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.stability.distance import tree_distance
-from holdfast.stability.training import Settings, train
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import train
 from holdfast.tree.file import load, save
 from holdfast.tree.tree import Tree
 

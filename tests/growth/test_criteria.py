@@ -58,12 +58,21 @@ def test_other_names_of_a_criterion_grow_the_same_tree(name: str, other: str) ->
 
 @pytest.mark.kernel
 def test_gain_ratio_prefers_the_split_that_says_more_per_bit_of_its_own() -> None:
-    halves, one_apart = [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1, 1]
-    table = Table.from_arrays(np.array([halves, one_apart], float).T, list("aabbbbbb"))
-    # Of 6.49 bits, halves gain 2.49 for 8 bits of their own, and one row apart gains 2.35 for 4.35 bits.
+    halves, one_apart, noise = [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 1, 0]
+    # Of 6.49 bits, halves gain 2.49 for 8 bits of their own, and one row apart gains 2.35 for 4.35 bits. Both
+    # are above the average with noise, which gains nothing.
+    table = Table.from_arrays(np.array([halves, one_apart, noise], float).T, list("aabbbbbb"))
     assert grow(table, GrowthRules("entropy", max_depth=1)).feature[0] == 0
     assert grow(table, GrowthRules("gain_ratio", max_depth=1)).feature[0] == 1
     assert grow(table, GrowthRules("mutual_information", max_depth=1)).feature[0] == 1
+
+
+@pytest.mark.kernel
+def test_a_split_of_less_than_average_gain_cannot_win_by_its_ratio() -> None:
+    halves, one_apart = [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1, 1]
+    table = Table.from_arrays(np.array([halves, one_apart], float).T, list("aabbbbbb"))
+    # The average of 2.49 and 2.35 bits is above 2.35.
+    assert grow(table, GrowthRules("gain_ratio", max_depth=1)).feature[0] == 0
 
 
 @pytest.mark.kernel

@@ -16,7 +16,7 @@ def disagreements(table: Table, rules: GrowthRules, tree: Tree) -> list[str]:
         node, depth, rows = waiting.pop()
         candidates = oracle.candidates(rows) if oracle.may_split(rows, depth) else []
         if tree.left[node] == LEAF:
-            if candidates and oracle.is_enough(rows, best_of(candidates)[0]):
+            if candidates and oracle.is_enough(rows, best_of(candidates, rules.criterion)[0]):
                 found.append(f"node {node} is a leaf, and could be split: {best_of(candidates)[0]}")
             continue
         yes = going_left(tree, node, table)
@@ -35,7 +35,7 @@ def _faults(
     own = [each for each in candidates if each.feature == feature and each.left in sides]
     if not own:
         return [f"{name} has a split that is not allowed: feature {feature}, rows {sorted(left)} left"]
-    best, tied = best_of(candidates)
+    best, tied = best_of(candidates, oracle.rules.criterion)
     if float(own[0].worth) < float(best.worth) - 2 * PART - oracle.rounding:
         return [f"{name} has {own[0]}, worth {float(own[0].worth)}, not {best}, worth {float(best.worth)}"]
     if not oracle.is_enough(rows, own[0]):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -174,7 +174,45 @@ class Oracle:
                     gain = self.gain(node, inside, right)
                     worth = self.worth(node, gain, self.weight(inside), self.weight(right))
                     found.append(Candidate(feature, cut, missing_left, left, gain, worth))
+        if self.rules.criterion != "gain_ratio":
+            return found
+        return self.guarded(self.paid(found, rows, node), float(node))
+
+    def paid(self, candidates: list[Candidate], rows: Rows, node: Number) -> list[Candidate]:
+        """The splits after thresholds have paid the bits that name them, without those that cannot."""
+        found = []
+        for each in candidates:
+            if not self.rules.threshold_cost or self.table.schema.features[each.feature].is_subset:
+                found.append(each)
+                continue
+            gain = float(each.gain) - self.threshold_cost(rows, each.feature)
+            left = self.weight(tuple(each.left))
+            worth = self.worth(node, gain, left, self.weight(rows) - left)
+            if gain > 1e-12 * float(node):  # above 0, whatever the rounding
+                found.append(replace(each, gain=gain, worth=worth))
         return found
+
+    def threshold_cost(self, rows: Rows, feature: int) -> float:
+        """log2 of the number of thresholds, a bit for the whole node: its share of each row, times weight."""
+        column = self.table.columns[feature]
+        n_values = len({float(column[row]) for row in rows if not np.isnan(column[row])})
+        return math.log2(max(n_values - 1, 1)) / self.count(rows) * float(self.weight(rows))
+
+    def guarded(self, candidates: list[Candidate], node: float) -> list[Candidate]:
+        """What each feature offers for the gain ratio: its best gain, if that is no less than their average.
+
+        Of equal gains the lowest threshold is offered; which of several sets is left open: all are.
+        """
+        offers: dict[int, list[Candidate]] = {}
+        for feature in {each.feature for each in candidates}:
+            own = [each for each in candidates if each.feature == feature]
+            most = max(float(each.gain) for each in own)
+            tied = [each for each in own if float(each.gain) >= most - 1e-12 * node]
+            is_subset = self.table.schema.features[feature].is_subset
+            offers[feature] = tied if is_subset else [min(tied, key=lambda each: each.rank)]
+        average = math.fsum(float(own[0].gain) for own in offers.values()) / max(len(offers), 1)
+        least = average - 8 * PART * node
+        return [each for own in offers.values() for each in own if float(own[0].gain) >= least]
 
     def _thresholds(self, rows: Rows, feature: int) -> Iterator[tuple[float, bool, frozenset[int]]]:
         column = self.table.columns[feature]
@@ -234,8 +272,11 @@ def rows_asked(value: int | float, n_rows: int) -> int:
     return value if isinstance(value, int) else math.ceil(value * n_rows)
 
 
-def best_of(candidates: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
+def best_of(candidates: list[Candidate], criterion: str = "") -> tuple[Candidate, list[Candidate]]:
     """The split that should be taken, and all that are within rounding of it."""
+    if criterion == "gain_ratio":  # of sets that gain the same, the one with the lowest ratio may be offered
+        by_worth = sorted(candidates, key=lambda each: float(each.worth))
+        candidates = list({each.feature: each for each in reversed(by_worth)}.values())
     highest = max(float(candidate.worth) for candidate in candidates)
     tied = [candidate for candidate in candidates if float(candidate.worth) >= highest - PART]
     return min(tied, key=lambda candidate: candidate.rank), tied
@@ -262,7 +303,7 @@ def _grown(oracle: Oracle, rows: Rows, depth: int) -> Node:
     candidates = oracle.candidates(rows) if oracle.may_split(rows, depth) else []
     if not candidates:
         return Node(rows)
-    split, tied = best_of(candidates)
+    split, tied = best_of(candidates, oracle.rules.criterion)
     if not oracle.is_enough(rows, split):
         return Node(rows)
     left = tuple(row for row in rows if row in split.left)

@@ -28,6 +28,7 @@ class Splits:
     feature: int
     left: Sums
     is_subset: bool
+    cost: float = 0.0  # what naming a threshold takes from the gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,16 @@ class Scan:
         for feature, kind in enumerate(self.table.schema.features):
             column = self.table.columns[feature][rows]
             left = self.set_sums(column, sums) if kind.is_subset else threshold_sums(column, sums)
-            yield Splits(feature, left, kind.is_subset)
+            yield Splits(feature, left, kind.is_subset, self.cost(feature, rows, sums))
+
+    def cost(self, feature: int, rows: LongArray, sums: Sums) -> float:
+        """log2 of the number of thresholds in the node, a bit divided among its rows, times weight."""
+        if not self.rules.threshold_cost or self.table.schema.features[feature].is_subset:
+            return 0.0
+        column = self.table.columns[feature][rows]
+        n_values = len(np.unique(column[~np.isnan(column)]))
+        total = sums.sum(axis=0)
+        return float(np.log2(max(n_values - 1, 1)) * self.weight_of(total[None])[0] / total[0])
 
     def set_sums(self, column: Sums, sums: Sums) -> Sums:
         """The left side of every set of categories; of many, of the prefixes in the order of the mean."""
@@ -110,28 +120,35 @@ class Scan:
         """Total weight of each line."""
         return sums[:, 1:].sum(axis=1) if self.table.schema.target.is_classes else sums[:, 1]
 
-    def worth(self, left: Sums, total: Sums, impurity: float) -> Sums:
+    def worth(self, left: Sums, total: Sums, impurity: float, cost: float = 0.0) -> Sums:
         """The worth of each split of a node with this impurity, times weight."""
+        gain, criterion = self.gain(left, total) - cost, self.rules.criterion
+        if criterion not in ("gain_ratio", "mutual_information"):
+            return np.asarray(gain / impurity)
+        weight_left = self.weight_of(left)
+        weight_right = self.weight_of(total[None])[0] - weight_left
+        entropies = entropy(np.stack([weight_left, weight_right], axis=1))
+        if criterion == "gain_ratio":
+            return np.asarray(gain / entropies)
+        return np.asarray(2 * gain / (entropies + impurity))
+
+    def gain(self, left: Sums, total: Sums) -> Sums:
+        """What each split takes from the impurity, times weight."""
         weight, weight_left = self.weight_of(total[None])[0], self.weight_of(left)
         weight_right = weight - weight_left
         right, criterion = total - left, self.rules.criterion
         if criterion in ("squared_error", "gini"):
             first = 2 if criterion == "squared_error" else 1
             shift = left[:, first:] * weight - total[first:] * weight_left[:, None]
-            gain = (shift * shift).sum(axis=1) / (weight * weight_left * weight_right)
-        elif criterion == "poisson":
+            return np.asarray((shift * shift).sum(axis=1) / (weight * weight_left * weight_right))
+        if criterion == "poisson":
             expected = total[2] / weight * np.stack([weight_left, weight_right])
-            gain = (expected * excess(np.stack([left[:, 2], right[:, 2]]) / expected - 1)).sum(axis=0)
-        elif criterion == "misclassification":
-            gain = left[:, 1:].max(axis=1) + right[:, 1:].max(axis=1) - total[1:].max()
-        else:
-            gain = entropy(total[None, 1:]) - entropy(left[:, 1:]) - entropy(right[:, 1:])
-        if criterion == "gain_ratio":
-            return np.asarray(gain / entropy(np.stack([weight_left, weight_right], axis=1)))
-        if criterion == "mutual_information":
-            entropies = entropy(np.stack([weight_left, weight_right], axis=1))
-            return np.asarray(2 * gain / (entropies + impurity))
-        return np.asarray(gain / impurity)
+            return np.asarray(
+                (expected * excess(np.stack([left[:, 2], right[:, 2]]) / expected - 1)).sum(axis=0)
+            )
+        if criterion == "misclassification":
+            return np.asarray(left[:, 1:].max(axis=1) + right[:, 1:].max(axis=1) - total[1:].max())
+        return np.asarray(entropy(total[None, 1:]) - entropy(left[:, 1:]) - entropy(right[:, 1:]))
 
     def impurity(self, rows: LongArray, sums: Sums) -> float:
         """The impurity of a node of these rows, times its weight."""
@@ -220,11 +237,23 @@ def rivals(scan: Scan, rows: LongArray, sums: Sums) -> list[Rival]:
     """The allowed splits that are within rounding of the best, in the order in which they win ties."""
     total, impurity = sums.sum(axis=0), scan.impurity(rows, sums)
     found: list[Rival] = []
+    offered: list[float] = []
     for splits in scan.splits(rows, sums):
         left = splits.left[scan.is_allowed(splits.left, total)]
-        worth = scan.worth(left, total, impurity)
+        worth = scan.worth(left, total, impurity, splits.cost)
         near = np.flatnonzero(worth >= worth.max(initial=0.0) - PART)
+        if scan.rules.criterion == "gain_ratio" and len(left):
+            # The feature offers the split that gains most: the first threshold, or any of several sets.
+            gains = scan.gain(left, total) - splits.cost
+            if scan.rules.threshold_cost and not splits.is_subset and gains.max() <= 1e-12 * impurity:
+                continue
+            tied = np.flatnonzero(gains >= gains.max() - 1e-12 * impurity)
+            near = tied[worth[tied].argmin()][None] if splits.is_subset else tied[:1]
+            offered.append(float(gains.max()))
         found += [Rival(float(worth[at]), splits.feature, splits.is_subset, left[at]) for at in near]
+    if offered:
+        least = sum(offered) / len(offered) - 8 * PART * impurity
+        found = [rival for rival, gain in zip(found, offered, strict=True) if gain >= least]
     highest = max((rival.worth for rival in found), default=0.0)
     return [rival for rival in found if rival.worth >= highest - PART]
 
@@ -243,8 +272,12 @@ def _look(
     if scan.is_pure(rows) or not scan.is_allowed(left[None], total)[0]:
         found.faults += (f"{name}: its split is not allowed",)
         return
+    if not best:
+        found.faults += (f"{name} splits feature {feature}, and no gain pays for its threshold",)
+        return
     worths = [rival.worth for rival in best]
-    lost = max(worths) - float(scan.worth(left[None], total, scan.impurity(rows, sums))[0])
+    cost = scan.cost(feature, rows, sums)
+    lost = max(worths) - float(scan.worth(left[None], total, scan.impurity(rows, sums), cost)[0])
     found.lost, found.n_tied = max(found.lost, lost), found.n_tied + (len(best) > 1)
     if lost > 2 * PART:
         found.faults += (

@@ -15,7 +15,7 @@ from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability import baselines
 from holdfast.stability.baselines import cart_by_cross_validation, grow_forest
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 from holdfast.tree.tree import LEAF, Tree
 
 BREAST = Table.from_arrays(*load_breast_cancer(return_X_y=True))

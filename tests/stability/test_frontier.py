@@ -18,7 +18,8 @@ from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.distance import mean_distance, tree_distance
 from holdfast.stability.frontier import hypervolume, pareto_frontier
-from holdfast.stability.training import Settings, StableTrees, train
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import StableTrees, train
 
 few_values = st.sampled_from((-1.0, 0.0, 0.1, 0.3, 0.5, 1.0, 2.0))
 points = st.lists(st.tuples(few_values, few_values), min_size=1, max_size=12)

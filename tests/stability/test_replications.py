@@ -18,7 +18,8 @@ from holdfast.stability import replications
 from holdfast.stability.distance import mean_distance, tree_distance
 from holdfast.stability.replication_table import MODELS, Replications
 from holdfast.stability.replications import replicate
-from holdfast.stability.training import Settings, StableTrees
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
 SMALL = Settings(rules=GrowthRules(max_depth=3), n_trees=8)

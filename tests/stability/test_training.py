@@ -25,10 +25,10 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.stability.collection import grow_collection
 from holdfast.stability.distance import tree_distance
 from holdfast.stability.division import Division, divide
+from holdfast.stability.settings import Settings
 from holdfast.stability.training import (
     CANDIDATES,
     REFERENCES,
-    Settings,
     StableTrees,
     train,
     train_divided,

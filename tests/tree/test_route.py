@@ -97,7 +97,8 @@ def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set
     codes = frozen(np.array([[0.0], [1.0], [2.0], [-1.0], [1e300], [np.nan]]))
     feature, n_categories = (frozen(np.array(each, np.int32)) for each in ([0, -1, -1], [2, 0, 0]))
     sides = tree.left, tree.right, tree.missing_left, tree.set_start
-    route(codes, feature, tree.threshold, *sides, n_categories, tree.in_set, leaves)
+    rows = frozen(np.arange(6, dtype=np.int32))
+    route(codes, rows, 0, feature, tree.threshold, *sides, n_categories, tree.in_set, leaves)
     assert leaves.tolist() == [1, 2, 1, 1, 1, 1]
 
 

@@ -32,7 +32,7 @@ from holdfast.cli.words import (
 )
 from holdfast.data.frame import Frame
 from holdfast.stability.choice import Wish
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 from holdfast.tree.rules import rules
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import percent_text

@@ -16,7 +16,7 @@ from holdfast.cli.summary import write_run
 from holdfast.cli.words import duration, heading, paragraph, plain_warnings, ready_kernels, timed
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.choice import Wish
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 
 
 def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:

@@ -15,7 +15,8 @@ from holdfast.errors import DataError, DataWarning
 from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.choice import Wish
 from holdfast.stability.division import Division, hold_out
-from holdfast.stability.training import Settings, prepare
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import prepare
 from holdfast.tree.tree import Tree
 
 

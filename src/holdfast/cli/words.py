@@ -115,7 +115,8 @@ def ready_kernels(console: Console) -> tuple[bool, float]:
 def _train_smallest() -> None:
     """One call of every kernel that training needs."""
     from holdfast.data.table import Table
-    from holdfast.stability.training import Settings, train
+    from holdfast.stability.settings import Settings
+    from holdfast.stability.training import train
 
     rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no" if number < 6 else "yes" for number in range(12)]

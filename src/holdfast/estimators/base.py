@@ -17,7 +17,7 @@ from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import DataWarning, RulesError
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
 # The one rule that scikit-learn has another name for.
@@ -48,12 +48,23 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     # -- fitting --------------------------------------------------------------------------------------
 
-    def _rules(self) -> GrowthRules:
-        """The growth rules that the parameters spell out; a RulesError names one that is out of range."""
+    def _rules(self, **changes: Any) -> GrowthRules:
+        """The growth rules that the parameters spell out; a RulesError names one that is out of range.
+
+        What the parameters leave at their defaults is taken from `growth_rules`, as far as these say it.
+        """
         self._check_policies()
-        parameters = self.get_params(deep=False)
+        parameters = {**self.get_params(deep=False), **changes}
         names = {rule.name: OTHER_NAMES.get(rule.name, rule.name) for rule in fields(GrowthRules)}
         spelt_out = {rule: parameters[name] for rule, name in names.items() if name in parameters}
+        if (ready := parameters.get("growth_rules")) is not None:
+            if not isinstance(ready, GrowthRules):
+                raise RulesError(f"growth_rules={ready!r} are none: give CART, C45 or GrowthRules(...).")
+            defaults = type(self)().get_params(deep=False)
+            for rule, name in names.items():
+                is_said = getattr(ready, rule) != getattr(CART, rule)
+                if is_said and (name not in defaults or parameters[name] == defaults[name]):
+                    spelt_out[rule] = getattr(ready, rule)
         try:
             return GrowthRules(**spelt_out)
         except RulesError as error:

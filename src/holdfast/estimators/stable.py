@@ -7,7 +7,7 @@ from holdfast.data.schema import Label
 from holdfast.data.target import Task
 from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
 from holdfast.estimators.stable_base import StableTreeEstimator
-from holdfast.growth.rules import MaxFeatures
+from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
 class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
@@ -29,12 +29,18 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
     n_trees
         Trees in each of the two collections.
+    candidates
+        "bootstrap": one tree for each sample of the training rows. "pruned": the subtrees of the one tree
+        that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by rows held
+        out, and there are `n_trees` of them at most.
     grid
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner
         What grows the trees instead of our own rules: an estimator of scikit-learn or pystreed, or a function
         `learner(X, y, seed, **combination)` that returns a tree or a model of one. The grid above sets the
         depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
+    growth_rules
+        Rules such as `C45`, for all that the parameters and the grid leave open.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     questions, categorical_features
@@ -104,8 +110,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         method: str = "paper",
         max_depth: int | None = 5,
         n_trees: int = 300,
+        candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
+        growth_rules: GrowthRules | None = None,
         criterion: str = "gini",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
@@ -134,8 +142,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         self.method = method
         self.max_depth = max_depth
         self.n_trees = n_trees
+        self.candidates = candidates
         self.grid = grid
         self.learner = learner
+        self.growth_rules = growth_rules
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
@@ -208,8 +218,10 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
         method: str = "paper",
         max_depth: int | None = 5,
         n_trees: int = 300,
+        candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
+        growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
@@ -237,8 +249,10 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
         self.method = method
         self.max_depth = max_depth
         self.n_trees = n_trees
+        self.candidates = candidates
         self.grid = grid
         self.learner = learner
+        self.growth_rules = growth_rules
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease

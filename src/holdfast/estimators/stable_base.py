@@ -20,7 +20,8 @@ from holdfast.stability.features import FeatureUses, feature_use
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.replication_table import Replications
 from holdfast.stability.replications import replicate
-from holdfast.stability.training import Settings, StableTrees, train
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import StableTrees, train
 from holdfast.tree.tree import Tree
 
 METHODS = ("paper",)
@@ -46,6 +47,7 @@ class StableTreeEstimator(TreeEstimator):
     # The parameters that the methods here read.
     method: str
     n_trees: int
+    candidates: str
     grid: Any
     learner: Any
     early_share: float
@@ -113,6 +115,7 @@ class StableTreeEstimator(TreeEstimator):
             grid=self.grid,
             learner=self.learner,
             n_trees=self.n_trees,
+            candidates=self.candidates,
             early_share=self.early_share,
             validation=self.validation,
             scoring=self.scoring,

@@ -1,14 +1,16 @@
 """One tree, with the face of scikit-learn."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from holdfast.data.schema import Label
+from holdfast.data.target import Task
 from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
-from holdfast.growth.rules import MaxFeatures
+from holdfast.estimators.sized import SizedTreeEstimator
+from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
-class TreeClassifier(ClassEstimator):
+class TreeClassifier(SizedTreeEstimator, ClassEstimator):
     """A decision tree that predicts classes.
 
     The same data gives the same tree, in whatever order its rows come: of equal splits the one on the first
@@ -16,12 +18,14 @@ class TreeClassifier(ClassEstimator):
 
     Parameters
     ----------
+    growth_rules
+        Rules such as `C45`, for all that the parameters below leave at their defaults.
     criterion
         "gini", "entropy" (also "log_loss"), "misclassification" (also "purity"), "gain_ratio" or
         "mutual_information".
     max_depth, max_leaf_nodes
         The greatest number of questions on a path, and of leaves: of these, the most useful splits come
-        first. None: no limit.
+        first. None: no limit. "cv" or "cv-1se": see `cv`.
     min_samples_split, min_samples_leaf
         Rows that a node must hold to be split, and that each side must keep; a float is a share of all rows.
     min_weight_fraction_leaf
@@ -30,6 +34,8 @@ class TreeClassifier(ClassEstimator):
         Least decrease of impurity by a split, weighted by the node's share of the rows.
     min_relative_gain
         Least decrease of impurity by a split, as a share of the node's own.
+    threshold_cost
+        For "gain_ratio": a threshold must first gain the bits that it takes to name it among all others.
     max_features
         Features drawn anew at every split: a number, a share, "sqrt", "log2" or "third". None: all.
     class_weight
@@ -38,19 +44,43 @@ class TreeClassifier(ClassEstimator):
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     max_seconds, max_nodes
         Budgets: growth ends with the best tree so far, and warns.
+    ccp_alpha, ccp_risk
+        What a leaf costs, in risk per row: of all subtrees, the one of least risk + alpha * leaves is taken.
+        0: no pruning. "cv" or "cv-1se": see `cv`. The risk is the impurity of the criterion, or that of
+        another, such as "misclassification".
+    pruning_confidence, subtree_raising
+        Pessimistic pruning as in C4.5: a subtree gives way to a leaf or, with raising, to its larger branch,
+        unless it lowers the upper confidence bound of the errors. 0.25 is usual, less prunes more; None: no
+        such pruning.
+    merge_leaves
+        Make two leaves of one node that predict the same class one.
+    reduced_error
+        Share of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+    cv, scoring
+        How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
+        mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
+        of folds, the share of one part held out, a splitter of scikit-learn's, or pairs of row numbers; and
+        "auc" (the default), "accuracy", "log_loss" or any scorer.
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
     unknown, missing
         What predictions do with a category that was not there at fit ("missing" counts it as missing, with
         a warning), and with a missing value ("learned" follows the side that served best); "error" refuses.
+    n_jobs
+        Threads that grow the trees of the folds; -1 for all cores.
     random_state
-        Seed, generator or None, used only where features are drawn.
+        Seed, generator or None, used where features are drawn and rows held out; None holds out the same
+        rows each time.
 
     Attributes
     ----------
     tree_ : Tree
         The fitted tree: `str(model.tree_)` and a notebook draw it.
+    size_table_ : SizeTable
+        Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
+    ccp_alpha_ : float
+        The alpha that was chosen, if one was.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
@@ -67,27 +97,41 @@ class TreeClassifier(ClassEstimator):
     ['no' 'yes']
     """
 
+    _task: ClassVar[Task] = "classification"
+
     def __init__(
         self,
         *,
+        growth_rules: GrowthRules | None = None,
         criterion: str = "gini",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
+        max_depth: int | Literal["cv", "cv-1se"] | None = None,
+        max_leaf_nodes: int | Literal["cv", "cv-1se"] | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         min_relative_gain: float = 0.0,
+        threshold_cost: bool = False,
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         questions: Sequence[str] | None = None,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
+        ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
+        ccp_risk: str | None = None,
+        pruning_confidence: float | None = None,
+        subtree_raising: bool = True,
+        merge_leaves: bool = False,
+        reduced_error: float | None = None,
+        cv: Any = 10,
+        scoring: Any = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
         missing: str = "learned",
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self.growth_rules = growth_rules
         self.criterion = criterion
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
@@ -96,44 +140,57 @@ class TreeClassifier(ClassEstimator):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.min_relative_gain = min_relative_gain
+        self.threshold_cost = threshold_cost
         self.max_features = max_features
         self.class_weight = class_weight
         self.questions = questions
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
+        self.ccp_alpha = ccp_alpha
+        self.ccp_risk = ccp_risk
+        self.pruning_confidence = pruning_confidence
+        self.subtree_raising = subtree_raising
+        self.merge_leaves = merge_leaves
+        self.reduced_error = reduced_error
+        self.cv = cv
+        self.scoring = scoring
         self.categorical_features = categorical_features
         self.unknown = unknown
         self.missing = missing
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree on rows X, an array or a frame of any library, with classes y."""
-        from holdfast.growth.grow import grow
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the tree on rows X, an array or a frame of any library, with classes y.
 
-        rules, seed = self._rules(), self._seed()
-        table = self._table(X, y, sample_weight, "classification")
-        tree = grow(table, rules, seed=seed)
+        Rows of one group, such as a patient, are held out together where a size is chosen.
+        """
+        table = self._table(X, y, sample_weight, self._task)
+        tree = self._fitted_tree(table, groups)
         self._remember_classes(y, table)
         return self._remember(X, tree)
 
 
-class TreeRegressor(NumberEstimator):
+class TreeRegressor(SizedTreeEstimator, NumberEstimator):
     """A decision tree that predicts numbers.
 
     `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
-    parameters and attributes are those of `TreeClassifier`, without `class_weight` and the classes.
+    parameters and attributes are those of `TreeClassifier`, without those that are about classes.
 
     >>> model = TreeRegressor(max_depth=1).fit([[20.0], [30.0], [50.0], [60.0]], [1.0, 2.0, 7.0, 8.0])
     >>> print(model.predict([[35.0], [45.0]]))
     [1.5 7.5]
     """
 
+    _task: ClassVar[Task] = "regression"
+
     def __init__(
         self,
         *,
+        growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
+        max_depth: int | Literal["cv", "cv-1se"] | None = None,
+        max_leaf_nodes: int | Literal["cv", "cv-1se"] | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -143,11 +200,17 @@ class TreeRegressor(NumberEstimator):
         questions: Sequence[str] | None = None,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
+        ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
+        reduced_error: float | None = None,
+        cv: Any = 10,
+        scoring: Any = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
         missing: str = "learned",
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self.growth_rules = growth_rules
         self.criterion = criterion
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
@@ -160,15 +223,20 @@ class TreeRegressor(NumberEstimator):
         self.questions = questions
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
+        self.ccp_alpha = ccp_alpha
+        self.reduced_error = reduced_error
+        self.cv = cv
+        self.scoring = scoring
         self.categorical_features = categorical_features
         self.unknown = unknown
         self.missing = missing
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree on rows X, an array or a frame of any library, with numbers y."""
-        from holdfast.growth.grow import grow
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the tree on rows X, an array or a frame of any library, with numbers y.
 
-        rules, seed = self._rules(), self._seed()
-        table = self._table(X, y, sample_weight, "regression")
-        return self._remember(X, grow(table, rules, seed=seed))
+        Rows of one group, such as a patient, are held out together where a size is chosen.
+        """
+        table = self._table(X, y, sample_weight, self._task)
+        return self._remember(X, self._fitted_tree(table, groups))

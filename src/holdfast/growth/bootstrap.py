@@ -9,13 +9,8 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import measure
-from holdfast.parallel import batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, run_all
 from holdfast.tree.tree import Tree
-
-# Trees of small tables share a task: starting one costs as much as growing such a tree.
-ROWS_PER_TASK = 20_000
-# Short work on fewer rows than this mostly waits for the interpreter, and threads would wait for each other.
-LEAST_SHARED = 20_000
 
 
 def grow_bootstraps(

@@ -12,7 +12,7 @@ CLASS_CRITERIA = {
     "log_loss": kernels.ENTROPY,  # scikit-learn's other name for it
     "misclassification": kernels.MISCLASSIFICATION,
     "purity": kernels.MISCLASSIFICATION,  # the share of the most frequent class: the same order of splits
-    "gain_ratio": kernels.GAIN_RATIO,
+    "gain_ratio": kernels.ENTROPY,  # of each feature; then the features compete by ratio
     "mutual_information": kernels.MUTUAL_INFORMATION,
 }
 NUMBER_CRITERIA = {"squared_error": kernels.SQUARED_ERROR, "poisson": kernels.POISSON}

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
-from holdfast.growth.criteria import class_impurity
+from holdfast.growth.pruning import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
+from holdfast.growth.values import node_values
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON, Plan
 from holdfast.kernels.histogram import Coded, Sample
@@ -26,7 +27,7 @@ HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child 
 
 
 def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
-    """The tree that the rules grow on the table.
+    """The tree that the rules grow on the table, and prune.
 
     The seed matters only where features are drawn.
 
@@ -51,10 +52,11 @@ def grow_samples(
     """
     ready = [_ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
     grown = [_grown(table.coded, rules, task) for task in ready]
-    return [
-        _finished(table, rules, units, counts, task.rows, result)
-        for counts, task, result in zip(samples, ready, grown, strict=True)
-    ]
+    trees = []
+    for counts, task, result in zip(samples, ready, grown, strict=True):
+        tree = _finished(table, rules, units, counts, task.rows, result)
+        trees.append(pruned(tree, rules, table, units, counts))
+    return trees
 
 
 class _Task(NamedTuple):
@@ -110,6 +112,8 @@ def _finished(
 def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
     return Plan(
         criterion=units.criterion,
+        is_guarded=int(rules.criterion == "gain_ratio"),
+        threshold_cost=int(rules.threshold_cost),
         n_classes=units.n_classes,
         n_stats=units.n_stats,
         label_bits=units.label_bits,
@@ -185,25 +189,6 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
     if rules.max_nodes is not None and len(grown.fields) + 2 > rules.max_nodes:
         return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
     return ()
-
-
-def node_values(
-    units: Units, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value, weight and impurity of every node, from the statistics of the classes or the rows themselves."""
-    if units.n_classes:
-        of_class = total[:, : units.n_classes].astype(np.float64)
-        weight = of_class.sum(axis=1)
-        value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
-        return value, weight * units.weight_unit, class_impurity(units.criterion, value)
-    is_poisson = int(units.criterion == POISSON)
-    weight, mean, impurity = kernels.number_values(
-        fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
-    )
-    with np.errstate(over="ignore"):
-        impurity = np.ldexp(impurity, units.exponent * (1 if is_poisson else 2))
-    largest = np.finfo(np.float64).max  # where the square of the target is too large for a float
-    return np.ldexp(mean, units.exponent)[:, None], weight, np.minimum(impurity, largest)
 
 
 def _thresholds(table: Table, fields: LongArray) -> FloatArray:

@@ -14,7 +14,7 @@ from holdfast.errors import RulesError
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GrowthRules:
     """How a tree grows.
 
@@ -31,10 +31,16 @@ class GrowthRules:
     min_weight_fraction_leaf: float = 0.0
     min_gain: float = 0.0  # decrease of impurity, weighted by the node's share of the rows
     min_relative_gain: float = 0.0  # decrease of impurity as a share of the node's own
+    threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: Mapping[Label, float] | Literal["balanced"] | None = None
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
+    pruning_confidence: float | None = None  # C4.5's pessimistic pruning: 0.25 is usual, less prunes more
+    subtree_raising: bool = True  # with it: a subtree may also give way to its larger branch
+    ccp_alpha: float = 0.0  # cost-complexity pruning: what a leaf costs, in risk per row
+    ccp_risk: str | None = None  # None: the criterion's impurity; for classes also "misclassification" etc.
+    merge_leaves: bool = False  # two leaves of one node that predict the same class become one
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -51,7 +57,24 @@ class GrowthRules:
         if self.max_seconds is not None:
             _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
         features_drawn(self.max_features, 1)
+        if self.pruning_confidence is not None:
+            _check_between("pruning_confidence", self.pruning_confidence)
+        _check_range("ccp_alpha", self.ccp_alpha, 0.0, math.inf)
+        if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
+            raise RulesError(f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'.")
+        _check_flag("threshold_cost", self.threshold_cost)
+        if self.threshold_cost and self.criterion != "gain_ratio":
+            raise RulesError(
+                f"threshold_cost=True is for criterion='gain_ratio', and the criterion is {self.criterion!r}."
+            )
+        _check_flag("subtree_raising", self.subtree_raising)
+        _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
+
+    def __repr__(self) -> str:
+        """The rules that are not the default."""
+        said = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     @property
     def is_best_first(self) -> bool:
@@ -148,4 +171,15 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
         raise RulesError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
 
 
+def _check_between(name: str, value: float) -> None:
+    if not _is_number(value) or not 0.0 < value < 1.0:
+        raise RulesError(f"{name}={value!r} is out of range: it must lie between 0 and 1, or be None.")
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise RulesError(f"{name}={value!r} is no flag: it must be True or False.")
+
+
 CART = GrowthRules()
+C45 = GrowthRules("gain_ratio", min_samples_leaf=2, threshold_cost=True, pruning_confidence=0.25)

@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels import classes, pair
 from holdfast.kernels.classes import START
-from holdfast.kernels.criteria import GAIN_RATIO, MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
+from holdfast.kernels.criteria import MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
 from holdfast.kernels.histogram import Coded, last_code
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.sort import sort_by
@@ -50,7 +50,7 @@ def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, o
 @inner
 def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
-    is_ratio = plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION
+    is_ratio = plan.criterion == MUTUAL_INFORMATION
     # Of the sets that a rule allows, the best need not be a prefix.
     is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.criterion == POISSON
     return n <= MOST_LISTED and (plan.n_classes > 2 or is_ratio or is_limited)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from holdfast.arrays import LongArray
 from holdfast.kernels.jit import inner, int64
 
-GINI, ENTROPY, MISCLASSIFICATION, GAIN_RATIO, MUTUAL_INFORMATION, SQUARED_ERROR, POISSON = range(7)
+GINI, ENTROPY, MISCLASSIFICATION, MUTUAL_INFORMATION, SQUARED_ERROR, POISSON = range(6)
 
 # Worth is compared after rounding to this many parts of the node's impurity: two splits that differ by less
 # are tied, and the lower feature and threshold win. Rounding errors of the gain lie far below it.
@@ -29,6 +29,8 @@ class Plan(NamedTuple):
     """The numbers that every kernel needs to know about the task; the same for all nodes of a tree."""
 
     criterion: int
+    is_guarded: int  # 1 if features compete by gain ratio, each with the question that gains most
+    threshold_cost: int  # 1 if a threshold then costs the bits that it takes to name it
     n_classes: int  # 0 for a numeric target
     n_stats: int  # length of a vector of statistics
     label_bits: int  # bits of a row's weight that hold its class
@@ -151,15 +153,18 @@ def split_entropy(weight_left: float, weight_right: float) -> float:
 
 
 @inner
+def parts_of(node: Node, gain: float, entropy: float) -> int:
+    """The gain per bit of an entropy, which is times weight, as a whole number."""
+    if entropy <= LEAST_ENTROPY * node.weight:
+        return int64(0)
+    return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
+
+
+@inner
 def worth_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
     """The gain on the scale on which splits compete: a whole number."""
-    if plan.criterion == GAIN_RATIO or plan.criterion == MUTUAL_INFORMATION:
-        entropy = split_entropy(weight_left, weight_right)
-        if plan.criterion == MUTUAL_INFORMATION:
-            entropy = (entropy + node.impurity) / 2.0
-        if entropy <= LEAST_ENTROPY * node.weight:
-            return int64(0)
-        return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
+    if plan.criterion == MUTUAL_INFORMATION:
+        return parts_of(node, gain, (split_entropy(weight_left, weight_right) + node.impurity) / 2.0)
     return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
 
 

@@ -127,8 +127,10 @@ def divide(coded: Coded, rows: IntArray, buffer: IntArray, node: LongArray, in_s
 @inner
 def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
     """Memory for the search."""
-    n_features, widest = coded.ranks.shape[0], 256
+    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
     for feature in range(n_features):
+        if plan.threshold_cost:
+            most_values = max(most_values, int64(coded.n_ranks[feature]))
         if coded.is_wide[feature]:
             widest = max(widest, coded.n_ranks[feature] + 1)
     return Scratch(
@@ -143,6 +145,9 @@ def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
         np.empty(widest, np.float64),
         np.empty(widest, np.int8),
         np.empty(n_features, np.int64),
+        np.empty((n_features, 4), np.int64),
+        np.empty(n_features, np.float64),
+        np.zeros(most_values + 1, np.int64),
     )
 
 

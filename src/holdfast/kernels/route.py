@@ -9,6 +9,8 @@ from holdfast.kernels.jit import kernel
 @kernel
 def route(
     X: FloatArray,
+    rows: IntArray,
+    top: int,
     feature: IntArray,
     threshold: FloatArray,
     left: IntArray,
@@ -19,9 +21,9 @@ def route(
     in_set: BoolArray,
     out: IntArray,
 ) -> None:
-    """out[row] = the leaf that X[row] reaches; `feature` is a column of X, or -1 at a leaf."""
-    for row in range(X.shape[0]):
-        node = 0
+    """out[i] = the leaf that X[rows[i]] reaches from `top`; `feature` is a column of X, or -1 at a leaf."""
+    for i in range(len(rows)):
+        row, node = rows[i], top
         while feature[node] >= 0:
             x = X[row, feature[node]]
             goes_left = missing_left[node]
@@ -31,4 +33,4 @@ def route(
             elif 0.0 <= x < n_categories[node]:  # false for NaN, and for what is no category of the feature
                 goes_left = in_set[set_start[node] + int(x)]
             node = left[node] if goes_left else right[node]
-        out[row] = node
+        out[i] = node

@@ -18,7 +18,7 @@ from holdfast.kernels.criteria import (
 from holdfast.kernels.histogram import Coded, Sample, add_row, count_one
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.pair import open_pair, scan_few, scan_pair
-from holdfast.kernels.split import Scratch, Split, could_win, no_split
+from holdfast.kernels.split import Scratch, Split, best_ratio, could_win, no_split, offer
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
@@ -122,6 +122,8 @@ def search(
             other = i + state % (n_features - i)
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
+        if plan.is_guarded:
+            best = no_split()  # each feature offers the question that gains most; they compete in the end
         if coded.is_subset[feature]:
             if n_drawn > 0 or is_small:
                 count_one(plan, coded, sample, rows, feature, no_shift, histogram)
@@ -167,7 +169,8 @@ def search(
         n_varied += varied
         if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
             break  # two rows can be parted in one way only, and the first feature wins the tie
-        if i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn):
+        goes_on = i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn)
+        if goes_on and not plan.is_guarded:
             continue
         while True:
             feature = int64(-1)
@@ -187,6 +190,11 @@ def search(
                 best = open_classes(
                     plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
                 )
+        if plan.is_guarded:
+            offer(plan, node, coded, rows, drawn[i], scratch, best)
+            if goes_on:
+                continue
+            best = best_ratio(node, drawn, i + 1, scratch.offers, scratch.offered)
         if best.worth != NEVER:
             break
     return best

@@ -14,7 +14,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.parallel import batches, run_all
 from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.stability.collection import grow_collection
-from holdfast.stability.training import Settings
+from holdfast.stability.settings import Settings
 from holdfast.tree.tree import Tree
 
 # Branches of the seed. Others divide the rows and grow collections.

@@ -10,9 +10,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
-from holdfast.growth.bootstrap import ROWS_PER_TASK
 from holdfast.growth.learner import Combination, Learner
-from holdfast.parallel import batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, run_all
 from holdfast.tree.tree import Tree
 
 

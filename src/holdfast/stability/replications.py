@@ -22,8 +22,9 @@ from holdfast.stability.distance import distance_matrix
 from holdfast.stability.division import Division, hold_out
 from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.replication_table import MODELS, Replications, Result
+from holdfast.stability.settings import Settings
 from holdfast.stability.terms import Terms
-from holdfast.stability.training import Settings, StableTrees, train, train_divided
+from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.tree.tree import Tree
 
 PROTOCOLS = ("honest", "paper")

@@ -1,62 +1,29 @@
 """Stable trees, step by step: two collections, their distances, the scores, and the frontier."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.arrays import LongArray
 from holdfast.data.canonical import canonical
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
 from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
 from holdfast.growth.revalue import revalue_all
-from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
 from holdfast.stability.distance import distance_matrix
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
+from holdfast.stability.pruned import pruned_candidates
+from holdfast.stability.settings import Settings
 from holdfast.stability.terms import Terms, checked_outcome, terms_of
-from holdfast.stability.validation import Scoring, score_candidates
+from holdfast.stability.validation import Scores, Scoring, score_candidates
 from holdfast.tree.tree import Tree
 
 # Branches of the seed. Others divide the rows.
 REFERENCES, CANDIDATES = 10, 11
-DEPTH_5 = GrowthRules(max_depth=5)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How stable trees are trained. All that decides about the result is here, but for the data."""
-
-    rules: GrowthRules = DEPTH_5
-    grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
-    learner: Any = None  # None: our own; or an estimator, or a function
-    n_trees: int = 300  # of each collection
-    early_share: float = 0.5
-    validation: float | str = "auto"
-    scoring: Any = None
-    matching: str = "paper"
-    label_weight: float | None = None  # None: twice the depth
-    outcome: str | None = None
-    refit_leaves: bool = True  # leaf values from all rows
-    shrink_scores: bool = True  # towards the mean of candidates grown alike, as far as differences are chance
-    seed: int = 0
-    n_jobs: int | None = None
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        n_trees = self.n_trees
-        if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
-            raise RulesError(f"n_trees={n_trees!r} is out of range: it must be a whole number of at least 1.")
-        if self.grid is not None and not isinstance(self.grid, Mapping):
-            raise RulesError(
-                f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
-                "{'max_depth': [3, 4, 5]}, or None."
-            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,16 +99,11 @@ def train_divided(
     grow = partial(grow_collection, learner, n_trees=settings.n_trees, groups=groups, n_jobs=settings.n_jobs)
     texts = ("Reference trees", "Candidate trees") if settings.progress else ("", "")
     references = grow(division.early_training, seed=(settings.seed, REFERENCES), progress=texts[0])
-    grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
-    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
-    refit = rules if settings.refit_leaves else ()
-    scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
-    scores = score_candidates(grown, table, division, groups, scoring)
-    candidates = grown
-    if settings.refit_leaves:
-        # Before the distances: a leaf that changes its mind is a step away from the reference trees.
-        trees = revalue_all(grown.trees, table, rules, n_jobs=settings.n_jobs)
-        candidates = replace(grown, trees=tuple(trees))
+    if settings.candidates == "pruned":
+        candidates, scores = pruned_candidates(table, division, settings, metric, groups)
+    else:
+        grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
+        candidates, scores = _scored(grown, learner, table, division, settings, metric, groups)
     terms = _terms([*references.trees, *candidates.trees], learner, settings)
     distances = distance_matrix(
         candidates.trees,
@@ -152,6 +114,27 @@ def train_divided(
     )
     frontier = replace(frontier_of(candidates, references, distances, scores, terms), metric=metric)
     return StableTrees(references, candidates, frontier, metric, terms, scores.reliability)
+
+
+def _scored(
+    grown: Collection,
+    learner: Learner,
+    table: Table,
+    division: Division,
+    settings: Settings,
+    metric: Metric,
+    groups: LongArray | None,
+) -> tuple[Collection, Scores]:
+    """The candidates as they would be delivered, and their scores."""
+    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
+    refit = rules if settings.refit_leaves else ()
+    scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
+    scores = score_candidates(grown, table, division, groups, scoring)
+    if not settings.refit_leaves:
+        return grown, scores
+    # Before the distances: a leaf that changes its mind is a step away from the reference trees.
+    trees = revalue_all(grown.trees, table, rules, n_jobs=settings.n_jobs)
+    return replace(grown, trees=tuple(trees)), scores
 
 
 def _learner(table: Table, division: Division, settings: Settings) -> Learner:

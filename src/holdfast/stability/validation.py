@@ -13,10 +13,9 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.splits import below, numbered, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.growth.bootstrap import LEAST_SHARED
 from holdfast.growth.revalue import revalue_all
 from holdfast.growth.rules import GrowthRules
-from holdfast.parallel import run_all
+from holdfast.parallel import LEAST_SHARED, run_all
 from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division

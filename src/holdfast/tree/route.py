@@ -1,11 +1,12 @@
 """Rows through a finished tree: the leaf each one reaches and the nodes it passes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.rows import encoded
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
@@ -21,28 +22,63 @@ def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "l
 
     Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
     """
-    from holdfast.kernels.route import route
-
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
         rows = _rows_of_table(tree, X, used.tolist(), missing)
     else:
         rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
-    leaves = np.empty(len(rows), np.int32)
-    # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
-    route(
-        frozen(rows),
-        frozen(np.where(tree.feature == LEAF, LEAF, np.searchsorted(used, tree.feature)).astype(np.int32)),
-        tree.threshold,
-        tree.left,
-        tree.right,
-        tree.missing_left,
-        tree.set_start,
-        frozen(_categories_of_nodes(tree)),
-        tree.in_set,
-        leaves,
-    )
-    return leaves
+    return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The nodes as the kernel reads them: the rows hold only the features that the tree asks about."""
+
+    feature: IntArray  # the column of the rows; LEAF at a leaf
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    missing_left: BoolArray
+    set_start: LongArray
+    n_categories: IntArray
+    in_set: BoolArray
+
+    @classmethod
+    def of(cls, tree: Tree, used: LongArray) -> "Routes":
+        """The nodes of a tree; `used` are the features that the columns of the rows will hold."""
+        column = np.where(tree.feature == LEAF, LEAF, np.searchsorted(used, tree.feature)).astype(np.int32)
+        return cls(
+            column,
+            tree.threshold,
+            tree.left,
+            tree.right,
+            tree.missing_left,
+            tree.set_start,
+            _categories_of_nodes(tree),
+            tree.in_set,
+        )
+
+    def leaves(self, X: FloatArray, rows: IntArray, top: int = 0) -> IntArray:
+        """The leaf that each of these rows of X reaches from the node `top`."""
+        from holdfast.kernels.route import route
+
+        # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
+        leaves = np.empty(len(rows), np.int32)
+        route(
+            X,
+            rows,
+            top,
+            frozen(self.feature),
+            frozen(self.threshold),
+            frozen(self.left),
+            frozen(self.right),
+            frozen(self.missing_left),
+            frozen(self.set_start),
+            frozen(self.n_categories),
+            frozen(self.in_set),
+            leaves,
+        )
+        return leaves
 
 
 def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":

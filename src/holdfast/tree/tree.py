@@ -15,6 +15,8 @@ from holdfast.errors import SchemaMismatch
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from holdfast.tree.summary import TreeSummary
+
 LEAF = -1  # in `feature`, `left` and `right`
 KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
 
@@ -171,6 +173,15 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"
+
+    def summary(self) -> "TreeSummary":
+        """Size and fit: residual mean deviance and, for classes, the misclassification rate.
+
+        Both are of the rows that the tree was grown on, which flatter it.
+        """
+        from holdfast.tree.summary import summary
+
+        return summary(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per node, as a pandas, polars or pyarrow frame (the first that is installed)."""

@@ -1,0 +1,98 @@
+"""One tree, as large as the parameters, or rows held out, say."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from holdfast.arrays import LongArray
+from holdfast.data.splits import read_groups
+from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.errors import RulesError
+from holdfast.estimators.base import TreeEstimator, drawn_seed
+from holdfast.growth.path import WHOLE, SizeParameter
+from holdfast.growth.size_table import SizeTable
+from holdfast.tree.tree import Tree
+
+Rule = Literal["cv", "cv-1se"]
+
+
+class SizedTreeEstimator(TreeEstimator):
+    """An estimator that grows one tree and may choose its size by rows held out."""
+
+    _task: ClassVar[Task]
+
+    # The parameters that the methods here read.
+    reduced_error: float | None
+    cv: Any
+    scoring: Any
+    n_jobs: int | None
+
+    # What fit leaves behind where a size was chosen.
+    size_table_: SizeTable
+    ccp_alpha_: float
+
+    def _fitted_tree(self, table: Table, groups: Any) -> Tree:
+        """The tree of the size that the parameters ask for."""
+        from holdfast.growth.grow import grow
+        from holdfast.growth.reduced_error import grow_reduced_error
+
+        for name in ("size_table_", "ccp_alpha_"):  # of an earlier fit
+            if hasattr(self, name):
+                delattr(self, name)
+        wish = self._size_wish()
+        marks = None if groups is None else read_groups(groups, table.n_rows)
+        if wish is not None:
+            return self._sized(table, marks, *wish)
+        rules = self._rules()
+        if self.reduced_error is not None:
+            return grow_reduced_error(
+                table, rules, self.reduced_error, groups=marks, seed=self._seed_of_folds()
+            )
+        return grow(table, rules, seed=self._seed())
+
+    def _size_wish(self) -> tuple[SizeParameter, Rule] | None:
+        """Which parameter is to be chosen, and how; None if all are given."""
+        wishes: list[tuple[SizeParameter, Any]] = [
+            (name, value) for name in WHOLE if isinstance(value := getattr(self, name), str)
+        ]
+        for name, value in wishes:
+            if value not in ("cv", "cv-1se"):
+                raise RulesError(f"{name}={value!r} is unknown: give a number, 'cv' or 'cv-1se'.")
+        if len(wishes) + (self.reduced_error is not None) > 1:
+            ways = [f"{name}={value!r}" for name, value in wishes]
+            ways += [f"reduced_error={self.reduced_error!r}"] * (self.reduced_error is not None)
+            raise RulesError(f"{' and '.join(ways)} each choose the size of the tree: leave one of them.")
+        return wishes[0] if wishes else None
+
+    def _sized(self, table: Table, groups: LongArray | None, name: SizeParameter, rule: Rule) -> Tree:
+        from holdfast.growth.size import Evidence, choose_size
+
+        rules = self._rules(**{name: WHOLE[name]})
+        evidence = Evidence(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
+        tree, self.size_table_ = choose_size(table, rules, name, evidence=evidence, groups=groups)
+        if name == "ccp_alpha":
+            self.ccp_alpha_ = self.size_table_.chosen_value
+        return tree
+
+    def _seed_of_folds(self) -> int:
+        """The seed that divides rows: 0 without a random state, lest the tree change by itself."""
+        return 0 if self.random_state is None else drawn_seed(self.random_state)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The alphas of minimal cost-complexity pruning and the impurity of the leaves of each subtree.
+
+        A bunch with `ccp_alphas` and `impurities`, as in scikit-learn, and `n_leaves`. The model is not
+        fitted. `pruning_path(tree)` tells the same of a tree, and has the subtrees themselves.
+        """
+        from sklearn.utils import Bunch
+
+        from holdfast.growth.grow import grow
+        from holdfast.growth.path import pruning_path
+
+        rules = replace(self._rules(ccp_alpha=0.0), ccp_alpha=0.0)
+        tree = grow(self._table(X, y, sample_weight, self._task), rules, seed=self._seed())
+        path = pruning_path(tree, rules.ccp_risk)
+        alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
+        return Bunch(ccp_alphas=alphas, impurities=impurities, n_leaves=n_leaves)

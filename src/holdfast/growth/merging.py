@@ -1,0 +1,30 @@
+"""Two leaves of one node that predict the same class say no more than one."""
+
+import numpy as np
+
+from holdfast.errors import RulesError
+from holdfast.tree.prune import cut_back
+from holdfast.tree.tree import LEAF, Tree
+
+
+def merge_leaves(tree: Tree) -> Tree:
+    """The tree with sibling leaves of the same class made one, again and again, until all siblings differ.
+
+    No predicted class changes; predicted shares do.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [2.0], [3.0]], ["a", "a", "b", "a"]))
+    >>> tree.n_leaves, merge_leaves(tree).n_leaves
+    (3, 1)
+    """
+    if not tree.schema.target.is_classes:
+        raise RulesError(
+            f"merge_leaves compares classes, and the target {tree.schema.target.name!r} is a number: "
+            "leave it out."
+        )
+    is_leaf = tree.feature == LEAF
+    outcome, left, right = tree.outcome.tolist(), tree.left.tolist(), tree.right.tolist()
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+        if left[node] != LEAF and is_leaf[left[node]] and is_leaf[right[node]]:
+            is_leaf[node] = outcome[left[node]] == outcome[right[node]]
+    return cut_back(tree, np.asarray(is_leaf))

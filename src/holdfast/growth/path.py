@@ -1,0 +1,178 @@
+"""Nested sequences of subtrees, from the whole tree to its root: by cost and complexity, depth, or leaves."""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.errors import RulesError
+from holdfast.growth.risk import node_risk
+from holdfast.kernels.prune import weakest_links
+from holdfast.tree.prune import cut_back
+from holdfast.tree.tree import LEAF, Tree
+
+SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
+# The value of each parameter that leaves a tree as large as it grows.
+WHOLE: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
+# Alphas nearer to each other than this share of the root's risk are one: rounding told them apart.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PruningPath:
+    """Subtrees of one tree, each a part of the one before: the whole tree first, the root alone last."""
+
+    tree: Tree
+    parameter: SizeParameter
+    values: FloatArray  # of the parameter: the subtree is the one that it asks for
+    n_leaves: LongArray
+    risks: FloatArray  # what the leaves cost together, per row
+    step: LongArray  # for every node, the first subtree in which it is a leaf or gone; 0 at the tree's leaves
+
+    def __post_init__(self) -> None:
+        for name in ("values", "n_leaves", "risks", "step"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @property
+    def alphas(self) -> FloatArray:
+        """The cost of a leaf from which each subtree is the best; 0 for the whole tree."""
+        return self.values
+
+    @property
+    def complexity(self) -> FloatArray:
+        """The alphas as shares of the root's risk: what rpart calls CP."""
+        return np.asarray(self.values / (self.risks[-1] or 1.0), np.float64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: int) -> Tree:
+        return cut_back(self.tree, self.step <= range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[place] for place in range(len(self)))
+
+    def place_of(self, value: float) -> int:
+        """Which subtree the parameter asks for: an alpha, a greatest depth, or number of leaves."""
+        if self.parameter != "ccp_alpha":
+            return int(np.searchsorted(-self.values, -value, side="left").clip(0, len(self) - 1))
+        return int(np.searchsorted(self.values, value, side="right")) - 1 if value > 0 else 0
+
+    def tree_at(self, value: float) -> Tree:
+        """The subtree that the parameter asks for."""
+        return self[self.place_of(value)]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The path as a table: names of columns, and one entry per subtree."""
+        root = float(self.risks[-1]) or 1.0
+        return {
+            self.parameter: self.values.tolist(),
+            "n_leaves": self.n_leaves.tolist(),
+            "risk": self.risks.tolist(),
+            "relative_risk": (self.risks / root).tolist(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per subtree, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64) | {"n_leaves": nw.Int64}
+        return frame_from(columns, types, backend)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} subtrees, {self.n_leaves[0]} leaves to {self.n_leaves[-1]}"
+        return f"<PruningPath: {sizes}, by {self.parameter}>"
+
+
+def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
+    """The subtrees of least risk + alpha * leaves for all alphas: minimal cost-complexity pruning.
+
+    No data is needed. The risk is the impurity by which the tree was grown, or that of another criterion
+    for classes, such as "misclassification". An alpha is in units of risk per row, as in scikit-learn. The
+    whole tree comes first, with alpha 0; splits that do not lower the risk at all are undone next, also at 0.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
+    >>> path = pruning_path(tree, risk="misclassification")
+    >>> print(path.alphas, path.n_leaves, path.risks)
+    [0.    0.125] [3 1] [0.   0.25]
+    """
+    risks = node_risk(tree, risk)
+    alphas = weakest_links(tree.left, tree.right, risks)
+    inner = np.flatnonzero(tree.feature != LEAF)
+    order = inner[np.argsort(alphas[inner], kind="stable")]
+    nearest = ROUNDING * float(risks[0])
+    starts = np.diff(alphas[order], prepend=-np.inf) > nearest
+    step = np.zeros(tree.n_nodes, np.int64)
+    step[order] = np.cumsum(starts)
+    last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
+    values = np.append(0.0, alphas[order[last_of_step]])
+    values[values <= nearest] = 0.0
+    return _path(tree, "ccp_alpha", values, step, risks)
+
+
+def depth_path(tree: Tree) -> PruningPath:
+    """The tree cut off at every depth: what it would be, had it been grown with that `max_depth`."""
+    inner = tree.feature != LEAF
+    step = np.where(inner, tree.depth - tree.node_depth, 0).astype(np.int64)
+    return _path(tree, "max_depth", np.arange(tree.depth, -1.0, -1.0), step, node_risk(tree))
+
+
+def leaves_path(tree: Tree) -> PruningPath:
+    """The tree after every split, the most useful first: as if grown with that `max_leaf_nodes`."""
+    risks = node_risk(tree)
+    step = np.zeros(tree.n_nodes, np.int64)
+    waiting = [(0.0, 0)]
+    for undone in range(tree.n_leaves - 1, 0, -1):
+        _, node = heapq.heappop(waiting)
+        step[node] = undone
+        for child in (int(tree.left[node]), int(tree.right[node])):
+            if tree.feature[child] != LEAF:
+                gain = risks[child] - risks[tree.left[child]] - risks[tree.right[child]]
+                heapq.heappush(waiting, (-float(gain), child))
+    return _path(tree, "max_leaf_nodes", np.arange(tree.n_leaves, 0.0, -1.0), step, risks)
+
+
+def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
+    """The subtree of least risk + alpha * leaves, the smallest if there are several; alpha 0 prunes nothing.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
+    >>> [prune(tree, alpha, risk="misclassification").n_leaves for alpha in (0.1, 0.2)]
+    [3, 1]
+    """
+    return pruning_path(tree, risk).tree_at(checked_alpha("alpha", alpha))
+
+
+def checked_alpha(name: str, alpha: Any) -> float:
+    """The number, or a RulesError if it is below 0 or none."""
+    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not float(alpha) >= 0:
+        raise RulesError(f"{name}={alpha!r} is out of range: it must be a number of at least 0.")
+    return float(alpha)
+
+
+def _path(
+    tree: Tree, parameter: SizeParameter, values: FloatArray, step: LongArray, risks: FloatArray
+) -> PruningPath:
+    """The path on which each split is undone at its step."""
+    inner = np.flatnonzero(tree.feature != LEAF)
+    n_undone = np.bincount(step[inner], minlength=len(values)).cumsum()
+    saved = risks[inner] - (risks[tree.left[inner]] + risks[tree.right[inner]])
+    # Added from the root downwards, the last subtree first.
+    of_step = np.bincount(step[inner], saved, minlength=len(values) + 1)[: len(values) + 1]
+    saved_after = np.append(0.0, np.cumsum(of_step[:0:-1]))[::-1]
+    return PruningPath(
+        tree=tree,
+        parameter=parameter,
+        values=values,
+        n_leaves=1 + len(inner) - n_undone,
+        risks=np.maximum(risks[0] - saved_after[: len(values)], 0.0),
+        step=step,
+    )

@@ -1,0 +1,245 @@
+"""C4.5's pruning: a subtree gives way unless it lowers the upper bound of the errors to be expected.
+
+A leaf of N rows with E errors is expected to err on N * U(E, N) of as many new ones: U is the error rate at
+which so few errors, or fewer, come about with no more than the given probability. Small leaves look bad.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import Units, measure
+from holdfast.growth.values import with_values
+from holdfast.tree.prune import cut_back, rearranged
+from holdfast.tree.route import Routes
+from holdfast.tree.tree import LEAF, Tree
+
+TIED = 1e-9  # expected errors that differ by less are equal, and the simpler tree wins
+
+
+def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
+    """The error rate at which so few errors among so many rows have the probability `confidence`.
+
+    It is the exact upper confidence bound of a binomial share, Clopper and Pearson's. Rows may have weights,
+    so neither number needs to be whole.
+
+    >>> float(error_bound(0, 6).round(4)), float(error_bound(1, 16).round(4))
+    (0.2063, 0.1596)
+    """
+    from scipy.special import betaincinv
+
+    wrong, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(rows, np.float64))
+    right = np.maximum(n - wrong, 0.0)
+    some = right > TIED * np.maximum(n, 1.0)
+    bound = betaincinv(wrong + 1.0, np.where(some, right, 1.0), 1.0 - confidence)
+    return np.where(some, bound, np.where(n > 0, 1.0, 0.0))
+
+
+def prune_pessimistic(
+    tree: Tree, confidence: float = 0.25, *, table: Table | None = None, subtree_raising: bool = True
+) -> Tree:
+    """The tree without the subtrees that a leaf, or their larger branch, is expected to beat.
+
+    Without the table that it was grown on, only leaves take the place of subtrees; a branch can only if its
+    rows are known, since those of the smaller branch must go through it. With the table, the values of all
+    nodes are taken from its rows.
+    """
+    rules = GrowthRules(criterion=tree.criterion, pruning_confidence=confidence)
+    if not tree.schema.target.is_classes:
+        raise RulesError(
+            f"Pessimistic pruning counts errors, and the target {tree.schema.target.name!r} is a number: "
+            "prune it by cost and complexity."
+        )
+    if table is None or not subtree_raising:
+        return _replaced(tree, confidence)
+    units = measure(table, rules)
+    return _raised(tree, table, units, units.repeats, confidence)
+
+
+def pruned_pessimistically(
+    tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: IntArray
+) -> Tree:
+    """The tree, grown on the rows by the rules, with subtrees replaced and, if they say so, raised."""
+    if rules.pruning_confidence is None:
+        return tree
+    if not rules.subtree_raising:
+        return _replaced(tree, rules.pruning_confidence)
+    return _raised(tree, table, units, counts, rules.pruning_confidence)
+
+
+def _replaced(tree: Tree, confidence: float) -> Tree:
+    """Subtrees replaced by leaves, from the leaves upwards."""
+    errors = tree.count * (1.0 - tree.value.max(axis=1))
+    expected = (tree.count * error_bound(errors, tree.count, confidence)).tolist()
+    is_leaf = np.zeros(tree.n_nodes, np.bool_)
+    left, right = tree.left.tolist(), tree.right.tolist()
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+        if left[node] == LEAF:
+            continue
+        below = expected[left[node]] + expected[right[node]]
+        if expected[node] <= below + TIED:
+            is_leaf[node] = True
+        else:
+            expected[node] = below
+    return cut_back(tree, is_leaf)
+
+
+# -- raising --------------------------------------------------------------------------------------------
+
+
+def _raised(tree: Tree, table: Table, units: Units, counts: IntArray, confidence: float) -> Tree:
+    work = _Work.of(tree, table, units, counts, confidence)
+    work.settle_all()
+    smaller = work.finished(tree)
+    # A branch that has moved up holds other rows than before.
+    return smaller if smaller is tree else with_values(smaller, table, units, counts, tree.criterion)
+
+
+@dataclass(eq=False)
+class _Work:
+    """A tree while it is pruned. Nodes keep their numbers; a branch that moves up takes its parent's."""
+
+    routes: Routes  # arrays that are written to
+    asks: LongArray  # whose question each node asks; LEAF at a leaf
+    X: FloatArray
+    rows: IntArray  # in the order of the leaves
+    start: LongArray  # where the rows of each node begin, and where they end
+    end: LongArray
+    label: LongArray  # of every row of the table
+    weight: FloatArray  # of every row of the table, all together as many as there are rows
+    of_class: FloatArray  # (nodes, classes) weight of each class
+    expected: FloatArray  # errors of the subtree, as far as it is settled
+    confidence: float
+
+    @classmethod
+    def of(cls, tree: Tree, table: Table, units: Units, counts: IntArray, confidence: float) -> "_Work":
+        """The whole tree with the rows it was grown on."""
+        used = np.unique(tree.feature[tree.feature != LEAF])
+        routes = Routes.of(tree, used)
+        names = ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories")
+        own = {name: getattr(routes, name).copy() for name in names}
+        rows = np.flatnonzero(counts).astype(np.int32)
+        weight = counts * units.importance
+        nodes = np.arange(tree.n_nodes)
+        work = cls(
+            routes=Routes(**own, in_set=tree.in_set),
+            asks=np.where(tree.feature == LEAF, LEAF, nodes),
+            X=frozen(table.rows(used.tolist())),
+            rows=rows,
+            start=np.zeros(tree.n_nodes, np.int64),
+            end=np.full(tree.n_nodes, len(rows)),
+            label=units.label,
+            weight=weight * (counts.sum() / weight.sum()),
+            of_class=np.zeros((tree.n_nodes, units.n_classes)),
+            expected=np.zeros(tree.n_nodes),
+            confidence=confidence,
+        )
+        work.take_rows(nodes, work.leaves(0, 0))
+        return work
+
+    def leaves(self, node: int, top: int) -> IntArray:
+        """The leaf below `top` that each row of the node reaches from there."""
+        return self.routes.leaves(self.X, frozen(self.rows[self.start[node] : self.end[node]]), top)
+
+    def take_rows(self, nodes: LongArray, leaves: IntArray) -> None:
+        """Divide the rows of a node among those of its subtree, itself the first, in preorder."""
+        first, last = self.start[nodes[0]], self.end[nodes[0]]
+        rows = self.rows[first:last]
+        self.of_class[nodes] = 0.0
+        np.add.at(self.of_class, (leaves, self.label[rows]), self.weight[rows])
+        n_rows = np.bincount(leaves, minlength=nodes[-1] + 1)
+        self.rows[first:last] = rows[np.argsort(leaves, kind="stable")]
+        before = first
+        for node in nodes.tolist():
+            self.start[node], self.end[node] = before, before + n_rows[node]
+            before += n_rows[node]
+        for node in nodes[::-1].tolist():  # children stand after their parent, and their rows are next to it
+            if self.asks[node] != LEAF:
+                left, right = self.routes.left[node], self.routes.right[node]
+                self.of_class[node] = self.of_class[left] + self.of_class[right]
+                self.end[node] = self.end[right]
+
+    def settle_all(self) -> None:
+        """Prune every subtree, those below it first."""
+        waiting = list(range(len(self.asks)))
+        while waiting:
+            node = waiting.pop()
+            if self.asks[node] == LEAF:
+                self.expected[node] = self._errors(self.of_class[node])
+            elif (branch := self._settled(node)) is not None:
+                self._raise(node, *branch)
+                # Other rows, other errors: all that stands there now is looked at once more.
+                waiting += self._subtree(node).tolist()
+
+    def _settled(self, node: int) -> tuple[int, IntArray] | None:
+        """None if the subtree stays or becomes a leaf; or the branch that should take its place."""
+        left, right = int(self.routes.left[node]), int(self.routes.right[node])
+        as_it_is = self.expected[left] + self.expected[right]
+        as_leaf = self._errors(self.of_class[node])
+        larger = left if self.of_class[left].sum() >= self.of_class[right].sum() else right
+        as_branch, leaves = inf, None
+        if self.asks[larger] != LEAF:
+            leaves = self.leaves(node, larger)
+            as_branch = self._errors_below(node, leaves)
+        if as_leaf <= min(as_it_is, as_branch) + TIED:
+            self.asks[node] = self.routes.feature[node] = LEAF
+            self.expected[node] = as_leaf
+            return None
+        if leaves is not None and as_branch <= as_it_is + TIED:
+            return larger, leaves
+        self.expected[node] = as_it_is
+        return None
+
+    def _errors(self, of_class: FloatArray) -> float:
+        rows = of_class.sum()
+        return float(rows * error_bound(rows - of_class.max(), rows, self.confidence))
+
+    def _errors_below(self, node: int, leaves: IntArray) -> float:
+        """The errors to be expected if the rows of the node reach these leaves."""
+        rows = self.rows[self.start[node] : self.end[node]]
+        found, place = np.unique(leaves, return_inverse=True)
+        n_classes = self.of_class.shape[1]
+        cells = np.bincount(
+            place * n_classes + self.label[rows], self.weight[rows], minlength=len(found) * n_classes
+        )
+        of_class = cells.reshape(len(found), n_classes)
+        n = of_class.sum(axis=1)
+        return float((n * error_bound(n - of_class.max(axis=1), n, self.confidence)).sum())
+
+    def _raise(self, node: int, branch: int, leaves: IntArray) -> None:
+        """Put the branch in the node's place, with all its rows."""
+        routes = self.routes
+        for name in ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories"):
+            array = getattr(routes, name)
+            array[node] = array[branch]
+        self.asks[node] = self.asks[branch]
+        self.take_rows(self._subtree(node), leaves)
+
+    def _subtree(self, top: int) -> LongArray:
+        """The nodes of a subtree in preorder."""
+        nodes, waiting = [], [top]
+        while waiting:
+            node = waiting.pop()
+            nodes.append(node)
+            if self.asks[node] != LEAF:
+                waiting += (int(self.routes.right[node]), int(self.routes.left[node]))
+        return np.array(nodes, np.int64)
+
+    def finished(self, tree: Tree) -> Tree:
+        """What is left of the tree, with the values that the nodes had before; or the tree if all is."""
+        nodes = self._subtree(0)
+        if len(nodes) == tree.n_nodes:
+            return tree
+        place = np.full(tree.n_nodes + 1, LEAF, np.int32)
+        place[nodes] = np.arange(len(nodes))
+        inner = self.asks[nodes] != LEAF
+        left, right = (
+            place[np.where(inner, side[nodes], LEAF)] for side in (self.routes.left, self.routes.right)
+        )
+        return rearranged(tree, nodes, self.asks[nodes], left, right)

@@ -1,0 +1,30 @@
+"""What the growth rules say of pruning, done to a grown tree."""
+
+from holdfast.arrays import IntArray
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.growth.merging import merge_leaves
+from holdfast.growth.path import prune
+from holdfast.growth.pessimistic import pruned_pessimistically
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import Units
+from holdfast.tree.tree import Tree
+
+
+def pruned(tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: IntArray) -> Tree:
+    """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
+    if not units.n_classes:
+        _refuse_for_numbers(rules, table)
+    tree = pruned_pessimistically(tree, rules, table, units, counts)
+    if rules.ccp_alpha > 0:
+        tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)
+    return merge_leaves(tree) if rules.merge_leaves else tree
+
+
+def _refuse_for_numbers(rules: GrowthRules, table: Table) -> None:
+    for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
+        if (value := getattr(rules, name)) is not unsaid:
+            raise RulesError(
+                f"{name}={value!r} is for classes, and the target {table.schema.target.name!r} is a number: "
+                "prune by ccp_alpha."
+            )

@@ -1,0 +1,30 @@
+"""What a node would cost as a leaf."""
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.errors import RulesError
+from holdfast.growth.criteria import CLASS_CRITERIA, class_impurity
+from holdfast.tree.tree import Tree
+
+
+def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
+    """Impurity of every node times its share of the weight: the leaves' add up to the risk of the tree.
+
+    `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
+    have that of their tree: squared error, or half the Poisson deviance.
+    """
+    impurity = tree.impurity
+    if tree.schema.target.is_classes:
+        name = tree.criterion if risk is None else risk
+        if name not in CLASS_CRITERIA:
+            raise RulesError(f"risk={name!r} is not one for classes: choose one of {sorted(CLASS_CRITERIA)}.")
+        impurity = class_impurity(CLASS_CRITERIA[name], tree.value)
+    elif risk not in (None, tree.criterion):
+        raise RulesError(
+            f"risk={risk!r} is not known of this tree of numbers, which was grown by {tree.criterion!r}: "
+            "leave it None."
+        )
+    if not tree.weight[0] > 0:
+        raise RulesError("The tree does not know how many rows reach its nodes, so that it cannot be pruned.")
+    return np.asarray(impurity * (tree.weight / tree.weight[0]), np.float64)

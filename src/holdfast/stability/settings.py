@@ -1,0 +1,48 @@
+"""How stable trees are trained."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from holdfast.errors import RulesError
+from holdfast.growth.rules import GrowthRules
+
+DEPTH_5 = GrowthRules(max_depth=5)
+CANDIDATE_KINDS = ("bootstrap", "pruned")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How stable trees are trained. All that decides about the result is here, but for the data."""
+
+    rules: GrowthRules = DEPTH_5
+    grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
+    learner: Any = None  # None: our own; or an estimator, or a function
+    candidates: str = "bootstrap"  # or "pruned": the subtrees of one tree
+    n_trees: int = 300  # of each collection
+    early_share: float = 0.5
+    validation: float | str = "auto"
+    scoring: Any = None
+    matching: str = "paper"
+    label_weight: float | None = None  # None: twice the depth
+    outcome: str | None = None
+    refit_leaves: bool = True  # leaf values from all rows
+    shrink_scores: bool = True  # towards the mean of candidates grown alike, as far as differences are chance
+    seed: int = 0
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        n_trees = self.n_trees
+        if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
+            raise RulesError(f"n_trees={n_trees!r} is out of range: it must be a whole number of at least 1.")
+        if self.candidates not in CANDIDATE_KINDS:
+            raise RulesError(
+                f"candidates={self.candidates!r} is unknown: choose one of {list(CANDIDATE_KINDS)}."
+            )
+        if self.grid is not None and not isinstance(self.grid, Mapping):
+            raise RulesError(
+                f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
+                "{'max_depth': [3, 4, 5]}, or None."
+            )

@@ -1,0 +1,74 @@
+"""A tree with some of its splits undone: every node has a value, so a subtree is a mask."""
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.tree.tree import LEAF, Tree
+
+
+def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
+    """The tree that ends at the flagged nodes; leaves may be flagged or not.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "c"]))
+    >>> [cut_back(tree, np.arange(5) == node).n_leaves for node in (0, 2)]
+    [1, 2]
+    """
+    ends = is_leaf | (tree.feature == LEAF)
+    kept = _reached(tree, ends)
+    if not (ends[kept] & (tree.feature[kept] != LEAF)).any():
+        return tree
+    place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
+    place[kept] = np.arange(len(kept))
+    stays = ~ends[kept]
+    asks = np.where(stays, kept, LEAF)
+    left = place[np.where(stays, tree.left[kept], LEAF)]
+    right = place[np.where(stays, tree.right[kept], LEAF)]
+    return rearranged(tree, kept, asks, left, right)
+
+
+def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
+    """New nodes in preorder, each with the value of one node of the tree and the question of one.
+
+    `asks` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
+    """
+    inner = asks != LEAF
+    starts = np.where(inner, tree.set_start[asks], -1)
+    set_start, in_set = _gathered_sets(tree, asks, starts)
+    return tree.replace(
+        feature=np.where(inner, tree.feature[asks], LEAF).astype(np.int32),
+        threshold=np.where(inner, tree.threshold[asks], np.nan),
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        missing_left=inner & tree.missing_left[asks],
+        set_start=set_start,
+        in_set=in_set,
+        value=tree.value[values],
+        count=tree.count[values],
+        weight=tree.weight[values],
+        impurity=tree.impurity[values],
+    )
+
+
+def _reached(tree: Tree, ends: BoolArray) -> LongArray:
+    """The nodes that stand below none of the ends, in preorder."""
+    is_below = np.zeros(tree.n_nodes, np.bool_)
+    level = np.flatnonzero(ends & (tree.feature != LEAF))
+    while len(level):
+        level = np.concatenate([tree.left[level], tree.right[level]])
+        level = level[~is_below[level]]  # an end below another end
+        is_below[level] = True
+        level = level[tree.feature[level] != LEAF]
+    return np.flatnonzero(~is_below)
+
+
+def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, BoolArray]:
+    """Where the sets of the new nodes begin, and the sets one after the other."""
+    set_start = np.full(len(asks), -1, np.int64)
+    nodes = np.flatnonzero(starts >= 0)
+    n_categories = np.array([len(feature.categories) for feature in tree.schema.features], np.int64)
+    sizes = n_categories[tree.feature[asks[nodes]]]
+    ends = np.cumsum(sizes)
+    set_start[nodes] = ends - sizes
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+    return set_start, tree.in_set[np.repeat(starts[nodes], sizes) + within]

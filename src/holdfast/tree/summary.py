@@ -1,0 +1,81 @@
+"""How well a tree fits the rows that it was grown on, in the figures that R's tree package gives."""
+
+from dataclasses import dataclass
+from math import nan
+from textwrap import wrap
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.tree.tree import LEAF, Tree
+
+WIDTH = 100  # columns of the text
+
+
+@dataclass(frozen=True)
+class TreeSummary:
+    """Size and fit of a tree, on the rows that gave it its values."""
+
+    features: tuple[str, ...]  # those it asks about
+    n_leaves: int
+    depth: int
+    n_rows: float
+    deviance: float  # minus twice the log likelihood for classes, squared error, or Poisson deviance
+    n_errors: float | None  # rows of another class than predicted; None for numbers
+
+    @property
+    def residual_mean_deviance(self) -> float:
+        """Deviance per degree of freedom: rows minus leaves. NaN if there are no more rows than leaves."""
+        freedom = self.n_rows - self.n_leaves
+        return self.deviance / freedom if freedom > 0 else nan
+
+    @property
+    def misclassification_rate(self) -> float | None:
+        """Share of the rows that the tree takes for another class; None for numbers."""
+        return None if self.n_errors is None else self.n_errors / self.n_rows
+
+    def __str__(self) -> str:
+        asked = ", ".join(self.features) or "none"
+        freedom = self.n_rows - self.n_leaves
+        mean = f"{self.residual_mean_deviance:.4g} = {self.deviance:.4g} / {freedom:.6g}"
+        lines = [
+            *wrap(f"Features asked about: {asked}", WIDTH, subsequent_indent="  "),
+            f"Leaves: {self.n_leaves}, depth: {self.depth}",
+            f"Residual mean deviance: {mean if freedom > 0 else 'not defined, no more rows than leaves'}",
+        ]
+        if self.n_errors is not None:
+            rate = f"{self.misclassification_rate:.4g} = {self.n_errors:.6g} / {self.n_rows:.6g}"
+            lines.append(f"Misclassification rate: {rate}")
+        return "\n".join(lines)
+
+
+def summary(tree: Tree) -> TreeSummary:
+    """The figures of a tree; rows with weights count as if they had been as many as there are rows."""
+    leaves = tree.feature == LEAF
+    n_rows = float(tree.count[0])
+    # Leaves share the rows as they share the weight.
+    rows = (
+        tree.weight[leaves] * (n_rows / float(tree.weight[0])) if tree.weight[0] > 0 else tree.weight[leaves]
+    )
+    n_errors = None
+    if tree.schema.target.is_classes:
+        shares = tree.value[leaves]
+        deviance = 2.0 * float(rows @ _surprise(shares))
+        n_errors = float(rows @ (1.0 - shares.max(axis=1)))
+    else:
+        deviance = float(rows @ tree.impurity[leaves]) * (2.0 if tree.criterion == "poisson" else 1.0)
+    used = np.unique(tree.feature[~leaves])
+    return TreeSummary(
+        features=tuple(tree.schema.names[place] for place in used.tolist()),
+        n_leaves=tree.n_leaves,
+        depth=tree.depth,
+        n_rows=n_rows,
+        deviance=deviance,
+        n_errors=n_errors,
+    )
+
+
+def _surprise(shares: FloatArray) -> FloatArray:
+    """Entropy in natural units."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.abs((shares * logs).sum(axis=1)), np.float64)
