@@ -379,12 +379,28 @@ def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) ->
         ["--jobs", "-2"],
         ["--rule", "any"],
         ["--task", "sorting"],
+        ["--growth", "id3"],
+        ["--candidates", "grown"],
     ],
 )
 def test_an_option_out_of_range_is_a_usage_error(options: list[str], patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", *options)
     assert result.exit_code == 2
     assert f"Invalid value for '{options[0]}'" in result.stderr
+
+
+def test_trees_grow_as_c45_does_and_candidates_come_from_one_path(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", "--growth", "c4.5", "--candidates", "pruned")
+    assert result.exit_code == 0, result.stderr
+    settings = json.loads((tmp_path / "run" / "summary.json").read_text())["settings"]
+    assert (settings["criterion"], settings["candidates"]) == ("gain_ratio", "pruned")
+    header = (tmp_path / "run" / "frontier.csv").read_text().splitlines()[0]
+    assert "ccp_alpha" in header.split(",")
+
+
+def test_c45_is_refused_for_a_number(patients: Path, tmp_path: Path) -> None:
+    text = refusal(fit(patients, tmp_path / "run", "--growth", "c4.5", target="age"))
+    assert text.endswith("--growth c4.5 is for classes, and the target 'age' is a number: leave it out.")
 
 
 def test_fit_needs_a_target(patients: Path) -> None:

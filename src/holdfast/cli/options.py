@@ -10,6 +10,8 @@ import click
 # As in the library, whose modules --help does not wait for.
 TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
+GROWTH = ("cart", "c4.5")
+CANDIDATES = ("bootstrap", "pruned")
 UNITS = ("absolute", "relative", "standard-error")
 
 _OPTIONS = (
@@ -30,6 +32,13 @@ _OPTIONS = (
     ),
     click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
     click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most questions in a row."),
+    click.option("--growth", type=click.Choice(GROWTH), default=GROWTH[0], help="How trees are grown."),
+    click.option(
+        "--candidates",
+        type=click.Choice(CANDIDATES),
+        default=CANDIDATES[0],
+        help="Trees of many samples, or the subtrees of one tree.",
+    ),
     click.option("--trees", type=click.IntRange(1), default=300, help="Trees of each collection."),
     click.option(
         "--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]"

@@ -98,12 +98,9 @@ def _stages_text(stages: tuple[str, ...]) -> str:
 
 def _held_out_text(study: Study) -> str:
     rows = f"{study.n_held_out:,} of the {study.n_training:,}"
-    if not study.division.is_cross_fitted:
-        return f"{rows}, on which no tree is grown: every candidate is scored on them"
-    return (
-        f"about {rows} at a time, in {len(study.division.validation)} ways: a candidate is scored on rows "
-        "that it was not grown on"
-    )
+    if study.division.is_cross_fitted:
+        rows = f"about {rows} at a time, in {len(study.division.validation)} ways"
+    return f"{rows}: a tree is scored on rows that it was not grown on"
 
 
 # -- the frontier -----------------------------------------------------------------------------------------

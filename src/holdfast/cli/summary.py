@@ -123,6 +123,8 @@ def _settings(job: Job) -> dict[str, Any]:
     return {
         "task": job.task,
         "max_depth": settings.rules.max_depth,
+        "criterion": settings.rules.criterion,
+        "candidates": settings.candidates,
         "trees": settings.n_trees,
         "scoring": settings.scoring,
         **asdict(job.wish),

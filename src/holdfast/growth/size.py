@@ -198,7 +198,8 @@ def path_scores(
         tree = grow_samples(folds.table, rules, units, [counts], [evidence.seed])[0]
         rows = folds.held_out[number] & (units.repeats > 0)
         held_out = HeldOut.of(folds.table.taken(rows), numbered(folds.groups, rows))
-        return subtree_scores(path_of(tree, parameter, rules), values, held_out, metric, with_error=n_folds == 1)
+        path = path_of(tree, parameter, rules)
+        return subtree_scores(path, values, held_out, metric, with_error=n_folds == 1)
 
     found = run_all(scored, range(n_folds), evidence.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
