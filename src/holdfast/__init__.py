@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RulesError,
         SchemaMismatch,
     )
+    from holdfast.estimators.density import DensityTree
     from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.growth.bootstrap import grow_bootstraps
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from holdfast.growth.rules import C45, CART, GrowthRules
     from holdfast.growth.size import Evidence, choose_size
     from holdfast.growth.size_table import SizeTable
+    from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
     from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
     from holdfast.stability.frontier import Frontier, pareto_frontier
@@ -78,6 +80,9 @@ _HOME = {
     "SizeTable": "growth.size_table",
     "C45": "growth.rules",
     "CART": "growth.rules",
+    "nmi_score": "scoring.clusters",
+    "purity_score": "scoring.clusters",
+    "DensityTree": "estimators.density",
     "GrowthRules": "growth.rules",
     "Choice": "stability.choice",
     "distance_matrix": "stability.distance",
@@ -102,6 +107,7 @@ __all__ = [
     "Choice",
     "DataError",
     "DataWarning",
+    "DensityTree",
     "Evidence",
     "Feature",
     "Frontier",
@@ -138,11 +144,13 @@ __all__ = [
     "load_trees",
     "mean_distance",
     "merge_leaves",
+    "nmi_score",
     "pareto_frontier",
     "prune",
     "prune_pessimistic",
     "prune_reduced_error",
     "pruning_path",
+    "purity_score",
     "save",
     "save_trees",
     "to_sklearn",

@@ -154,3 +154,18 @@ def test_every_split_of_a_large_tree_is_the_best_there_is(
     found = findings(table, rules, grow(table, rules))
     assert found.n_nodes > 20
     assert found.faults == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_classes", "nominal", "min_rows", "seed"),
+    [(2, 0, 2, 20), (2, 9, 2, 21), (7, 5, 20, 22), (3, 0, 2, 23)],
+)
+def test_every_split_of_a_large_tree_pays_for_its_threshold(
+    n_classes: int, nominal: int, min_rows: int, seed: int
+) -> None:
+    table = large_table(np.random.default_rng(seed), "gain_ratio", n_classes, nominal, n_rows=3000)
+    rules = GrowthRules("gain_ratio", min_samples_leaf=min_rows, threshold_cost=True)
+    found = findings(table, rules, grow(table, rules))
+    assert found.n_nodes > 20
+    assert found.faults == ()

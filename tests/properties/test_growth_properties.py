@@ -175,6 +175,68 @@ def test_a_number_given_twice_is_a_number_of_weight_two(
     assert_same(whole, grow(repeated, growth), tolerance=1e-9)
 
 
+# -- C4.5 -----------------------------------------------------------------------------------------------
+
+C45_LIKE: dict[str, Any] = {"threshold_cost": True, "min_weight_fraction_leaf": 0.0}
+c45_like = rules(("gain_ratio",), **C45_LIKE)
+c45_pruned = rules(("gain_ratio",), **C45_LIKE, pruning_confidence=0.25)
+
+
+@settings(max_examples=30, deadline=None)
+@given(any_table, c45_pruned, st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter_to_c45(
+    table: Table, growth: GrowthRules, random: object
+) -> None:
+    order = np.arange(table.n_rows)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled = taken(table, order, None if table.weight is None else table.weight[order])
+    assert_same(grow(table, growth), grow(shuffled, growth))
+
+
+@settings(max_examples=30, deadline=None)
+@given(class_tables(), c45_pruned, st.data())
+def test_c45_takes_a_row_given_twice_for_a_row_of_weight_two(
+    table: Table, growth: GrowthRules, data: st.DataObject
+) -> None:
+    weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows)))
+    assume(weight.any())
+    repeated = taken(table, np.repeat(np.arange(table.n_rows), weight), None)
+    assert_same(grow(replace(table, weight=weight.astype(float)), growth), grow(repeated, growth))
+
+
+@settings(max_examples=30, deadline=None)
+@given(any_table, c45_pruned)
+def test_c45_keeps_every_row_in_one_leaf_and_children_add_up(table: Table, growth: GrowthRules) -> None:
+    tree = grow(table, growth)
+    check_tree(tree)
+    inner = tree.left != LEAF
+    for array in (tree.count, tree.weight):
+        np.testing.assert_allclose(array[tree.left[inner]] + array[tree.right[inner]], array[inner])
+    rows = rows_at_nodes(tree, table)
+    leaves = np.concatenate([rows[node] for node in np.flatnonzero(~inner)])
+    assert sorted(leaves) == list(range(table.n_rows))
+
+
+@settings(max_examples=30, deadline=None)
+@given(any_table, c45_like)
+def test_thresholds_cost_the_same_in_depth_first_and_best_first_growth(
+    table: Table, growth: GrowthRules
+) -> None:
+    best_first = replace(growth, max_leaf_nodes=10**6)
+    assert tree_to_json(grow(table, growth)) == tree_to_json(grow(table, best_first))
+
+
+@settings(max_examples=20, deadline=None)
+@given(any_table, rules(("gain_ratio",), **C45_LIKE, max_features=1), st.integers(0, 2**40))
+def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
+    table: Table, growth: GrowthRules, seed: int
+) -> None:
+    best_first = replace(growth, max_leaf_nodes=10**6)
+    tree = grow(table, growth, seed=seed)
+    check_tree(tree)
+    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, seed=seed))
+
+
 # -- nested trees ---------------------------------------------------------------------------------------
 
 
@@ -293,7 +355,7 @@ import sys
 import numpy as np
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.file import tree_to_json
 
 random = np.random.default_rng(0)
@@ -309,6 +371,7 @@ for y, weight, rules in [
     (classes, None, GrowthRules("misclassification", max_features=2)),
     (numbers, random.integers(0, 3, 40), GrowthRules("squared_error")),
     (numbers, None, GrowthRules("poisson", min_samples_leaf=3)),
+    (X[:, 0] > 0.3, None, C45),
 ]:
     table = Table.from_arrays(frame, y, weight)
     sys.stdout.buffer.write(tree_to_json(grow(table, rules, seed=3)) + b"\\n")

@@ -5,8 +5,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.arrays import LongArray
-from holdfast.data.splits import read_groups
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import RulesError
@@ -42,14 +40,12 @@ class SizedTreeEstimator(TreeEstimator):
             if hasattr(self, name):
                 delattr(self, name)
         wish = self._size_wish()
-        marks = None if groups is None else read_groups(groups, table.n_rows)
         if wish is not None:
-            return self._sized(table, marks, *wish)
+            return self._sized(table, groups, *wish)
         rules = self._rules()
         if self.reduced_error is not None:
-            return grow_reduced_error(
-                table, rules, self.reduced_error, groups=marks, seed=self._seed_of_folds()
-            )
+            seed = self._seed_of_folds()
+            return grow_reduced_error(table, rules, self.reduced_error, groups=groups, seed=seed)
         return grow(table, rules, seed=self._seed())
 
     def _size_wish(self) -> tuple[SizeParameter, Rule] | None:
@@ -66,7 +62,7 @@ class SizedTreeEstimator(TreeEstimator):
             raise RulesError(f"{' and '.join(ways)} each choose the size of the tree: leave one of them.")
         return wishes[0] if wishes else None
 
-    def _sized(self, table: Table, groups: LongArray | None, name: SizeParameter, rule: Rule) -> Tree:
+    def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
         from holdfast.growth.size import Evidence, choose_size
 
         rules = self._rules(**{name: WHOLE[name]})

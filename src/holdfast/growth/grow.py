@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
-from holdfast.errors import GrowthWarning
+from holdfast.errors import DataError, GrowthWarning
 from holdfast.growth.pruning import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
@@ -70,6 +70,8 @@ class _Task(NamedTuple):
 
 def _ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> _Task:
     n_rows = int(counts.sum(dtype=np.int64))
+    if n_rows == 0:
+        raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if units.weight is None else int(counts @ units.weight)
     return _Task(
         plan=_plan(rules, units, n_rows, weight),

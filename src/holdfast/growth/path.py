@@ -18,7 +18,7 @@ from holdfast.tree.tree import LEAF, Tree
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
 # The value of each parameter that leaves a tree as large as it grows.
 WHOLE: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
-# Alphas nearer to each other than this share of the root's risk are one: rounding told them apart.
+# Alphas nearer to each other than this share of their nodes' risk are one: rounding told them apart.
 ROUNDING = 1e-13
 
 
@@ -107,14 +107,16 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     risks = node_risk(tree, risk)
     alphas = weakest_links(tree.left, tree.right, risks)
     inner = np.flatnonzero(tree.feature != LEAF)
+    alphas[alphas <= ROUNDING * risks] = 0.0
     order = inner[np.argsort(alphas[inner], kind="stable")]
-    nearest = ROUNDING * float(risks[0])
-    starts = np.diff(alphas[order], prepend=-np.inf) > nearest
+    blur = ROUNDING * risks[order]
+    starts = np.diff(alphas[order], prepend=-np.inf) > np.maximum(
+        blur, np.append(0.0, blur[:-1])[: len(blur)]
+    )
     step = np.zeros(tree.n_nodes, np.int64)
     step[order] = np.cumsum(starts)
     last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
     values = np.append(0.0, alphas[order[last_of_step]])
-    values[values <= nearest] = 0.0
     return _path(tree, "ccp_alpha", values, step, risks)
 
 

@@ -6,6 +6,7 @@ which so few errors, or fewer, come about with no more than the given probabilit
 
 from dataclasses import dataclass
 from math import inf
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import with_values
 from holdfast.tree.prune import cut_back, rearranged
@@ -34,6 +35,7 @@ def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
     """
     from scipy.special import betaincinv
 
+    _check_confidence(confidence)
     wrong, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(rows, np.float64))
     right = np.maximum(n - wrong, 0.0)
     some = right > TIED * np.maximum(n, 1.0)
@@ -42,15 +44,21 @@ def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
 
 
 def prune_pessimistic(
-    tree: Tree, confidence: float = 0.25, *, table: Table | None = None, subtree_raising: bool = True
+    tree: Tree,
+    confidence: float = 0.25,
+    *,
+    table: Table | None = None,
+    subtree_raising: bool = True,
+    class_weight: ClassWeight = None,
 ) -> Tree:
     """The tree without the subtrees that a leaf, or their larger branch, is expected to beat.
 
     Without the table that it was grown on, only leaves take the place of subtrees; a branch can only if its
     rows are known, since those of the smaller branch must go through it. With the table, the values of all
-    nodes are taken from its rows.
+    nodes are taken from its rows, weighted by their class as they were when the tree grew.
     """
-    rules = GrowthRules(criterion=tree.criterion, pruning_confidence=confidence)
+    _check_confidence(confidence)
+    rules = GrowthRules(criterion=tree.criterion, class_weight=class_weight)
     if not tree.schema.target.is_classes:
         raise RulesError(
             f"Pessimistic pruning counts errors, and the target {tree.schema.target.name!r} is a number: "
@@ -60,6 +68,11 @@ def prune_pessimistic(
         return _replaced(tree, confidence)
     units = measure(table, rules)
     return _raised(tree, table, units, units.repeats, confidence)
+
+
+def _check_confidence(confidence: object) -> None:
+    if not isinstance(confidence, Real) or isinstance(confidence, bool) or not 0.0 < float(confidence) < 1.0:
+        raise RulesError(f"confidence={confidence!r} is out of range: it must lie between 0 and 1.")
 
 
 def pruned_pessimistically(
@@ -75,8 +88,8 @@ def pruned_pessimistically(
 
 def _replaced(tree: Tree, confidence: float) -> Tree:
     """Subtrees replaced by leaves, from the leaves upwards."""
-    errors = tree.count * (1.0 - tree.value.max(axis=1))
-    expected = (tree.count * error_bound(errors, tree.count, confidence)).tolist()
+    rows = tree.weight * (tree.count[0] / tree.weight[0])  # so that the unit of the weights does not matter
+    expected = (rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)).tolist()
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
     left, right = tree.left.tolist(), tree.right.tolist()
     for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
@@ -112,8 +125,9 @@ class _Work:
     start: LongArray  # where the rows of each node begin, and where they end
     end: LongArray
     label: LongArray  # of every row of the table
-    weight: FloatArray  # of every row of the table, all together as many as there are rows
-    of_class: FloatArray  # (nodes, classes) weight of each class
+    weight: LongArray  # of every row of the table, in whole units: sums do not depend on the order of rows
+    rows_per_unit: float
+    of_class: LongArray  # (nodes, classes) weight of each class
     expected: FloatArray  # errors of the subtree, as far as it is settled
     confidence: float
 
@@ -125,7 +139,7 @@ class _Work:
         names = ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories")
         own = {name: getattr(routes, name).copy() for name in names}
         rows = np.flatnonzero(counts).astype(np.int32)
-        weight = counts * units.importance
+        weight = counts.astype(np.int64) if units.weight is None else counts * units.weight
         nodes = np.arange(tree.n_nodes)
         work = cls(
             routes=Routes(**own, in_set=tree.in_set),
@@ -135,8 +149,9 @@ class _Work:
             start=np.zeros(tree.n_nodes, np.int64),
             end=np.full(tree.n_nodes, len(rows)),
             label=units.label,
-            weight=weight * (counts.sum() / weight.sum()),
-            of_class=np.zeros((tree.n_nodes, units.n_classes)),
+            weight=weight,
+            rows_per_unit=float(counts.sum(dtype=np.int64)) / float(weight.sum()),
+            of_class=np.zeros((tree.n_nodes, units.n_classes), np.int64),
             expected=np.zeros(tree.n_nodes),
             confidence=confidence,
         )
@@ -151,7 +166,7 @@ class _Work:
         """Divide the rows of a node among those of its subtree, itself the first, in preorder."""
         first, last = self.start[nodes[0]], self.end[nodes[0]]
         rows = self.rows[first:last]
-        self.of_class[nodes] = 0.0
+        self.of_class[nodes] = 0
         np.add.at(self.of_class, (leaves, self.label[rows]), self.weight[rows])
         n_rows = np.bincount(leaves, minlength=nodes[-1] + 1)
         self.rows[first:last] = rows[np.argsort(leaves, kind="stable")]
@@ -171,7 +186,7 @@ class _Work:
         while waiting:
             node = waiting.pop()
             if self.asks[node] == LEAF:
-                self.expected[node] = self._errors(self.of_class[node])
+                self.expected[node] = self._errors(self.of_class[[node]])
             elif (branch := self._settled(node)) is not None:
                 self._raise(node, *branch)
                 # Other rows, other errors: all that stands there now is looked at once more.
@@ -181,7 +196,7 @@ class _Work:
         """None if the subtree stays or becomes a leaf; or the branch that should take its place."""
         left, right = int(self.routes.left[node]), int(self.routes.right[node])
         as_it_is = self.expected[left] + self.expected[right]
-        as_leaf = self._errors(self.of_class[node])
+        as_leaf = self._errors(self.of_class[[node]])
         larger = left if self.of_class[left].sum() >= self.of_class[right].sum() else right
         as_branch, leaves = inf, None
         if self.asks[larger] != LEAF:
@@ -196,21 +211,19 @@ class _Work:
         self.expected[node] = as_it_is
         return None
 
-    def _errors(self, of_class: FloatArray) -> float:
-        rows = of_class.sum()
-        return float(rows * error_bound(rows - of_class.max(), rows, self.confidence))
+    def _errors(self, of_class: LongArray) -> float:
+        """The errors to be expected of leaves with these classes, (leaves, classes), together."""
+        rows = of_class.sum(axis=1) * self.rows_per_unit
+        most = of_class.max(axis=1) * self.rows_per_unit
+        return float((rows * error_bound(rows - most, rows, self.confidence)).sum())
 
     def _errors_below(self, node: int, leaves: IntArray) -> float:
         """The errors to be expected if the rows of the node reach these leaves."""
         rows = self.rows[self.start[node] : self.end[node]]
         found, place = np.unique(leaves, return_inverse=True)
-        n_classes = self.of_class.shape[1]
-        cells = np.bincount(
-            place * n_classes + self.label[rows], self.weight[rows], minlength=len(found) * n_classes
-        )
-        of_class = cells.reshape(len(found), n_classes)
-        n = of_class.sum(axis=1)
-        return float((n * error_bound(n - of_class.max(axis=1), n, self.confidence)).sum())
+        of_class = np.zeros((len(found), self.of_class.shape[1]), np.int64)
+        np.add.at(of_class, (place, self.label[rows]), self.weight[rows])
+        return self._errors(of_class)
 
     def _raise(self, node: int, branch: int, leaves: IntArray) -> None:
         """Put the branch in the node's place, with all its rows."""

@@ -1,10 +1,12 @@
 """Reduced-error pruning: a subtree stays only if rows that it was not grown on speak for it."""
 
+from typing import Any
+
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray
 from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, check_share, places, strata_of
+from holdfast.data.splits import below, check_share, places, read_groups, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
@@ -13,6 +15,7 @@ from holdfast.growth.sample import measure
 from holdfast.growth.values import with_values
 from holdfast.scoring.formulas import LEAST
 from holdfast.tree.prune import cut_back
+from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
 _HELD_OUT = 41  # the branch of the seed that divides the rows
@@ -30,10 +33,10 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     >>> prune_reduced_error(tree, new).n_leaves
     1
     """
-    loss = _node_losses(tree, table).tolist()
+    losses = _node_losses(tree, table)
+    loss, nearest = losses.tolist(), 1e-12 * float(np.abs(losses).max())
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
     left, right = tree.left.tolist(), tree.right.tolist()
-    nearest = 1e-12 * loss[0]
     for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
         if left[node] == LEAF:
             continue
@@ -50,7 +53,7 @@ def grow_reduced_error(
     rules: GrowthRules = CART,
     share: float = 0.3,
     *,
-    groups: LongArray | None = None,
+    groups: Any = None,
     seed: int = 0,
 ) -> Tree:
     """The tree that the rules grow on part of the rows, pruned by the rest, with values from all of them.
@@ -59,7 +62,8 @@ def grow_reduced_error(
     and the order of the rows does not matter.
     """
     check_share("reduced_error", share)
-    table, marks, units = canonical(table, [] if groups is None else [groups])
+    marks = [] if groups is None else [read_groups(groups, table.n_rows)]
+    table, marks, units = canonical(table, marks)
     groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
     held_out = below(places(strata_of(table), groups, (seed, _HELD_OUT)), share)
     measured = measure(table, rules)
@@ -82,22 +86,16 @@ def _node_losses(tree: Tree, table: Table) -> FloatArray:
     if tree.schema.target.is_classes:
         of_class = np.zeros((tree.n_nodes, len(tree.schema.target.classes)))
         np.add.at(of_class, (leaves, table.target), weight)
-        summed_upwards(tree, of_class)
+        add_upwards(tree, of_class)
         return np.asarray(of_class.sum(axis=1) - of_class[np.arange(tree.n_nodes), tree.outcome], np.float64)
     # Sums of 1, y and y squared, from the mean of the root, say what any number loses.
     middle = float(tree.value[0, 0]) if tree.criterion != "poisson" else 0.0
     y = table.target - middle
     sums = np.zeros((tree.n_nodes, 3))
     np.add.at(sums, leaves, np.column_stack([weight, weight * y, weight * y * y]))
-    summed_upwards(tree, sums)
+    add_upwards(tree, sums)
     value = tree.value[:, 0] - middle
     if tree.criterion == "poisson":
         # The deviance, but for what does not depend on the prediction, which all leaves have in common.
         return np.asarray(2.0 * (sums[:, 0] * value - sums[:, 1] * np.log(np.maximum(value, LEAST))))
     return np.asarray(sums[:, 2] - 2.0 * value * sums[:, 1] + value * value * sums[:, 0], np.float64)
-
-
-def summed_upwards(tree: Tree, sums: FloatArray) -> None:
-    """Add what the leaves hold to all nodes above them, in place."""
-    for node in range(tree.n_nodes - 1, 0, -1):  # preorder: a parent stands before its children
-        sums[tree.parent[node]] += sums[node]

@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.data.schema import Label
 from holdfast.errors import RulesError
 
+ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
 
 
@@ -33,7 +34,7 @@ class GrowthRules:
     min_relative_gain: float = 0.0  # decrease of impurity as a share of the node's own
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     max_features: MaxFeatures = None  # drawn anew at every split
-    class_weight: Mapping[Label, float] | Literal["balanced"] | None = None
+    class_weight: ClassWeight = None
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
     pruning_confidence: float | None = None  # C4.5's pessimistic pruning: 0.25 is usual, less prunes more

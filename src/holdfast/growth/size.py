@@ -1,6 +1,6 @@
 """The right size of a tree, by rows held out: its alpha, its depth, or its number of leaves."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
@@ -9,10 +9,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, folds_of, numbered, places, strata_of
+from holdfast.data.splits import below, folds_of, numbered, places, read_groups, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import grow, grow_samples
+from holdfast.growth.merging import merge_leaves
 from holdfast.growth.path import WHOLE, PruningPath, SizeParameter, depth_path, leaves_path, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import measure
@@ -59,22 +60,24 @@ def choose_size(
     parameter: SizeParameter = "ccp_alpha",
     *,
     evidence: Evidence = BY_FOLDS,
-    groups: LongArray | None = None,
+    groups: Any = None,
 ) -> Sized:
     """The tree that the rules grow on all rows, as large as serves best on rows held out.
 
     One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
     parameter orders: "ccp_alpha", "max_depth" or "max_leaf_nodes". Every size is scored on all folds, and of
-    sizes that score alike the smallest is taken. Rows of one group are never divided.
+    sizes that score alike the smallest is taken. Rows of one group are never divided, and leaves are merged,
+    if the rules say so, in the end.
     """
     if parameter not in WHOLE:
         raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(WHOLE)}.")
     if evidence.rule not in ("cv", "cv-1se"):
         raise RulesError(f"rule={evidence.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
-    whole: dict[str, Any] = {parameter: WHOLE[parameter]}
-    rules = replace(rules, **whole)
+    whole: dict[str, Any] = {parameter: WHOLE[parameter], "merge_leaves": False}
+    is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     metric = metric_of(evidence.scoring, table.schema.target)
-    folds = _divided(table, groups, evidence)
+    marks = None if groups is None else read_groups(groups, table.n_rows)
+    folds = _divided(table, marks, evidence)
     path = path_of(grow(table, rules, seed=evidence.seed), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
     scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, evidence)
@@ -88,7 +91,8 @@ def choose_size(
         rule=evidence.rule,
         metric=metric,
     )
-    return Sized(path[int(chosen[sizes.chosen])], sizes)
+    tree = path[int(chosen[sizes.chosen])]
+    return Sized(merge_leaves(tree) if is_merged else tree, sizes)
 
 
 def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
@@ -127,7 +131,7 @@ class Folds(NamedTuple):
     table: Table
     groups: LongArray | None
     held_out: tuple[BoolArray, ...]
-    training: tuple[BoolArray, ...]
+    training: tuple[IntArray, ...]  # how often each row is learnt from
 
 
 def _divided(table: Table, groups: LongArray | None, evidence: Evidence) -> Folds:
@@ -137,10 +141,30 @@ def _divided(table: Table, groups: LongArray | None, evidence: Evidence) -> Fold
         table, marks, units = canonical(table, [] if groups is None else [groups])
         groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
         held_out = _folds(table, groups, cv, evidence.seed)
-        return Folds(table, groups, held_out, tuple(~rows for rows in held_out))
-    pairs = [tuple(np.asarray(rows) for rows in pair) for pair in _pairs(table, groups, cv)]
-    flags = [tuple(np.isin(np.arange(table.n_rows), rows) for rows in pair) for pair in pairs]
-    return Folds(table, groups, tuple(test for _, test in flags), tuple(train for train, _ in flags))
+        return Folds(table, groups, held_out, tuple((~rows).astype(np.int32) for rows in held_out))
+    training: list[IntArray] = []
+    flags: list[BoolArray] = []
+    for number, pair in enumerate(_pairs(table, groups, cv)):
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
+        training.append(_times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv"))
+        flags.append(_times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0)
+    return Folds(table, groups, tuple(flags), tuple(training))
+
+
+def _times(rows: Any, n_rows: int, what: str) -> IntArray:
+    """How often each row is named, by numbers or by flags."""
+    numbers = np.asarray(rows)
+    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
+        numbers = np.flatnonzero(numbers)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise RulesError(f"{what} are not row numbers: give whole numbers from 0 to {n_rows - 1}, or flags.")
+    if len(numbers) == 0:
+        raise RulesError(f"{what} are none: every fold needs some.")
+    if numbers.min() < 0 or numbers.max() >= n_rows:
+        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
+        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
+    return np.bincount(numbers, minlength=n_rows).astype(np.int32)
 
 
 def _folds(table: Table, groups: LongArray | None, cv: Real, seed: int) -> tuple[BoolArray, ...]:
@@ -160,7 +184,7 @@ def _folds(table: Table, groups: LongArray | None, cv: Real, seed: int) -> tuple
     )
 
 
-def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[tuple[Any, Any]]:
+def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
         return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
     if not isinstance(cv, Iterable) or isinstance(cv, str):
@@ -188,16 +212,16 @@ def path_scores(
     evidence: Evidence,
 ) -> tuple[FloatArray, FloatArray]:
     """The score of every value on every fold, (values, folds), and the standard error of their mean."""
-    units = measure(folds.table, rules)
-    _ = folds.table.coded  # before the threads start
-
-    n_folds = len(folds.held_out)
+    table, n_folds = folds.table, len(folds.held_out)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    _ = table.coded  # before the threads start
 
     def scored(number: int) -> list[Score]:
-        counts = (units.repeats * folds.training[number]).astype(np.int32)
-        tree = grow_samples(folds.table, rules, units, [counts], [evidence.seed])[0]
-        rows = folds.held_out[number] & (units.repeats > 0)
-        held_out = HeldOut.of(folds.table.taken(rows), numbered(folds.groups, rows))
+        # The others weigh nothing: what the rules say of all rows, they say of these.
+        units = measure(replace(table, weight=weight * folds.training[number]), rules)
+        tree = grow_samples(table, rules, units, [units.repeats], [evidence.seed])[0]
+        rows = folds.held_out[number] & (weight > 0)
+        held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
         path = path_of(tree, parameter, rules)
         return subtree_scores(path, values, held_out, metric, with_error=n_folds == 1)
 

@@ -10,7 +10,7 @@ from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.path import SizeParameter
 from holdfast.scoring.metric import Metric
 
-TIED = 1e-12  # mean scores that differ by less are equal
+TIED = 1e-12  # mean scores that differ by less, as a share of the best, are equal
 MOST_LINES = 20  # of the table as text
 
 
@@ -45,7 +45,8 @@ class SizeTable:
     @cached_property
     def best(self) -> int:
         """Which size has the best mean score; the smallest of several."""
-        return int(np.flatnonzero(self.score >= self.score.max() - TIED * np.abs(self.score).max())[-1])
+        highest = float(self.score.max())
+        return int(np.flatnonzero(self.score >= highest - TIED * abs(highest))[-1])
 
     @cached_property
     def within_error(self) -> int:

@@ -8,6 +8,7 @@ from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import Units
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON
+from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
@@ -38,7 +39,8 @@ def with_values(tree: Tree, table: Table, units: Units, counts: IntArray, criter
     A node that no row reaches keeps its value, without weight.
     """
     leaves = tree.apply(table)
-    total = _summed_upwards(tree, _at_leaves(tree, units, counts, leaves))
+    total = _at_leaves(tree, units, counts, leaves)
+    add_upwards(tree, total)
     rows, fields = _NO_ROWS, _NO_FIELDS
     if not units.n_classes:
         rows = np.flatnonzero(counts).astype(np.int32)
@@ -67,13 +69,6 @@ def _at_leaves(tree: Tree, units: Units, counts: IntArray, leaves: IntArray) -> 
         total[:] = np.bincount(cells, counts, tree.n_nodes * n_columns).reshape(total.shape)
     total[:, -1] = np.bincount(leaves, counts, tree.n_nodes)
     return total
-
-
-def _summed_upwards(tree: Tree, statistics: LongArray) -> LongArray:
-    """What the leaves hold, also of all nodes above them."""
-    for node in range(tree.n_nodes - 1, 0, -1):  # preorder: a parent stands before its children
-        statistics[tree.parent[node]] += statistics[node]
-    return statistics
 
 
 def _fields(tree: Tree, rows_at: LongArray) -> LongArray:

@@ -146,7 +146,7 @@ def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
         np.empty(widest, np.int8),
         np.empty(n_features, np.int64),
         np.empty((n_features, 4), np.int64),
-        np.empty(n_features, np.float64),
+        np.empty((n_features, 2), np.float64),
         np.zeros(most_values + 1, np.int64),
     )
 

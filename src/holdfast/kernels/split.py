@@ -56,7 +56,7 @@ class Scratch(NamedTuple):
     in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
     drawn: LongArray  # (features,) the features in the order they are drawn
     offers: LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, units
-    offered: FloatArray  # (features,) its gain, less what it costs to name it
+    offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
 
 
@@ -183,11 +183,12 @@ def offer(
     """
     offers, offered = scratch.offers, scratch.offered
     offers[feature, 0], offers[feature, 1] = own.worth, own.cut
-    offers[feature, 2], offers[feature, 3], offered[feature] = own.missing_left, own.units, own.gain
+    offers[feature, 2], offers[feature, 3] = own.missing_left, own.units
+    offered[feature, 0] = offered[feature, 1] = own.gain
     if plan.threshold_cost and own.worth != NEVER and not coded.is_subset[feature]:
         n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
-        offered[feature] -= math.log2(n_thresholds) * node.weight / node.rows
-        if offered[feature] <= 0.0:
+        offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
+        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # nothing but rounding
             offers[feature, 0] = NEVER
 
 
@@ -200,7 +201,7 @@ def best_ratio(node: Node, drawn: LongArray, n: int, offers: LongArray, offered:
     total, n_offers = 0.0, 0
     for i in range(n):
         if offers[drawn[i], 0] != NEVER:
-            total += offered[drawn[i]]
+            total += offered[drawn[i], 1]
             n_offers += 1
     best = no_split()
     if n_offers == 0:
@@ -208,9 +209,10 @@ def best_ratio(node: Node, drawn: LongArray, n: int, offers: LongArray, offered:
     least = total / n_offers - node.impurity * (4.0 / PARTS)
     for i in range(n):
         feature = drawn[i]
-        if offers[feature, 0] == NEVER or offered[feature] < least:
+        if offers[feature, 0] == NEVER or offered[feature, 1] < least:
             continue
         units = offers[feature, 3]
-        worth = parts_of(node, offered[feature], split_entropy(float(units), float(node.units - units)))
-        best = better(best, worth, offered[feature], feature, offers[feature, 1], offers[feature, 2], units)
+        worth = parts_of(node, offered[feature, 1], split_entropy(float(units), float(node.units - units)))
+        gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
+        best = better(best, worth, gain, feature, cut, missing_left, units)
     return best

@@ -1,0 +1,156 @@
+"""Clusters of unlabelled rows as the leaves of a tree, with the face of scikit-learn."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClusterMixin, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.data.frame import frame_of
+from holdfast.data.rows import encoded
+from holdfast.data.table import Table
+from holdfast.estimators.base import TreeEstimator, drawn_seed
+from holdfast.growth.density import Cluster, Density, DensityRules, grow_density
+from holdfast.growth.density_groups import Evidence
+
+
+class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A tree for unlabelled rows: its leaves are clusters, each with a rule, and together they are a density.
+
+    Every question makes the two sides as likely as can be, each side being one Gaussian for its numbers and
+    frequencies for its categories. A question stands only if rows that were held out of the search become
+    more likely by it. How many clusters there are is found that way: a single Gaussian is one cluster.
+
+    Parameters
+    ----------
+    covariance
+        "diagonal": the numbers of a cluster vary independently of each other. "full": with correlations,
+        and then only some thresholds of a column are tried, more of them around the best.
+    shrinkage
+        How far correlations are moved towards 0, from 0 to 1. "auto": by how uncertain they are.
+    max_depth, max_leaf_nodes
+        The greatest number of questions on a path, and of clusters: of these, the questions that gain most
+        come first. None: no limit.
+    min_samples_leaf
+        Rows of the search that each side of a question must keep; a float is a share of them.
+    validation
+        Share of the rows that is held out of the search and judges the questions. None: no rows are held
+        out, and the limits alone end growth.
+    evidence
+        Standard errors by which the likelihood of the rows held out must rise.
+    categorical_features, unknown, missing
+        As in `TreeClassifier`.
+    random_state
+        Seed, generator or None, for the rows held out. It is 0 by default: the same data give the same
+        clusters, in whatever order the rows come.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree, whose target is the cluster; `rules()` writes it as text.
+    labels_ : array
+        The cluster of every row of X.
+    n_clusters_ : int
+        Number of clusters: the leaves of the tree, numbered from left to right.
+    clusters_ : tuple of Cluster
+        Share, means, covariance and frequencies of every cluster, described from all rows.
+    evidence_ : tuple of Evidence
+        What the questions at each node and below gained for the rows held out, with the standard error.
+    schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
+        As in `TreeClassifier`; here impurity is the entropy of the clusters.
+
+    >>> X = [[value + step / 10] for value in (0.0, 100.0) for step in range(50)]
+    >>> model = DensityTree().fit(X)
+    >>> model.n_clusters_, model.predict([[3.0], [99.0]])
+    (2, array([0, 1]))
+    """
+
+    clusters_: tuple[Cluster, ...]
+    evidence_: tuple[Evidence, ...]
+    labels_: LongArray
+    n_clusters_: int
+    _density: Density
+
+    # What every tree estimator has, and this one does not offer.
+    questions = None
+    max_features = None
+
+    def __init__(
+        self,
+        *,
+        covariance: Literal["diagonal", "full"] = "diagonal",
+        shrinkage: float | Literal["auto"] = "auto",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 5,
+        validation: float | None = 0.3,
+        evidence: float = 2.0,
+        categorical_features: Any = "from_dtype",
+        unknown: str = "missing",
+        missing: str = "learned",
+        random_state: Any = 0,
+    ) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.validation = validation
+        self.evidence = evidence
+        self.categorical_features = categorical_features
+        self.unknown = unknown
+        self.missing = missing
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the clusters of rows X, an array or a frame of any library; y is not looked at."""
+        self._check_policies()
+        rules = DensityRules(
+            self.covariance,
+            self.shrinkage,
+            self.max_depth,
+            self.max_leaf_nodes,
+            self.min_samples_leaf,
+            self.validation,
+            self.evidence,
+        )
+        frame = frame_of(X)
+        table = Table.from_arrays(
+            frame,
+            np.zeros(frame.n_rows),
+            sample_weight,
+            task="regression",
+            categorical_features=self.categorical_features,
+        )
+        self._density = grow_density(table, rules, seed=drawn_seed(self.random_state))
+        self._remember(X, self._density.tree)
+        self.clusters_, self.evidence_ = self._density.clusters, self._density.evidence
+        self.n_clusters_ = self.tree_.n_leaves
+        self.labels_ = self.tree_.outcome[self.tree_.apply(table)].astype(np.int64)
+        return self
+
+    def predict(self, X: Any) -> LongArray:
+        """The cluster of every row: that of the leaf it reaches."""
+        leaves = self._leaves(X)
+        return np.asarray(self.tree_.outcome[leaves], np.int64)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """The log density of every row: over its known numbers, times the probability of its categories.
+
+        It is in the units of the data. A missing value takes no part, nor does a column that held a single
+        value at fit. It sums over all clusters, not only that of the row.
+        """
+        check_is_fitted(self)
+        rows = encoded(
+            self._matched(frame_of(X)),
+            self.schema_,
+            range(len(self.schema_.features)),
+            unknown=self.unknown,
+            missing=self.missing,
+        )
+        return self._density.log_density(tuple(rows.T))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log density of the rows."""
+        return float(np.mean(self.score_samples(X)))

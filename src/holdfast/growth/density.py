@@ -1,0 +1,217 @@
+"""A tree for unlabelled rows: its leaves are clusters, and together they are a density."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.data.schema import Label, Schema, Target
+from holdfast.data.splits import check_share
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.growth.density_groups import Evidence, Group, evidence_of, groups_of, grown_groups, limit, prune
+from holdfast.growth.density_model import Family, Model, sums_of
+from holdfast.growth.density_rows import Units, Unlabelled, held_out, unlabelled
+from holdfast.growth.density_search import Search
+from holdfast.growth.rules import GrowthRules, rows_needed
+from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.tree import LEAF, Tree
+
+COVARIANCES = ("diagonal", "full")
+
+
+@dataclass(frozen=True)
+class DensityRules:
+    """How a tree for unlabelled rows grows."""
+
+    covariance: str = "diagonal"
+    shrinkage: float | str = "auto"  # of the correlations towards 0
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None  # the most useful questions first
+    min_samples_leaf: int | float = 5  # of the rows of the search; a float is a share of them
+    validation: float | None = 0.3  # share of the rows that judge; None: the limits alone end growth
+    evidence: float = 2.0  # standard errors by which the rows held out must gain
+
+    def __post_init__(self) -> None:
+        GrowthRules(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+        )
+        if self.covariance not in COVARIANCES:
+            raise RulesError(f"covariance={self.covariance!r} is unknown: choose one of {list(COVARIANCES)}.")
+        if self.shrinkage != "auto" and not _is_within(self.shrinkage, 0.0, 1.0):
+            raise RulesError(
+                f"shrinkage={self.shrinkage!r} is out of range: it must be between 0 and 1, or 'auto'."
+            )
+        if self.validation is not None:
+            check_share("validation", self.validation)
+        if not _is_within(self.evidence, 0.0, np.inf):
+            raise RulesError(
+                f"evidence={self.evidence!r} is out of range: it must be a number of standard errors, "
+                "at least 0."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """One leaf: what share of the rows it holds, and what they look like."""
+
+    share: float
+    mean: Mapping[str, float]  # of the numeric columns; one that holds a single value takes no part
+    covariance: FloatArray  # of these columns, in their order
+    frequency: Mapping[str, Mapping[Label, float]]  # of the other columns
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """A tree whose leaves are clusters, and the model of each: their weighted sum is a density."""
+
+    tree: Tree
+    units: Units
+    shares: FloatArray  # (clusters,)
+    models: tuple[Model, ...]
+    evidence: tuple[Evidence, ...]  # of the questions of the tree; none without rows held out
+
+    def log_density(self, columns: tuple[FloatArray, ...]) -> FloatArray:
+        """The log density of every row, in the units of the data: over the numbers that it knows."""
+        from scipy.special import logsumexp
+
+        with np.errstate(over="ignore"):
+            numbers, codes = self.units.numbers(columns), self.units.codes(columns)
+            parts = [model.log_density(numbers, codes) for model in self.models]
+        of_units = ~np.isnan(numbers) @ np.log(self.units.scale)
+        return np.asarray(logsumexp(np.array(parts).T + np.log(self.shares), axis=1) - of_units, np.float64)
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """The clusters in the units of the data, from left to right."""
+        return tuple(
+            _cluster(self.tree.schema, self.units, float(share), model)
+            for share, model in zip(self.shares, self.models, strict=True)
+        )
+
+
+def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int = 0) -> Density:
+    """The tree of the rows of a table, whose target is not looked at, and the density that it makes.
+
+    A share of the rows, drawn by the seed, is held out of the search for questions; then every question has
+    to be worth its while to them. The clusters are described from all rows.
+
+    >>> rows = [[value + step / 10] for value in (0.0, 100.0) for step in range(50)]
+    >>> density = grow_density(Table.from_arrays(rows, [0.0] * 100, task="regression"))
+    >>> density.tree.threshold[0], density.shares
+    (np.float64(52.45), array([0.5, 0.5]))
+    """
+    rules = rules or DensityRules()
+    data = unlabelled(table)
+    is_held = np.zeros(data.table.n_rows, np.bool_)
+    if rules.validation is not None and data.n_units > 1:
+        is_held = held_out(data, rules.validation, seed)
+    search = _search(data, rules, int(data.rows.repeats[~is_held].sum()))
+    root = grown_groups(search, is_held, rules.max_depth)
+    if rules.validation is not None:
+        prune(search, root, rules.evidence)
+    if rules.max_leaf_nodes is not None:
+        limit(root, rules.max_leaf_nodes)
+    return _finished(search, root)
+
+
+def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
+    shrinkage = None if rules.shrinkage == "auto" else float(rules.shrinkage)
+    family = Family(data.units.blur, data.units.start, rules.covariance == "full", shrinkage)
+    return Search(data, family, rows_needed(rules.min_samples_leaf, n_rows))
+
+
+# -- the finished tree ------------------------------------------------------------------------------------
+
+
+def _finished(search: Search, root: Group) -> Density:
+    """The tree and the clusters, described by all rows, those held out included."""
+    data, groups = search.data, list(groups_of(root))
+    leaves = [group for group in groups if group.sides is None]
+    cluster = _clusters_of_rows(data, root, {group: number for number, group in enumerate(leaves)})
+    everything = np.arange(data.table.n_rows, dtype=np.int32)
+    sums = sums_of(data.rows, everything, cluster, len(leaves), full=search.family.full)
+    target = Target("cluster", tuple(range(len(leaves))))
+    tree = _tree(replace(data.schema, target=target), data, groups, cluster)
+    models = tuple(search.family.models(sums))
+    shares = frozen(sums.weight / sums.weight.sum())
+    return Density(tree, data.units, shares, models, evidence_of(search, root))
+
+
+def _clusters_of_rows(data: Unlabelled, root: Group, numbers: Mapping[Group, int]) -> LongArray:
+    """The cluster of every row; thresholds move half-way between the values on either side."""
+    cluster = np.empty(data.table.n_rows, np.int64)
+    waiting = [(root, np.arange(data.table.n_rows))]
+    while waiting:
+        group, rows = waiting.pop()
+        if group.sides is None or group.question is None:
+            cluster[rows] = numbers[group]
+            continue
+        feature = group.question.feature
+        column = data.table.columns[feature][rows]
+        # By all rows: then thresholds depend less on which were held out, and no row changes sides.
+        group.question = group.question.centred(column, data.schema.features[feature].kind)
+        goes_left = group.question.answers(column)
+        waiting += zip(group.sides, (rows[goes_left], rows[~goes_left]), strict=True)
+    return cluster
+
+
+def _tree(schema: Schema, data: Unlabelled, groups: list[Group], cluster: LongArray) -> Tree:
+    place = {group: node for node, group in enumerate(groups)}
+    n_nodes, n_clusters = len(groups), len(schema.target.classes)
+    questions = {node: group.question for node, group in enumerate(groups) if group.question is not None}
+    children = np.full((2, n_nodes), LEAF, np.int32)
+    of_cluster = np.zeros((n_nodes, n_clusters), np.bool_)
+    of_cluster[[node for node, group in enumerate(groups) if group.sides is None], np.arange(n_clusters)] = (
+        True
+    )
+    for node in sorted(questions, reverse=True):
+        sides = groups[node].sides
+        assert sides is not None
+        children[:, node] = [place[side] for side in sides]
+        of_cluster[node] = of_cluster[children[0, node]] | of_cluster[children[1, node]]
+    given = np.ones(data.table.n_rows) if data.table.weight is None else data.table.weight
+    weight = of_cluster * np.bincount(cluster, given, n_clusters)
+    value = weight / weight.sum(axis=1, keepdims=True)
+    nodes = Nodes(
+        feature=_of(questions, n_nodes, "feature", LEAF).astype(np.int32),
+        threshold=_of(questions, n_nodes, "threshold", np.nan),
+        left=children[0],
+        right=children[1],
+        missing_left=_of(questions, n_nodes, "missing_left", 0).astype(np.bool_),
+        value=value,
+        count=(of_cluster * np.bincount(cluster, data.rows.repeats, n_clusters)).sum(axis=1),
+        weight=weight.sum(axis=1),
+        impurity=-(value * np.log2(np.where(value > 0, value, 1.0))).sum(axis=1),
+        sets={node: asked.in_set for node, asked in questions.items() if asked.in_set is not None},
+    )
+    return preorder(nodes, schema, criterion="density")
+
+
+def _of(questions: Mapping[int, Any], n_nodes: int, name: str, absent: float) -> FloatArray:
+    """One field of the questions for every node."""
+    return np.array([getattr(questions.get(node), name, absent) for node in range(n_nodes)], np.float64)
+
+
+def _cluster(schema: Schema, units: Units, share: float, model: Model) -> Cluster:
+    names = [schema.names[feature] for feature in units.measured.tolist()]
+    mean = units.centre + model.mean * units.scale
+    frequency = np.exp(model.log_frequency)
+    categories = {
+        schema.names[feature]: dict(
+            zip(schema.features[feature].categories, frequency[first:].tolist(), strict=False)
+        )
+        for feature, first in zip(units.counted.tolist(), units.start[:-1].tolist(), strict=True)
+    }
+    with np.errstate(over="ignore"):  # the square of a huge number is infinite
+        covariance = model.covariance * units.scale[:, None] * units.scale
+    return Cluster(share, dict(zip(names, mean.tolist(), strict=True)), frozen(covariance), categories)
+
+
+def _is_within(value: object, low: float, high: float) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high

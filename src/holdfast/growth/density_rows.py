@@ -1,0 +1,182 @@
+"""Unlabelled rows in standard units, in one order, some of them held out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.data.canonical import MOST_ROWS, fixed_order
+from holdfast.data.coding import rank_values
+from holdfast.data.schema import Schema
+from holdfast.data.splits import below, places
+from holdfast.data.table import Table
+from holdfast.growth.sample import split_weight
+from holdfast.kernels.density import DensityRows
+
+LEAST_VARIANCE = 1e-6  # share of a column's variance that every group keeps: a spike is not a point
+LEAST_STEP = 1e-9  # share of a column's range; values nearer than this differ by rounding
+FINE = 10  # steps for every value that occurs: then equal values are no accident
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """How the columns are measured: numbers by mean and deviation, categories by their places in one list."""
+
+    measured: LongArray  # features that are numbers and have two values at least
+    counted: LongArray  # features that are categories, in order or not
+    centre: FloatArray  # (measured,)
+    scale: FloatArray  # (measured,)
+    blur: FloatArray  # (measured,) variance within one step, in standard units
+    start: LongArray  # (counted + 1,) where the categories of each counted feature begin
+
+    def numbers(self, columns: tuple[FloatArray, ...]) -> FloatArray:
+        """The measured columns in standard units; NaN where missing."""
+        numbers = np.empty((len(columns[0]), len(self.measured)))
+        for k, feature in enumerate(self.measured.tolist()):
+            # Halves, lest the difference of two huge numbers be infinite.
+            numbers[:, k] = (columns[feature] / 2 - self.centre[k] / 2) / self.scale[k] * 2
+        return numbers
+
+    def codes(self, columns: tuple[FloatArray, ...]) -> IntArray:
+        """The counted columns as places in the list of all their categories; -1 where missing."""
+        codes = np.empty((len(columns[0]), len(self.counted)), np.int32)
+        for k, feature in enumerate(self.counted.tolist()):
+            column = columns[feature]
+            codes[:, k] = np.where(np.isnan(column), -1, column + self.start[k])
+        return codes
+
+
+def units_of(table: Table, weight: FloatArray) -> Units:
+    """The units that all rows of a table give."""
+    features = table.schema.features
+    numeric = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
+    found = {index: _measure(table.columns[index], weight) for index in numeric}
+    measured = [index for index in numeric if found[index] is not None]
+    centre, scale, blur = np.array([found[index] for index in measured], np.float64).reshape(-1, 3).T
+    counted = [index for index, feature in enumerate(features) if feature.kind != "numeric"]
+    sizes = [len(features[index].categories) for index in counted]
+    start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    return Units(
+        np.array(measured, np.int64), np.array(counted, np.int64), centre, scale, blur, start.astype(np.int64)
+    )
+
+
+def _measure(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
+    """Mean, deviation, and variance within a step as a share of all; None if there are no two values."""
+    known = ~np.isnan(column)
+    values, steps = np.unique(column[known], return_inverse=True)
+    if len(values) < 2:
+        return None
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    values = np.ldexp(values, -exponent)
+    of_value = np.bincount(steps, weight[known])
+    mean = float(np.average(values, weights=of_value))
+    deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=of_value)))
+    if deviation == 0.0:  # two values that only the last digit tells apart
+        return None
+    gaps = np.diff(values)
+    step = float(gaps[gaps > LEAST_STEP * (values[-1] - values[0])].min()) / deviation
+    # A number recorded in steps stands for all within a step: 1/12 of its square is their variance.
+    return (
+        float(np.ldexp(mean, exponent)),
+        float(np.ldexp(deviation, exponent)),
+        max(step * step / 12, LEAST_VARIANCE),
+    )
+
+
+# -- in one order -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """Rows in one fixed order, copies of a row as one, ready for the search."""
+
+    table: Table
+    units: Units
+    rows: DensityRows
+    ranks: IntArray  # (features, rows) of the values of each column; -1 where missing
+    unit_numbers: LongArray | None  # rows with one number are copies of one; None if no row is a copy
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the table."""
+        return self.table.schema
+
+    @property
+    def n_units(self) -> int:
+        """Number of rows that are not copies of each other."""
+        return self.table.n_rows if self.unit_numbers is None else int(self.unit_numbers.max()) + 1
+
+
+def unlabelled(table: Table) -> Unlabelled:
+    """The rows of a table, sorted by all that is known of them and measured in standard units."""
+    table, copies = _settled(table)
+    repeats, importance = split_weight(table.weight, table.n_rows)
+    weight = repeats * (importance / np.average(importance, weights=repeats))
+    units = units_of(table, weight)
+    rows = DensityRows(
+        numbers=frozen(units.numbers(table.columns)),
+        codes=frozen(units.codes(table.columns)),
+        n_codes=int(units.start[-1]),
+        weight=frozen(weight),
+        repeats=frozen(repeats.astype(np.int64)),
+        blur=frozen(units.blur),
+    )
+    ranks = np.empty((table.n_features, table.n_rows), np.int32)
+    for feature, column in enumerate(table.columns):
+        rank_values(column, ranks[feature])
+    return Unlabelled(table, units, rows, frozen(ranks), copies)
+
+
+def held_out(data: Unlabelled, share: float, seed: int) -> BoolArray:
+    """The rows that the search does not see: about that share of them, drawn by the seed."""
+    strata = np.zeros(data.table.n_rows, np.int64)
+    return below(places(strata, data.unit_numbers, (seed,)), share)
+
+
+def _settled(table: Table) -> tuple[Table, LongArray | None]:
+    """The rows in one order; whole weights written out as rows, apart from copies, which become one row."""
+    order = fixed_order(table)
+    if table.weight is not None:
+        order = order[table.weight[order] > 0]
+    table = table.taken(order)
+    kind, is_copy = _kinds(table)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    if not np.all(weight == np.rint(weight)) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
+        numbers = np.where(is_copy, kind, kind.max() + 1 + np.arange(len(kind)))
+        return table, np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+    is_first = np.append(True, kind[1:] != kind[:-1])
+    times = np.where(is_copy, is_first, weight).astype(np.int64)
+    rows = np.repeat(np.arange(table.n_rows), times)
+    joint = np.where(is_copy, np.bincount(kind, weight)[kind], 1.0)[rows]
+    columns = tuple(column[rows] for column in table.columns)
+    return Table(table.schema, columns, table.target[rows], joint), None
+
+
+def _kinds(table: Table) -> tuple[LongArray, BoolArray]:
+    """What kind of row each is, of sorted rows, and whether the rows of its kind are copies of one.
+
+    Rows alike in everything are copies if one of their numbers, of a column measured finely, stands in no
+    other kind of row. Others are observations that happen to be alike, as in a table of categories or ages.
+    """
+    differs = np.zeros(table.n_rows, np.bool_)
+    ranks = np.empty((table.n_features, table.n_rows), np.int32)
+    for column, rank in zip(table.columns, ranks, strict=True):
+        rank_values(column, rank)
+        differs[1:] |= np.diff(rank) != 0
+    kind = np.cumsum(differs)
+    first = np.append(True, differs[1:])
+    is_copy = np.zeros(table.n_rows, np.bool_)
+    for feature, column, rank in zip(table.schema.features, table.columns, ranks, strict=True):
+        if feature.kind == "numeric" and _is_fine(column):
+            n_kinds = np.bincount(rank[first & (rank >= 0)], minlength=int(rank.max()) + 1)
+            is_copy |= (rank >= 0) & (np.append(n_kinds, 0)[rank] == 1)
+    return kind.astype(np.int64), is_copy
+
+
+def _is_fine(column: FloatArray) -> bool:
+    values = np.unique(column[~np.isnan(column)])
+    if len(values) < 2:
+        return False
+    values = values / np.abs(values).max()
+    return float(values[-1] - values[0]) > FINE * len(values) * float(np.diff(values).min())

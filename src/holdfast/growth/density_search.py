@@ -1,0 +1,250 @@
+"""The best question about a group of unlabelled rows: the two sides are as likely as can be."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.data.schema import Kind
+from holdfast.growth.density_model import Family, Sums, sums_of
+from holdfast.growth.density_rows import Unlabelled
+from holdfast.growth.grow import midpoint
+from holdfast.kernels.density import NO_WEIGHT, TIE, best_thresholds
+
+MOST_FREE = 10  # categories in a node of which all sets are tried; of more, prefixes of one order
+MOST_CUTS = 32  # thresholds of a column that are tried at a time if the covariance is full
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question and what it gains: log likelihood of the two sides minus that of the node."""
+
+    feature: int
+    gain: float
+    threshold: float  # NaN where a set is asked about
+    in_set: BoolArray | None  # one flag per category: does it go left?
+    missing_left: bool
+
+    def answers(self, column: FloatArray) -> BoolArray:
+        """Which rows go left, given the column of the feature."""
+        missing = np.isnan(column)
+        if self.in_set is None:
+            left = column <= self.threshold
+        else:
+            left = self.in_set[np.where(missing, 0, column).astype(np.int64)]
+        return np.where(missing, self.missing_left, left)
+
+    def centred(self, column: FloatArray, kind: Kind) -> "Question":
+        """The same question with its threshold half-way between the values on either side of it."""
+        if self.in_set is not None:
+            return self
+        low, high = column[column <= self.threshold], column[column > self.threshold]
+        if not len(low) or not len(high):
+            return self
+        return replace(self, threshold=_between(float(low.max()), float(high.min()), kind))
+
+
+class _Union(NamedTuple):
+    which: int
+    likelihood: float  # of the two sides
+    missing_left: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How questions are looked for: among which rows, for which models, with how many rows on a side."""
+
+    data: Unlabelled
+    family: Family
+    least: int
+
+    def best_question(self, orders: IntArray) -> Question | None:
+        """The best question about the rows that `orders` holds, in the order of each column.
+
+        Of equal ones it is that on the first column, at the lowest threshold.
+        """
+        taken = orders[0]
+        node = sums_of(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
+        alone = float(self.family.log_likelihood(node)[0])
+        tie = TIE * float(node.weight[0])
+        best: Question | None = None
+        for question in self._best_of_columns(orders, alone):
+            if best is None or question.gain > best.gain + tie:
+                best = question
+        return best
+
+    def _best_of_columns(self, orders: IntArray, alone: float) -> list[Question]:
+        features = self.data.schema.features
+        if self.family.full:
+            by_threshold = {
+                index: self._best_of_some_thresholds(index, order, alone)
+                for index, order in enumerate(orders)
+                if not features[index].is_subset
+            }
+        else:
+            by_threshold = self._best_of_all_thresholds(orders, alone)
+        found = [
+            self._best_of_sets(index, orders[0], alone) if feature.is_subset else by_threshold[index]
+            for index, feature in enumerate(features)
+        ]
+        return [question for question in found if question is not None]
+
+    # -- thresholds ---------------------------------------------------------------------------------------
+
+    def _best_of_all_thresholds(self, orders: IntArray, alone: float) -> dict[int, Question | None]:
+        features = self.data.schema.features
+        asked = [index for index, feature in enumerate(features) if not feature.is_subset]
+        if not asked:
+            return {}
+        likelihood, places = np.empty(len(asked)), np.empty(len(asked), np.int64)
+        missing_left = np.empty(len(asked), np.int64)
+        ranks = self.data.ranks
+        if len(asked) < len(features):
+            ranks, orders = ranks[asked], orders[asked]
+        best_thresholds(
+            self.data.rows, frozen(ranks), frozen(orders), self.least, likelihood, places, missing_left
+        )
+        return {
+            index: self._threshold(index, order, int(place), float(value) - alone, bool(side))
+            for index, order, place, value, side in zip(
+                asked, orders, places, likelihood, missing_left, strict=True
+            )
+        }
+
+    def _best_of_some_thresholds(self, feature: int, order: IntArray, alone: float) -> Question | None:
+        """The best of a few thresholds, then of those around it, until all around it have been tried."""
+        rank = self.data.ranks[feature][order]
+        n_known = int(np.count_nonzero(rank >= 0))
+        cuts = self._allowed(order, np.flatnonzero(np.diff(rank[:n_known]) > 0), n_known)
+        first, last, best = 0, len(cuts), None
+        while first < last:
+            tried = np.unique(np.linspace(first, last - 1, min(MOST_CUTS, last - first)).astype(np.int64))
+            group = np.searchsorted(cuts[tried], np.arange(len(order)), side="left")
+            group[n_known:] = len(tried) + 1
+            best = self._best_union(order, group, len(tried) + 1, None)
+            if best is None or len(tried) == last - first:
+                break
+            around = np.concatenate([[first - 1], tried, [last]])[best.which : best.which + 3]
+            first, last = int(around[0]) + 1, int(around[2])
+        if best is None:
+            return None
+        return self._threshold(
+            feature, order, int(cuts[tried[best.which]]), best.likelihood - alone, best.missing_left
+        )
+
+    def _allowed(self, order: IntArray, cuts: LongArray, n_known: int) -> LongArray:
+        """The cuts that can leave enough rows on both sides, wherever missing values go."""
+        rows = np.cumsum(self.data.rows.repeats[order])
+        missing = rows[-1] - (rows[n_known - 1] if n_known else 0)
+        enough = (rows[cuts] + missing >= self.least) & (rows[-1] - rows[cuts] >= self.least)
+        return np.asarray(cuts[enough], np.int64)
+
+    def _threshold(
+        self, feature: int, order: IntArray, place: int, gain: float, missing_left: bool
+    ) -> Question | None:
+        if place < 0:
+            return None
+        low, high = self.data.table.columns[feature][order[place : place + 2]].tolist()
+        middle = _between(low, high, self.data.schema.features[feature].kind)
+        if self.data.ranks[feature][order[-1]] >= 0:  # no row is missing: then to the heavier side
+            weight = self.data.rows.weight[order]
+            missing_left = bool(2 * weight[: place + 1].sum() >= weight.sum())
+        return Question(feature, gain, middle, None, missing_left)
+
+    # -- sets ---------------------------------------------------------------------------------------------
+
+    def _best_of_sets(self, feature: int, taken: IntArray, alone: float) -> Question | None:
+        column = self.data.table.columns[feature][taken]
+        known = ~np.isnan(column)
+        there, group = np.unique(column[known].astype(np.int64), return_inverse=True)
+        if len(there) < 2:
+            return None
+        groups = np.full(len(taken), len(there), np.int64)
+        groups[known] = group
+        order, unions = np.arange(len(there)), None
+        if len(there) <= MOST_FREE:
+            unions = _all_sets(len(there))
+        else:
+            order = _line(self._profiles(feature, taken, groups, len(there)))
+            groups[known] = np.argsort(order)[group]
+        best = self._best_union(taken, groups, len(there), unions)
+        if best is None:
+            return None
+        left = np.arange(len(there)) <= best.which if unions is None else unions[best.which] > 0
+        missing_left = best.missing_left
+        if known.all():
+            weight = self.data.rows.weight[taken]
+            missing_left = bool(2 * weight[left[groups]].sum() >= weight.sum())
+        in_set = np.full(len(self.data.schema.features[feature].categories), missing_left)
+        in_set[there[order]] = left
+        return Question(feature, best.likelihood - alone, np.nan, in_set, missing_left)
+
+    def _profiles(self, feature: int, taken: IntArray, group: LongArray, n_groups: int) -> Sums:
+        """The sums of each category of a feature, without the counts of these categories themselves."""
+        sums = sums_of(self.data.rows, taken, group, n_groups + 1, full=False)
+        place = int(np.flatnonzero(self.data.units.counted == feature)[0])
+        own = np.arange(*self.data.units.start[place : place + 2])
+        return replace(sums, counts=np.delete(sums.counts, own, axis=1))
+
+    def _best_union(
+        self, taken: IntArray, group: LongArray, n_groups: int, unions: FloatArray | None
+    ) -> "_Union | None":
+        """The best union of groups to go left; the group after the last holds the missing values.
+
+        Each union has a 1 for every group in it; None are the prefixes: the first group, the first two, ...
+        """
+        parts = sums_of(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
+        whole = parts.mapped(lambda part: part.sum(axis=0, keepdims=True))
+        best: _Union | None = None
+        tie = TIE * float(parts.weight.sum())
+        for missing_left in (False, True) if parts.count[n_groups] else (False,):
+            left = parts.mapped(partial(_joined, unions, missing_left))
+            right = whole.without(left)
+            allowed = np.flatnonzero((left.count >= self.least) & (right.count >= self.least))
+            if not len(allowed):
+                continue
+            values = (self.family.log_likelihood(left) + self.family.log_likelihood(right))[allowed]
+            which = int(np.argmax(values > values.max() - tie))
+            if best is None or values[which] > best.likelihood + tie:
+                best = _Union(int(allowed[which]), float(values[which]), missing_left)
+        return best
+
+
+def _between(low: float, high: float, kind: Kind) -> float:
+    """The threshold between two neighbouring values: half-way, or half-way to the next category."""
+    middle = float(midpoint(np.array([low]), np.array([high]))[0])
+    return math.floor(middle) + 0.5 if kind == "ordered" else middle
+
+
+def _all_sets(n_groups: int) -> FloatArray:
+    """All sets that hold the first group and not every group, small numbers of binary digits first."""
+    numbers = np.arange(2 ** (n_groups - 1) - 1)
+    others = numbers[:, None] >> np.arange(n_groups - 1) & 1
+    return np.column_stack([np.ones(len(numbers)), others]).astype(np.float64)
+
+
+def _joined(unions: FloatArray | None, missing_left: bool, parts: FloatArray) -> FloatArray:
+    known, missing = parts[:-1], parts[-1:]
+    joined = np.cumsum(known, axis=0)[:-1] if unions is None else np.tensordot(unions, known, 1)
+    return np.asarray(joined + missing if missing_left else joined, np.float64)
+
+
+def _line(profiles: Sums) -> LongArray:
+    """The groups in one order: along the line on which their profiles differ most.
+
+    A profile holds the means of the numbers and the shares of the categories; the group after the last, of
+    missing values, has none.
+    """
+    weight = profiles.weight[:-1]
+    means = profiles.total[:-1] / np.maximum(profiles.known[:-1], NO_WEIGHT)
+    shares = profiles.counts[:-1] / weight[:, None]
+    profile = np.column_stack([means, shares])
+    if not profile.shape[1]:  # no other column: nothing tells the groups apart
+        return np.arange(len(weight))
+    shift = (profile - np.average(profile, axis=0, weights=weight)) * np.sqrt(weight)[:, None]
+    place = profile @ np.linalg.svd(shift, full_matrices=False)[2][0]
+    place = place if place[0] <= np.average(place, weights=weight) else -place
+    return np.argsort(place, kind="stable")
