@@ -245,7 +245,10 @@ class Oracle:
         """True if the split gains what the rules ask for; the limit itself is enough."""
         whole = float(self.impurity(rows))
         least = self.rules.min_gain * float(self.weight(self.root))
-        return float(split.gain) >= max(least, self.rules.min_relative_gain * whole) - 1e-10 * whole
+        gain = float(split.gain)
+        if self.rules.threshold_cost and not self.table.schema.features[split.feature].is_subset:
+            gain += self.threshold_cost(rows, split.feature)  # limits are for the impurity, whatever was paid
+        return gain >= max(least, self.rules.min_relative_gain * whole) - 1e-10 * whole
 
 
 def exact(value: float) -> Exact:
