@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
-    from holdfast.growth.merging import merge_leaves
-    from holdfast.growth.path import PruningPath, prune, pruning_path
-    from holdfast.growth.pessimistic import error_bound, prune_pessimistic
-    from holdfast.growth.reduced_error import prune_reduced_error
+    from holdfast.growth.pruning.merging import merge_leaves
+    from holdfast.growth.pruning.path import PruningPath, prune, pruning_path
+    from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
+    from holdfast.growth.pruning.reduced_error import prune_reduced_error
     from holdfast.growth.rules import C45, CART, GrowthRules
-    from holdfast.growth.size import Evidence, choose_size
-    from holdfast.growth.size_table import SizeTable
+    from holdfast.growth.size.choose import Evidence, choose_size
+    from holdfast.growth.size.table import SizeTable
     from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
     from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
@@ -68,16 +68,16 @@ _HOME = {
     "TreeRegressor": "estimators.tree",
     "grow_bootstraps": "growth.bootstrap",
     "grow": "growth.grow",
-    "PruningPath": "growth.path",
-    "prune": "growth.path",
-    "pruning_path": "growth.path",
-    "prune_pessimistic": "growth.pessimistic",
-    "error_bound": "growth.pessimistic",
-    "prune_reduced_error": "growth.reduced_error",
-    "merge_leaves": "growth.merging",
-    "choose_size": "growth.size",
-    "Evidence": "growth.size",
-    "SizeTable": "growth.size_table",
+    "PruningPath": "growth.pruning.path",
+    "prune": "growth.pruning.path",
+    "pruning_path": "growth.pruning.path",
+    "prune_pessimistic": "growth.pruning.pessimistic",
+    "error_bound": "growth.pruning.pessimistic",
+    "prune_reduced_error": "growth.pruning.reduced_error",
+    "merge_leaves": "growth.pruning.merging",
+    "choose_size": "growth.size.choose",
+    "Evidence": "growth.size.choose",
+    "SizeTable": "growth.size.table",
     "C45": "growth.rules",
     "CART": "growth.rules",
     "nmi_score": "scoring.clusters",

@@ -68,6 +68,36 @@ def test_what_is_no_rules_is_refused() -> None:
         TreeClassifier(growth_rules="C4.5").fit(X, Y)
 
 
+def test_features_drawn_by_ready_rules_follow_the_random_state() -> None:
+    rules = GrowthRules(max_features=1, max_depth=2)
+    roots = {
+        TreeClassifier(growth_rules=rules, random_state=seed).fit(X, Y).tree_.feature[0] for seed in range(8)
+    }
+    assert len(roots) > 1
+
+
+def test_the_chosen_value_gives_the_tree_back() -> None:
+    for parameter in ("ccp_alpha", "max_depth", "max_leaf_nodes"):
+        model = TreeClassifier(**{parameter: "cv"}).fit(X, Y)
+        again = TreeClassifier(**{parameter: getattr(model, f"{parameter}_")}).fit(X, Y)
+        assert same(model.tree_, again.tree_)
+
+
+def test_counts_are_scored_by_their_deviance() -> None:
+    counts = np.random.default_rng(0).poisson(np.exp(PROGRESS[:, 2] * 20))
+    model = TreeRegressor(criterion="poisson", ccp_alpha="cv").fit(PROGRESS, counts)
+    assert model.size_table_.metric.name == "poisson"
+    assert "mean mean" not in repr(model.size_table_)
+
+
+def test_stable_trees_keep_the_least_leaf_of_ready_rules() -> None:
+    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=40), n_trees=10).fit(X, Y)
+    sizes = {combination["min_samples_leaf"] for combination in model.trained_.candidates.combinations}
+    assert sizes == {50}
+    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=90), n_trees=10).fit(X, Y)
+    assert {each["min_samples_leaf"] for each in model.trained_.candidates.combinations} == {90}
+
+
 def test_rules_print_what_they_change() -> None:
     assert repr(CART) == "GrowthRules()"
     assert repr(GrowthRules("entropy", max_depth=3)) == "GrowthRules(criterion='entropy', max_depth=3)"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.path import depth_path, leaves_path, prune, pruning_path
+from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.prune import weakest_links
 from holdfast.tree.check import check_tree

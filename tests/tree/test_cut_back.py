@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.path import prune, pruning_path
+from holdfast.growth.pruning.path import prune, pruning_path
 from holdfast.tree.check import check_tree
 from holdfast.tree.file import load, save, tree_to_json
 from holdfast.tree.prune import cut_back, rearranged

@@ -78,9 +78,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             if (choice := getattr(self, name)) not in choices:
                 raise RulesError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
 
-    def _seed(self) -> int:
+    def _seed(self, rules: GrowthRules) -> int:
         """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
-        if self.max_features is None:
+        if rules.max_features is None:
             _checked_generator(self.random_state)
             return 0
         return drawn_seed(self.random_state)

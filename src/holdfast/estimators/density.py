@@ -11,8 +11,8 @@ from holdfast.data.frame import frame_of
 from holdfast.data.rows import encoded
 from holdfast.data.table import Table
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.growth.density import Cluster, Density, DensityRules, grow_density
-from holdfast.growth.density_groups import Evidence
+from holdfast.growth.density.groups import HeldOutGain
+from holdfast.growth.density.tree import Cluster, Density, DensityRules, grow_density
 
 
 class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -55,7 +55,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         Number of clusters: the leaves of the tree, numbered from left to right.
     clusters_ : tuple of Cluster
         Share, means, covariance and frequencies of every cluster, described from all rows.
-    evidence_ : tuple of Evidence
+    evidence_ : tuple of HeldOutGain
         What the questions at each node and below gained for the rows held out, with the standard error.
     schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`; here impurity is the entropy of the clusters.
@@ -67,7 +67,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
     """
 
     clusters_: tuple[Cluster, ...]
-    evidence_: tuple[Evidence, ...]
+    evidence_: tuple[HeldOutGain, ...]
     labels_: LongArray
     n_clusters_: int
     _density: Density

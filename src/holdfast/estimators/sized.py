@@ -9,8 +9,8 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.growth.path import WHOLE, SizeParameter
-from holdfast.growth.size_table import SizeTable
+from holdfast.growth.pruning.path import WHOLE, SizeParameter
+from holdfast.growth.size.table import SizeTable
 from holdfast.tree.tree import Tree
 
 Rule = Literal["cv", "cv-1se"]
@@ -27,16 +27,18 @@ class SizedTreeEstimator(TreeEstimator):
     scoring: Any
     n_jobs: int | None
 
-    # What fit leaves behind where a size was chosen.
+    # What fit leaves behind where a size was chosen: the table, and the value of the parameter.
     size_table_: SizeTable
     ccp_alpha_: float
+    max_depth_: int
+    max_leaf_nodes_: int
 
     def _fitted_tree(self, table: Table, groups: Any) -> Tree:
         """The tree of the size that the parameters ask for."""
         from holdfast.growth.grow import grow
-        from holdfast.growth.reduced_error import grow_reduced_error
+        from holdfast.growth.pruning.reduced_error import grow_reduced_error
 
-        for name in ("size_table_", "ccp_alpha_"):  # of an earlier fit
+        for name in ("size_table_", *(f"{parameter}_" for parameter in WHOLE)):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         wish = self._size_wish()
@@ -46,7 +48,7 @@ class SizedTreeEstimator(TreeEstimator):
         if self.reduced_error is not None:
             seed = self._seed_of_folds()
             return grow_reduced_error(table, rules, self.reduced_error, groups=groups, seed=seed)
-        return grow(table, rules, seed=self._seed())
+        return grow(table, rules, seed=self._seed(rules))
 
     def _size_wish(self) -> tuple[SizeParameter, Rule] | None:
         """Which parameter is to be chosen, and how; None if all are given."""
@@ -63,13 +65,13 @@ class SizedTreeEstimator(TreeEstimator):
         return wishes[0] if wishes else None
 
     def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
-        from holdfast.growth.size import Evidence, choose_size
+        from holdfast.growth.size.choose import Evidence, choose_size
 
         rules = self._rules(**{name: WHOLE[name]})
         evidence = Evidence(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
         tree, self.size_table_ = choose_size(table, rules, name, evidence=evidence, groups=groups)
-        if name == "ccp_alpha":
-            self.ccp_alpha_ = self.size_table_.chosen_value
+        value = self.size_table_.chosen_value
+        setattr(self, f"{name}_", value if name == "ccp_alpha" else int(value))
         return tree
 
     def _seed_of_folds(self) -> int:
@@ -85,10 +87,10 @@ class SizedTreeEstimator(TreeEstimator):
         from sklearn.utils import Bunch
 
         from holdfast.growth.grow import grow
-        from holdfast.growth.path import pruning_path
+        from holdfast.growth.pruning.path import pruning_path
 
         rules = replace(self._rules(ccp_alpha=0.0), ccp_alpha=0.0)
-        tree = grow(self._table(X, y, sample_weight, self._task), rules, seed=self._seed())
+        tree = grow(self._table(X, y, sample_weight, self._task), rules, seed=self._seed(rules))
         path = pruning_path(tree, rules.ccp_risk)
         alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
         return Bunch(ccp_alphas=alphas, impurities=impurities, n_leaves=n_leaves)

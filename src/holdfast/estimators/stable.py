@@ -32,7 +32,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
     candidates
         "bootstrap": one tree for each sample of the training rows. "pruned": the subtrees of the one tree
         that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by rows held
-        out, and there are `n_trees` of them at most.
+        out, and there are `n_trees` of them at most. The grid is for the reference trees then.
     grid
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner

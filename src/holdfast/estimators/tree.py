@@ -79,8 +79,8 @@ class TreeClassifier(SizedTreeEstimator, ClassEstimator):
         The fitted tree: `str(model.tree_)` and a notebook draw it.
     size_table_ : SizeTable
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
-    ccp_alpha_ : float
-        The alpha that was chosen, if one was.
+    ccp_alpha_, max_depth_, max_leaf_nodes_
+        The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_

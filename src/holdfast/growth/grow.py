@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning
-from holdfast.growth.pruning import pruned
+from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import node_values

@@ -42,15 +42,17 @@ class Learner(Protocol):
         """The rules by which its trees could take leaf values from other rows; None if there are none."""
 
 
-def paper_grid(max_depth: int | None, n_rows: int) -> dict[str, list[Any]]:
+def paper_grid(max_depth: int | None, n_rows: int, least: int = 1) -> dict[str, list[Any]]:
     """The paper's grid, as far as `max_depth` goes and as the rows leave room for a split.
+
+    No leaf may have fewer rows than `least`.
 
     >>> paper_grid(5, 100)
     {'max_depth': [3, 4, 5], 'min_samples_leaf': [3, 5, 10, 30, 50]}
     """
     deepest = DEEPEST if max_depth is None else max_depth
     depths = list(range(SHALLOWEST, deepest + 1)) or [deepest]
-    sizes = [size for size in LEAF_SIZES if 2 * size <= n_rows] or [1]
+    sizes = [size for size in LEAF_SIZES if least <= size and 2 * size <= n_rows] or [least]
     return {"max_depth": depths, "min_samples_leaf": sizes}
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -71,6 +71,10 @@ class GrowthRules:
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
+
+    def replace(self, **changes: Any) -> "GrowthRules":
+        """The same rules with some of them changed."""
+        return replace(self, **changes)
 
     def __repr__(self) -> str:
         """The rules that are not the default."""

@@ -6,7 +6,7 @@ any order. The unit is as small as 62 bits allow: some 1e-13 of the largest valu
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,13 +141,28 @@ def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> Fl
     if not classes:
         raise RulesError("class_weight is for classes, and the target is a number: leave it None.")
     if rules.class_weight == "balanced":
-        of_class = np.bincount(table.target, weight, minlength=len(classes))
-        present = of_class > 0
-        factors = np.where(present, weight.sum() / (present.sum() * np.where(present, of_class, 1.0)), 1.0)
+        factors = _balanced(table, weight)
     else:
         check_class_weight(rules.class_weight, classes)
         factors = np.array([float(rules.class_weight.get(label, 1.0)) for label in classes])
     return np.asarray(factors[table.target], np.float64)
+
+
+def _balanced(table: Table, weight: FloatArray) -> FloatArray:
+    """For every class the factor that makes all classes that occur weigh the same."""
+    of_class = np.bincount(table.target, weight, minlength=len(table.schema.target.classes))
+    present = of_class > 0
+    factors = weight.sum() / (present.sum() * np.where(present, of_class, 1.0))
+    return np.asarray(np.where(present, factors, 1.0), np.float64)
+
+
+def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRules:
+    """The rules with classes balanced by some of the rows only, each repeated as often as `counts` says."""
+    if rules.class_weight != "balanced" or not table.schema.target.is_classes:
+        return rules
+    repeats, importance = split_weight(table.weight, table.n_rows)
+    factors = _balanced(table, repeats * importance * counts).tolist()
+    return replace(rules, class_weight=dict(zip(table.schema.target.classes, factors, strict=True)))
 
 
 def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[Label]) -> None:

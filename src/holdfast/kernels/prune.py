@@ -8,6 +8,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel
 
 NONE = int64(-1)
+ROUNDING = 1e-13  # an alpha below this share of its node's risk is none: rounding made it
 
 
 @inner
@@ -59,6 +60,8 @@ def weakest_links(left: IntArray, right: IntArray, risk: FloatArray) -> FloatArr
         heap[node] = node
     for node in range(n):  # what stands below a leaf is gone
         if left[node] >= 0:
+            if alpha[node] <= ROUNDING * risk[node]:
+                alpha[node] = 0.0
             for child in (left[node], right[node]):
                 if left[child] >= 0:
                     alpha[child] = min(alpha[child], alpha[node])

@@ -8,9 +8,10 @@ from holdfast.arrays import LongArray
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
-from holdfast.growth.path import pruning_path
+from holdfast.growth.pruning.path import pruning_path
 from holdfast.growth.sample import measure
-from holdfast.growth.size import Evidence, Folds, path_scores, sizes_to_score, values_between
+from holdfast.growth.size.choose import Evidence, path_scores, sizes_to_score, values_between
+from holdfast.growth.size.folds import Folds
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division

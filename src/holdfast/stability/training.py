@@ -10,6 +10,7 @@ from holdfast.data.canonical import canonical
 from holdfast.data.table import Table
 from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
 from holdfast.growth.revalue import revalue_all
+from holdfast.growth.rules import rows_needed
 from holdfast.growth.sample import split_weight
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
@@ -142,7 +143,9 @@ def _learner(table: Table, division: Division, settings: Settings) -> Learner:
     if grid is None and (settings.learner is None or hasattr(settings.learner, "get_params")):
         repeats, _ = split_weight(table.weight, table.n_rows)
         n_early = min(int(repeats[rows].sum()) for rows in division.early_training)
-        grid = paper_grid(settings.rules.max_depth, n_early)
+        grid = paper_grid(
+            settings.rules.max_depth, n_early, rows_needed(settings.rules.min_samples_leaf, n_early)
+        )
         if settings.learner is not None:
             known = settings.learner.get_params(deep=False)
             grid = {name: values for name, values in grid.items() if name in known}

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.tree import LEAF, Tree
+
+TIED = 1e-9  # costs that differ by less than this share are equal, and the smaller tree wins
 
 
 def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
@@ -25,6 +27,22 @@ def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
     left = place[np.where(stays, tree.left[kept], LEAF)]
     right = place[np.where(stays, tree.right[kept], LEAF)]
     return rearranged(tree, kept, asks, left, right)
+
+
+def cheapest(tree: Tree, cost: FloatArray) -> Tree:
+    """The smallest subtree whose leaves cost least together, each node having its cost as a leaf."""
+    least = cost.tolist()
+    is_leaf = np.zeros(tree.n_nodes, np.bool_)
+    left, right = tree.left.tolist(), tree.right.tolist()
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+        if left[node] == LEAF:
+            continue
+        below = least[left[node]] + least[right[node]]
+        if least[node] <= below * (1.0 + TIED):
+            is_leaf[node] = True
+        else:
+            least[node] = below
+    return cut_back(tree, is_leaf)
 
 
 def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:

@@ -1,7 +1,7 @@
 """How well a tree fits the rows that it was grown on, in the figures that R's tree package gives."""
 
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from textwrap import wrap
 
 import numpy as np
@@ -10,6 +10,8 @@ from holdfast.arrays import FloatArray
 from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns of the text
+# From the impurity of a row to its deviance, where the criterion has one.
+_FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,9 @@ class TreeSummary:
     n_leaves: int
     depth: int
     n_rows: float
-    deviance: float  # minus twice the log likelihood for classes, squared error, or Poisson deviance
+    deviance: float  # minus twice the log likelihood, squared error, or Poisson deviance; NaN if not known
     n_errors: float | None  # rows of another class than predicted; None for numbers
+    by_weight: bool  # rows count by their weights, scaled to as many as there are
 
     @property
     def residual_mean_deviance(self) -> float:
@@ -38,14 +41,17 @@ class TreeSummary:
         asked = ", ".join(self.features) or "none"
         freedom = self.n_rows - self.n_leaves
         mean = f"{self.residual_mean_deviance:.4g} = {self.deviance:.4g} / {freedom:.6g}"
+        if isnan(self.deviance):
+            mean = "not known of this tree"
+        by_weight = ", by weight" if self.by_weight else ""
         lines = [
             *wrap(f"Features asked about: {asked}", WIDTH, subsequent_indent="  "),
             f"Leaves: {self.n_leaves}, depth: {self.depth}",
-            f"Residual mean deviance: {mean if freedom > 0 else 'not defined, no more rows than leaves'}",
+            f"Residual mean deviance: {mean if freedom > 0 else 'none, no more rows than leaves'}{by_weight}",
         ]
         if self.n_errors is not None:
             rate = f"{self.misclassification_rate:.4g} = {self.n_errors:.6g} / {self.n_rows:.6g}"
-            lines.append(f"Misclassification rate: {rate}")
+            lines.append(f"Misclassification rate: {rate}{by_weight}")
         return "\n".join(lines)
 
 
@@ -63,7 +69,9 @@ def summary(tree: Tree) -> TreeSummary:
         deviance = 2.0 * float(rows @ _surprise(shares))
         n_errors = float(rows @ (1.0 - shares.max(axis=1)))
     else:
-        deviance = float(rows @ tree.impurity[leaves]) * (2.0 if tree.criterion == "poisson" else 1.0)
+        # Members of boosted models know no impurity, and an absolute error is no deviance.
+        is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
+        deviance = float(rows @ tree.impurity[leaves]) * _FACTORS[tree.criterion] if is_known else nan
     used = np.unique(tree.feature[~leaves])
     return TreeSummary(
         features=tuple(tree.schema.names[place] for place in used.tolist()),
@@ -72,6 +80,7 @@ def summary(tree: Tree) -> TreeSummary:
         n_rows=n_rows,
         deviance=deviance,
         n_errors=n_errors,
+        by_weight=not np.array_equal(tree.count, tree.weight),
     )
 
 

@@ -64,7 +64,7 @@ def svg(tree: Tree) -> str:
             *(_node(tree, node, box, sideways) for node, box in enumerate(boxes)),
             "</g>",
             *(
-                _text(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
+                drawn_text(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
                 for place, note in enumerate(notes)
             ),
             "</svg>",
@@ -75,7 +75,7 @@ def svg(tree: Tree) -> str:
 def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
     """The target and what the colours mean, with the width and height that the picture then needs."""
     name = fitted(printable(tree.schema.target.name), 2 * WIDEST)
-    parts = [_text(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
+    parts = [drawn_text(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     right = max(width, 480.0) - MARGIN
     for label, colour in _legend(tree):
@@ -83,7 +83,7 @@ def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
         step = 18 + text_width(label, SMALL) + 14
         if x + step > right:
             x, y = MARGIN, y + 20
-        parts += [_rect(x, y - 10, 12, 12, colour, radius=2), _text(x + 18, y, label, anchor="start")]
+        parts += [_rect(x, y - 10, 12, 12, colour, radius=2), drawn_text(x + 18, y, label, anchor="start")]
         x += step
         width = max(width, x - 14 + MARGIN)
     return parts, width, y + 4
@@ -117,7 +117,7 @@ def _edge(tree: Tree, boxes: list[Box], node: int, sideways: bool) -> str:
     return (
         f'<path d="M{x:.1f} {y:.1f}C{bend} {end_x:.1f} {end_y:.1f}" fill="none" stroke="{EDGE}" '
         f'stroke-width="{thickness:.1f}"/>'
-        + _text(label[0], label[1], "yes" if is_yes else "no", colour=GREY, anchor=label[2])
+        + drawn_text(label[0], label[1], "yes" if is_yes else "no", colour=GREY, anchor=label[2])
     )
 
 
@@ -134,8 +134,8 @@ def _inner(box: Box) -> list[str]:
     *question, rows = box.lines
     parts = [_rect(box.x, box.y, box.width, box.height, SHADE, "#8b98a7")]
     for place, line in enumerate(question):
-        parts.append(_text(x, box.y + 19 + LINE * place, line, size=TEXT, bold=True))
-    return [*parts, _text(x, box.y + box.height - 10, rows, colour=GREY)]
+        parts.append(drawn_text(x, box.y + 19 + LINE * place, line, size=TEXT, bold=True))
+    return [*parts, drawn_text(x, box.y + box.height - 10, rows, colour=GREY)]
 
 
 def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
@@ -146,11 +146,11 @@ def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
     parts = [_rect(box.x, box.y, box.width, box.height, fill, colour)]
     x, _ = box.middle
     if sideways:
-        parts.append(_text(box.x + PAD, box.y + 18, outcome, size=TEXT, bold=True, anchor="start"))
-        parts.append(_text(box.x + box.width - PAD, box.y + 18, support, anchor="end"))
+        parts.append(drawn_text(box.x + PAD, box.y + 18, outcome, size=TEXT, bold=True, anchor="start"))
+        parts.append(drawn_text(box.x + box.width - PAD, box.y + 18, support, anchor="end"))
     else:
-        parts.append(_text(x, box.y + 19, outcome, size=TEXT, bold=True))
-        parts.append(_text(x, box.y + box.height - 10, support))
+        parts.append(drawn_text(x, box.y + 19, outcome, size=TEXT, bold=True))
+        parts.append(drawn_text(x, box.y + box.height - 10, support))
     return parts + (_bar(tree, node, box.x + PAD, box.y + 25, box.width - 2 * PAD) if is_classes else [])
 
 
@@ -214,7 +214,7 @@ def _rect(
     )
 
 
-def _text(
+def drawn_text(
     x: float,
     y: float,
     text: str,
@@ -224,6 +224,7 @@ def _text(
     colour: str = INK,
     anchor: str = "middle",
 ) -> str:
+    """A line of text at a place of the picture."""
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{weight} fill="{colour}" '

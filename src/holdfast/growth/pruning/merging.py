@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from holdfast.adapters import as_tree
 from holdfast.errors import RulesError
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
@@ -17,6 +18,7 @@ def merge_leaves(tree: Tree) -> Tree:
     >>> tree.n_leaves, merge_leaves(tree).n_leaves
     (3, 1)
     """
+    tree = as_tree(tree)
     if not tree.schema.target.is_classes:
         raise RulesError(
             f"merge_leaves compares classes, and the target {tree.schema.target.name!r} is a number: "

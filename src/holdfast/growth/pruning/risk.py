@@ -17,6 +17,10 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
     impurity = tree.impurity
     if tree.schema.target.is_classes:
         name = tree.criterion if risk is None else risk
+        if risk is None and name not in CLASS_CRITERIA:
+            raise RulesError(
+                f"The tree was grown by {name!r}, which is no risk of its leaves: name one, such as 'gini'."
+            )
         if name not in CLASS_CRITERIA:
             raise RulesError(f"risk={name!r} is not one for classes: choose one of {sorted(CLASS_CRITERIA)}.")
         impurity = class_impurity(CLASS_CRITERIA[name], tree.value)

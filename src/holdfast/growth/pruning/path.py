@@ -4,22 +4,23 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
+from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.errors import RulesError
-from holdfast.growth.risk import node_risk
-from holdfast.kernels.prune import weakest_links
+from holdfast.growth.pruning.risk import node_risk
+from holdfast.kernels.prune import ROUNDING, weakest_links
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
 # The value of each parameter that leaves a tree as large as it grows.
 WHOLE: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
-# Alphas nearer to each other than this share of their nodes' risk are one: rounding told them apart.
-ROUNDING = 1e-13
+DIGITS = 12  # of gains, as shares of the root's risk: rounding does not tell ties apart
+LEAST = float(np.nextafter(0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,17 +41,25 @@ class PruningPath:
     @property
     def alphas(self) -> FloatArray:
         """The cost of a leaf from which each subtree is the best; 0 for the whole tree."""
+        if self.parameter != "ccp_alpha":
+            raise AttributeError(f"A path by {self.parameter} has no alphas: it has values.")
         return self.values
 
     @property
     def complexity(self) -> FloatArray:
         """The alphas as shares of the root's risk: what rpart calls CP."""
-        return np.asarray(self.values / (self.risks[-1] or 1.0), np.float64)
+        return np.asarray(self.alphas / (self.risks[-1] or 1.0), np.float64)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, place: int) -> Tree:
+    @overload
+    def __getitem__(self, place: int) -> Tree: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Tree]: ...
+    def __getitem__(self, place: int | slice) -> Tree | list[Tree]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
         return cut_back(self.tree, self.step <= range(len(self))[place])
 
     def __iter__(self) -> Iterator[Tree]:
@@ -73,7 +82,7 @@ class PruningPath:
             self.parameter: self.values.tolist(),
             "n_leaves": self.n_leaves.tolist(),
             "risk": self.risks.tolist(),
-            "relative_risk": (self.risks / root).tolist(),
+            "relative_error": (self.risks / root).tolist(),
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -96,7 +105,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
 
     No data is needed. The risk is the impurity by which the tree was grown, or that of another criterion
     for classes, such as "misclassification". An alpha is in units of risk per row, as in scikit-learn. The
-    whole tree comes first, with alpha 0; splits that do not lower the risk at all are undone next, also at 0.
+    whole tree comes first, with alpha 0. Splits that do not lower the risk at all are undone next, at the
+    smallest number above 0.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
@@ -104,10 +114,10 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     >>> print(path.alphas, path.n_leaves, path.risks)
     [0.    0.125] [3 1] [0.   0.25]
     """
+    tree = as_tree(tree)
     risks = node_risk(tree, risk)
     alphas = weakest_links(tree.left, tree.right, risks)
     inner = np.flatnonzero(tree.feature != LEAF)
-    alphas[alphas <= ROUNDING * risks] = 0.0
     order = inner[np.argsort(alphas[inner], kind="stable")]
     blur = ROUNDING * risks[order]
     starts = np.diff(alphas[order], prepend=-np.inf) > np.maximum(
@@ -116,7 +126,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     step = np.zeros(tree.n_nodes, np.int64)
     step[order] = np.cumsum(starts)
     last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
-    values = np.append(0.0, alphas[order[last_of_step]])
+    # Splits that lower no risk go at the least number above 0: 0 itself asks for the whole tree.
+    values = np.append(0.0, np.maximum(alphas[order[last_of_step]], LEAST))
     return _path(tree, "ccp_alpha", values, step, risks)
 
 
@@ -131,14 +142,16 @@ def leaves_path(tree: Tree) -> PruningPath:
     """The tree after every split, the most useful first: as if grown with that `max_leaf_nodes`."""
     risks = node_risk(tree)
     step = np.zeros(tree.n_nodes, np.int64)
-    waiting = [(0.0, 0)]
+    waiting = [(0.0, 0, 0)]  # the greatest gain first, then the oldest node, as in growth
+    age = 0
     for undone in range(tree.n_leaves - 1, 0, -1):
-        _, node = heapq.heappop(waiting)
+        *_, node = heapq.heappop(waiting)
         step[node] = undone
         for child in (int(tree.left[node]), int(tree.right[node])):
+            age += 1
             if tree.feature[child] != LEAF:
                 gain = risks[child] - risks[tree.left[child]] - risks[tree.right[child]]
-                heapq.heappush(waiting, (-float(gain), child))
+                heapq.heappush(waiting, (-round(float(gain / risks[0]), DIGITS), age, child))
     return _path(tree, "max_leaf_nodes", np.arange(tree.n_leaves, 0.0, -1.0), step, risks)
 
 

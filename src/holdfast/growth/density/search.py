@@ -9,8 +9,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Kind
-from holdfast.growth.density_model import Family, Sums, sums_of
-from holdfast.growth.density_rows import Unlabelled
+from holdfast.growth.density.model import Family, Sums, sums_of
+from holdfast.growth.density.rows import Unlabelled
 from holdfast.growth.grow import midpoint
 from holdfast.kernels.density import NO_WEIGHT, TIE, best_thresholds
 

@@ -3,9 +3,10 @@
 from holdfast.arrays import IntArray
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.merging import merge_leaves
-from holdfast.growth.path import prune
-from holdfast.growth.pessimistic import pruned_pessimistically
+from holdfast.growth.pruning.merging import merge_leaves
+from holdfast.growth.pruning.path import prune
+from holdfast.growth.pruning.pessimistic import pruned_pessimistically
+from holdfast.growth.pruning.risk import node_risk
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import Units
 from holdfast.tree.tree import Tree
@@ -15,6 +16,8 @@ def pruned(tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: I
     """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
     if not units.n_classes:
         _refuse_for_numbers(rules, table)
+    if rules.ccp_risk is not None:
+        node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
     tree = pruned_pessimistically(tree, rules, table, units, counts)
     if rules.ccp_alpha > 0:
         tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)

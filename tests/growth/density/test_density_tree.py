@@ -14,11 +14,11 @@ from scipy.stats import multivariate_normal, norm
 from holdfast import load, save, tree_distance
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.density import Density, DensityRules, grow_density
-from holdfast.growth.density_groups import STRAYS
-from holdfast.growth.density_model import Family, sums_of
-from holdfast.growth.density_rows import held_out, unlabelled
-from holdfast.growth.density_search import Search
+from holdfast.growth.density.groups import STRAYS
+from holdfast.growth.density.model import Family, sums_of
+from holdfast.growth.density.rows import held_out, unlabelled
+from holdfast.growth.density.search import Search
+from holdfast.growth.density.tree import Density, DensityRules, grow_density
 from holdfast.kernels.density import DensityRows, best_thresholds
 from reference import density as reference
 

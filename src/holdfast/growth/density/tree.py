@@ -12,10 +12,18 @@ from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.splits import check_share
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.density_groups import Evidence, Group, evidence_of, groups_of, grown_groups, limit, prune
-from holdfast.growth.density_model import Family, Model, sums_of
-from holdfast.growth.density_rows import Units, Unlabelled, held_out, unlabelled
-from holdfast.growth.density_search import Search
+from holdfast.growth.density.groups import (
+    Group,
+    HeldOutGain,
+    evidence_of,
+    groups_of,
+    grown_groups,
+    limit,
+    prune,
+)
+from holdfast.growth.density.model import Family, Model, sums_of
+from holdfast.growth.density.rows import Units, Unlabelled, held_out, unlabelled
+from holdfast.growth.density.search import Search
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.tree import LEAF, Tree
@@ -74,7 +82,7 @@ class Density:
     units: Units
     shares: FloatArray  # (clusters,)
     models: tuple[Model, ...]
-    evidence: tuple[Evidence, ...]  # of the questions of the tree; none without rows held out
+    evidence: tuple[HeldOutGain, ...]  # of the questions of the tree; none without rows held out
 
     def log_density(self, columns: tuple[FloatArray, ...]) -> FloatArray:
         """The log density of every row, in the units of the data: over the numbers that it knows."""

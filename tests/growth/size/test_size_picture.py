@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.growth.axis import leaf_ticks, score_ticks, widened
-from holdfast.growth.size_picture import INSET, ROW, WIDTH, size_svg
-from holdfast.growth.size_table import SizeTable
+from holdfast.growth.size.axis import leaf_ticks, score_ticks, widened
+from holdfast.growth.size.picture import INSET, ROW, WIDTH, size_svg
+from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.tree.layout import text_width
 
@@ -268,7 +268,7 @@ def test_leaf_ticks_are_few_and_start_at_the_root(most):
 
 
 def test_the_picture_in_the_documentation_is_one_of_these():
-    picture = Path(__file__).parents[2] / "docs" / "images" / "sizes.svg"
+    picture = Path(__file__).parents[3] / "docs" / "images" / "sizes.svg"
     root = ElementTree.parse(picture).getroot()
     kinds = [group.get("data-kind", "") for group in root.iter(f"{SVG}g")]
     assert sum("chosen" in kind.split() for kind in kinds) == 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.growth.density_model import sums_of
-from holdfast.growth.density_search import Question, Search
+from holdfast.growth.density.model import sums_of
+from holdfast.growth.density.search import Question, Search
 from holdfast.kernels.density import DensityRows
 
 # Questions in a row that may not pay, in the hope of one that pays for all: the inner of two nested groups is
@@ -35,7 +35,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class HeldOutGain:
     """What the questions at a node and below it gain for the rows held out, in log likelihood."""
 
     node: int
@@ -113,7 +113,7 @@ def prune(search: Search, root: Group, least: float) -> None:
             group.question = group.sides = None
 
 
-def evidence_of(search: Search, root: Group) -> tuple[Evidence, ...]:
+def evidence_of(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
     """What every question that stands gains for the rows held out, nodes numbered from left to right."""
     found = []
     fitted: dict[Group, FloatArray] = {}
@@ -123,7 +123,7 @@ def evidence_of(search: Search, root: Group) -> tuple[Evidence, ...]:
         if group.sides is not None and len(group.held):
             fitted[group] = _joined(group, [fitted.pop(side) for side in group.sides])
             count = float(search.data.rows.repeats[group.held].sum())
-            found.append(Evidence(node, count, *_evidence(search.data.rows, group, fitted[group])))
+            found.append(HeldOutGain(node, count, *_evidence(search.data.rows, group, fitted[group])))
     return tuple(reversed(found))
 
 

@@ -11,9 +11,10 @@ from holdfast.adapters import as_tree
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
+from holdfast.estimators.tree import TreeClassifier
 from holdfast.growth.grow import grow
-from holdfast.growth.path import depth_path, leaves_path, prune, pruning_path
-from holdfast.growth.risk import node_risk
+from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
+from holdfast.growth.pruning.risk import node_risk
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
@@ -110,8 +111,11 @@ def test_a_lone_leaf_is_a_path_of_one() -> None:
 def test_a_tree_without_any_risk_is_pruned_to_its_root_by_any_alpha() -> None:
     tree = tree_of(split("x", 5.0, leaf(10, 1.0, 0.0), leaf(10, 1.0, 0.0)), (X,), SIDES)
     path = pruning_path(tree)
-    assert (path.n_leaves.tolist(), path.alphas.tolist()) == ([2, 1], [0.0, 0.0])
-    assert path.complexity.tolist() == [0.0, 0.0]
+    assert (path.n_leaves.tolist(), path.alphas.tolist()) == (
+        [2, 1],
+        [0.0, 5e-324],
+    )  # the least number above 0
+    assert path.complexity.tolist() == [0.0, 5e-324]
     assert prune(tree, 1e-12).n_leaves == 1
 
 
@@ -189,8 +193,8 @@ def test_a_path_is_a_sequence_of_trees_and_a_table() -> None:
     with pytest.raises(IndexError):
         path[len(path)]
     columns = path.columns()
-    assert list(columns) == ["ccp_alpha", "n_leaves", "risk", "relative_risk"]
-    assert columns["relative_risk"][-1] == 1.0
+    assert list(columns) == ["ccp_alpha", "n_leaves", "risk", "relative_error"]
+    assert columns["relative_error"][-1] == 1.0
     frame = path.to_frame("pandas")
     assert frame["n_leaves"].tolist() == path.n_leaves.tolist()
     assert frame["ccp_alpha"].tolist() == path.alphas.tolist()
@@ -291,3 +295,28 @@ def test_trees_of_scikit_learn_are_pruned_by_their_own_criterion(criterion: str)
     features, y, _ = rows(120)
     model = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(features, y > 0)
     assert pruning_path(as_tree(model)).risks[-1] == pytest.approx(model.tree_.impurity[0])
+
+
+@pytest.mark.filterwarnings("ignore:no question can be asked")
+def test_heavy_tails_do_not_break_the_nesting() -> None:
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        X = random.integers(0, 3, (6, 2)).astype(float)
+        y = random.choice([0.0, 1.0, -1e7, 1e7], 6)
+        if len(set(y)) == 1:
+            continue
+        path = pruning_path(grow(Table.from_arrays(X, y, task="regression"), GrowthRules("squared_error")))
+        assert [tree.n_leaves for tree in path] == path.n_leaves.tolist()
+        assert (np.diff(path.n_leaves) < 0).all()
+
+
+def test_a_slice_of_a_path_is_a_list_of_trees() -> None:
+    path = pruning_path(grow(table_for("gini")))
+    assert [tree.n_leaves for tree in path[1:3]] == path.n_leaves[1:3].tolist()
+
+
+def test_an_estimator_is_pruned_as_its_tree() -> None:
+    model = TreeClassifier().fit([[1.0], [2.0], [3.0]], ["a", "b", "a"])
+    assert pruning_path(model).n_leaves.tolist() == pruning_path(model.tree_).n_leaves.tolist()
+    with pytest.raises(TypeError, match="dict"):
+        pruning_path({})

@@ -1,22 +1,25 @@
 """Reduced-error pruning: a subtree stays only if rows that it was not grown on speak for it."""
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.adapters import as_tree
+from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.canonical import canonical
 from holdfast.data.splits import below, check_share, places, read_groups, strata_of
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
+from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import balanced_on, measure
 from holdfast.growth.values import with_values
 from holdfast.scoring.formulas import LEAST
-from holdfast.tree.prune import cut_back
-from holdfast.tree.sums import add_upwards
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.prune import cheapest
+from holdfast.tree.tree import Tree
 
 _HELD_OUT = 41  # the branch of the seed that divides the rows
 
@@ -33,19 +36,8 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     >>> prune_reduced_error(tree, new).n_leaves
     1
     """
-    losses = _node_losses(tree, table)
-    loss, nearest = losses.tolist(), 1e-12 * float(np.abs(losses).max())
-    is_leaf = np.zeros(tree.n_nodes, np.bool_)
-    left, right = tree.left.tolist(), tree.right.tolist()
-    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
-        if left[node] == LEAF:
-            continue
-        below = loss[left[node]] + loss[right[node]]
-        if loss[node] <= below + nearest:
-            is_leaf[node] = True
-        else:
-            loss[node] = below
-    return cut_back(tree, is_leaf)
+    tree = as_tree(tree)
+    return cheapest(tree, _node_losses(tree, table))
 
 
 def grow_reduced_error(
@@ -69,33 +61,39 @@ def grow_reduced_error(
     measured = measure(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, measured, [measured.repeats], [seed])[0]
-    counts = (measured.repeats * ~held_out).astype(np.int32)
-    tree = grow_samples(table, rules, measured, [counts], [seed])[0]
+    is_learnt = (~held_out).astype(np.int32)
+    own = balanced_on(table, rules, is_learnt)
+    units_learnt = measure(table, own)
+    tree = grow_samples(table, own, units_learnt, [units_learnt.repeats * is_learnt], [seed])[0]
+    for note in tree.notes:
+        warnings.warn(note, GrowthWarning, stacklevel=2)
     smaller = prune_reduced_error(tree, table.taken(held_out))
     return with_values(smaller, table, measured, measured.repeats, rules.criterion)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """What every node would lose on the rows that reach it, were it a leaf."""
-    if tree.schema.target.classes != table.schema.target.classes:
-        raise RulesError(
-            "The rows to prune by have other classes than the tree: read them with schema=tree.schema."
-        )
-    leaves = tree.apply(table)
+    check_rows(tree, table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    if tree.schema.target.is_classes:
-        of_class = np.zeros((tree.n_nodes, len(tree.schema.target.classes)))
-        np.add.at(of_class, (leaves, table.target), weight)
-        add_upwards(tree, of_class)
-        return np.asarray(of_class.sum(axis=1) - of_class[np.arange(tree.n_nodes), tree.outcome], np.float64)
-    # Sums of 1, y and y squared, from the mean of the root, say what any number loses.
-    middle = float(tree.value[0, 0]) if tree.criterion != "poisson" else 0.0
-    y = table.target - middle
-    sums = np.zeros((tree.n_nodes, 3))
-    np.add.at(sums, leaves, np.column_stack([weight, weight * y, weight * y * y]))
-    add_upwards(tree, sums)
-    value = tree.value[:, 0] - middle
+    lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
+    losses = np.zeros(tree.n_nodes)
+    rows, node = np.arange(table.n_rows), tree.apply(table)
+    while len(rows):  # from the leaves up, all rows at once
+        np.add.at(losses, node, weight[rows] * lost(tree, node, table.target[rows]))
+        rows, node = rows[node > 0], tree.parent[node[node > 0]]
+    return losses
+
+
+def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+    return np.asarray(tree.outcome[node] != target, np.float64)
+
+
+def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+    value = tree.value[node, 0]
     if tree.criterion == "poisson":
-        # The deviance, but for what does not depend on the prediction, which all leaves have in common.
-        return np.asarray(2.0 * (sums[:, 0] * value - sums[:, 1] * np.log(np.maximum(value, LEAST))))
-    return np.asarray(sums[:, 2] - 2.0 * value * sums[:, 1] + value * value * sums[:, 0], np.float64)
+        mean = np.maximum(value, LEAST)
+        surprise = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)
+        return np.asarray(surprise - target + mean, np.float64)
+    # On the scale of the root, so that no square overflows or vanishes.
+    exponent = math.frexp(math.sqrt(float(tree.impurity[0])) or 1.0)[1]
+    return np.asarray(np.square(np.ldexp(target - value, -exponent)), np.float64)

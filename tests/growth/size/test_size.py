@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 from holdfast.data.table import Table
-from holdfast.errors import DataError, HoldfastError, RulesError
+from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.growth.grow import grow
-from holdfast.growth.path import depth_path, leaves_path, pruning_path
+from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size import Evidence, HeldOut, Sized, choose_size, subtree_scores, values_between
-from holdfast.growth.size_table import SizeTable
+from holdfast.growth.size.choose import Evidence, HeldOut, Sized, choose_size, subtree_scores, values_between
+from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Truth, metric_of
 from holdfast.tree.file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
@@ -202,7 +202,7 @@ def test_the_table_says_how_the_choice_came_about(table: Table, rule: str) -> No
     assert columns["chosen"].index(True) == (best if rule == "cv" else near)
     assert sum(columns["chosen"]) == 1
     assert columns["n_leaves"][columns["chosen"].index(True)] == tree.n_leaves
-    assert columns["relative_risk"][-1] == pytest.approx(1.0)
+    assert columns["relative_error"][-1] == pytest.approx(1.0)
     frame = sizes.to_frame("pandas")
     assert frame.columns.tolist() == list(columns)
     assert frame["n_leaves"].tolist() == columns["n_leaves"]
@@ -396,10 +396,56 @@ def test_a_few_rows_are_enough(n_rows: int, cv: Any) -> None:
     X = np.arange(float(n_rows))[:, None]
     of_classes = Table.from_arrays(X, np.array(["a", "b", "a", "b", "b"])[:n_rows])
     of_numbers = Table.from_arrays(X, np.arange(n_rows) / 2, task="regression")
-    for table in (of_classes, of_numbers):
-        sizes = sized(table, cv=cv).sizes
+    for table, scoring in ((of_classes, "accuracy"), (of_numbers, "squared_error")):
+        sizes = sized(table, cv=cv, scoring=scoring).sizes
         assert np.isfinite(sizes.scores).all()
         assert np.isfinite(sizes.error).all()
+
+
+def test_parts_that_cannot_tell_the_score_are_left_out_with_a_warning_or_refused_if_all_are() -> None:
+    # Forty rows that one threshold divides: an AUC, or R², of single rows is none.
+    X, y = np.arange(40.0)[:, None], ["a"] * 20 + ["b"] * 20
+    alone = [(np.delete(np.arange(40), row), [row]) for row in range(40)]
+    with pytest.raises(DataError, match="The AUC needs rows of several classes, and 40 of 40 parts held out"):
+        sized(Table.from_arrays(X, y), cv=alone)
+    with pytest.raises(DataError, match="R² needs several values of the target"):
+        sized(Table.from_arrays(X, X[:, 0], task="regression"), cv=alone)
+    odd, even = np.arange(1, 40, 2), np.arange(0, 40, 2)
+    with pytest.warns(DataWarning, match="1 of 2 parts held out have but one: these parts are left out"):
+        sizes = sized(Table.from_arrays(X, y), cv=[(odd, even), (np.arange(1, 40), [0])]).sizes
+    assert sizes.scores.shape[1] == 1
+    assert sizes.score[0] == pytest.approx(0.95)  # row 20 stands on the threshold of the odd rows
+    assert sized(Table.from_arrays(X, y), cv=alone, scoring="accuracy").tree.n_leaves == 2
+
+
+def test_folds_are_as_many_as_were_asked_for() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    for cv in (2, 7, 39, 40, 1000):
+        sizes = sized(Table.from_arrays(X, y), cv=cv, scoring="accuracy").sizes
+        assert sizes.scores.shape[1] == min(cv, 40)
+
+
+def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
+    X, y = np.arange(8.0)[:, None], list("aabbaabb")
+    with pytest.raises(RulesError, match="1 rows both to learn from and to score on, first at row 3"):
+        sized(Table.from_arrays(X, y), cv=[([0, 1, 2, 3], [3, 4, 5, 6, 7])])
+    with pytest.raises(RulesError, match="cv divides 1 groups in place 0"):
+        choose_size(
+            Table.from_arrays(X, y),
+            evidence=Evidence(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
+            groups=[0, 0, 1, 1, 1, 2, 2, 2],
+        )
+
+
+def test_splits_without_gain_are_a_size_of_their_own() -> None:
+    # The first split gains nothing, nor do those below it that part rows at random.
+    X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in range(12)])
+    y = np.where(np.arange(48) % 3 == 0, "a", "b")
+    table = Table.from_arrays(X[:, :2], y)
+    sizes = sized(table, cv=4, scoring="log_loss").sizes
+    assert sizes.values[0] == 0.0 < sizes.values[1]
+    for place, value in enumerate(sizes.values.tolist()):
+        assert prune(grow(table), value).n_leaves == sizes.n_leaves[place]
 
 
 @pytest.mark.filterwarnings("ignore:the target has one class")
@@ -435,7 +481,7 @@ BAD_PAIRS = {
 CALLS = """
 import numpy as np
 from holdfast.data.table import Table
-from holdfast.growth.size import Evidence, choose_size
+from holdfast.growth.size.choose import Evidence, choose_size
 from holdfast.errors import HoldfastError
 
 X = np.random.default_rng(0).normal(size=(150, 3))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import RulesError, SchemaMismatch
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
-from holdfast.growth.pessimistic import error_bound, prune_pessimistic
+from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.check import check_tree
@@ -496,3 +496,17 @@ def test_a_raised_tree_is_saved_and_loaded(tmp_path: Any) -> None:
     again = load_tree(tmp_path / "tree.json")
     assert tree_to_json(again) == tree_to_json(tree)
     assert again.apply(noisy(0)).tolist() == tree.apply(noisy(0)).tolist()
+
+
+def test_rows_that_the_tree_was_not_grown_on_are_refused() -> None:
+    X, y = np.arange(12.0)[:, None], list("aabbabababab")
+    table = Table.from_arrays(X, y)
+    tree = grow(table)
+    with pytest.raises(RulesError, match="not grown on these rows, or its classes were weighted otherwise"):
+        prune_pessimistic(grow(table, GrowthRules(class_weight={"a": 5.0})), table=table)
+    with pytest.raises(SchemaMismatch, match="other classes than the tree"):
+        prune_pessimistic(tree, table=Table.from_arrays(X, ["c" if one == "a" else one for one in y]))
+    with pytest.raises(SchemaMismatch, match="other columns than the tree"):
+        prune_pessimistic(tree, table=Table.from_arrays(np.hstack([X, X]), y))
+    with pytest.raises(TypeError, match="make a table of them"):
+        prune_pessimistic(tree, table=X)

@@ -10,7 +10,7 @@ from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow
-from holdfast.growth.merging import merge_leaves
+from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.file import tree_to_json

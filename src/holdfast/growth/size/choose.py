@@ -1,23 +1,29 @@
 """The right size of a tree, by rows held out: its alpha, its depth, or its number of leaves."""
 
-from collections.abc import Iterable, Sequence
+import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, folds_of, numbered, places, read_groups, strata_of
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.splits import numbered, read_groups
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.growth.grow import grow, grow_samples
-from holdfast.growth.merging import merge_leaves
-from holdfast.growth.path import WHOLE, PruningPath, SizeParameter, depth_path, leaves_path, pruning_path
+from holdfast.growth.pruning.merging import merge_leaves
+from holdfast.growth.pruning.path import (
+    WHOLE,
+    PruningPath,
+    SizeParameter,
+    depth_path,
+    leaves_path,
+    pruning_path,
+)
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import measure
-from holdfast.growth.size_table import SizeTable
+from holdfast.growth.sample import balanced_on, measure
+from holdfast.growth.size.folds import Folds, divided
+from holdfast.growth.size.table import SizeTable
 from holdfast.parallel import run_all
 from holdfast.scoring.metric import Metric, Score, Truth, metric_of
 from holdfast.tree.tree import Tree
@@ -25,7 +31,6 @@ from holdfast.tree.tree import Tree
 Rule = Literal["cv", "cv-1se"]
 
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
-_FOLDS = 40  # the branch of the seed that divides the rows
 
 
 class Sized(NamedTuple):
@@ -75,9 +80,10 @@ def choose_size(
         raise RulesError(f"rule={evidence.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
     whole: dict[str, Any] = {parameter: WHOLE[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
-    metric = metric_of(evidence.scoring, table.schema.target)
+    by_default = "poisson" if rules.criterion == "poisson" else None
+    metric = metric_of(evidence.scoring or by_default, table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
-    folds = _divided(table, marks, evidence)
+    folds = divided(table, marks, evidence.cv, evidence.seed)
     path = path_of(grow(table, rules, seed=evidence.seed), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
     scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, evidence)
@@ -110,7 +116,7 @@ def values_between(path: PruningPath) -> FloatArray:
     """
     if path.parameter != "ccp_alpha":
         return path.values
-    return np.asarray(np.append(np.sqrt(path.values[:-1] * path.values[1:]), np.inf), np.float64)
+    return np.asarray(np.append(np.sqrt(path.values[:-1]) * np.sqrt(path.values[1:]), np.inf), np.float64)
 
 
 def sizes_to_score(path: PruningPath, most: int) -> LongArray:
@@ -120,84 +126,6 @@ def sizes_to_score(path: PruningPath, most: int) -> LongArray:
     wanted = np.geomspace(1, path.n_leaves[0], most)
     # Leaves grow fewer along the path: the first subtree that is no larger than each size.
     return np.unique(np.searchsorted(-path.n_leaves, -wanted, side="left"))
-
-
-# -- rows held out --------------------------------------------------------------------------------------
-
-
-class Folds(NamedTuple):
-    """Rows, and which of them each fold holds out and learns from."""
-
-    table: Table
-    groups: LongArray | None
-    held_out: tuple[BoolArray, ...]
-    training: tuple[IntArray, ...]  # how often each row is learnt from
-
-
-def _divided(table: Table, groups: LongArray | None, evidence: Evidence) -> Folds:
-    cv = evidence.cv
-    if isinstance(cv, Real) and not isinstance(cv, bool):
-        # In one fixed order, so that the choice does not depend on that of the data.
-        table, marks, units = canonical(table, [] if groups is None else [groups])
-        groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-        held_out = _folds(table, groups, cv, evidence.seed)
-        return Folds(table, groups, held_out, tuple((~rows).astype(np.int32) for rows in held_out))
-    training: list[IntArray] = []
-    flags: list[BoolArray] = []
-    for number, pair in enumerate(_pairs(table, groups, cv)):
-        if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
-        training.append(_times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv"))
-        flags.append(_times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0)
-    return Folds(table, groups, tuple(flags), tuple(training))
-
-
-def _times(rows: Any, n_rows: int, what: str) -> IntArray:
-    """How often each row is named, by numbers or by flags."""
-    numbers = np.asarray(rows)
-    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
-        numbers = np.flatnonzero(numbers)
-    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise RulesError(f"{what} are not row numbers: give whole numbers from 0 to {n_rows - 1}, or flags.")
-    if len(numbers) == 0:
-        raise RulesError(f"{what} are none: every fold needs some.")
-    if numbers.min() < 0 or numbers.max() >= n_rows:
-        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
-    return np.bincount(numbers, minlength=n_rows).astype(np.int32)
-
-
-def _folds(table: Table, groups: LongArray | None, cv: Real, seed: int) -> tuple[BoolArray, ...]:
-    n_units = table.n_rows if groups is None else int(groups.max()) + 1
-    if n_units < 2:
-        what = "row" if groups is None else "group"
-        raise DataError(f"There is one {what} only: a size is chosen by holding some {what}s out.")
-    place = places(strata_of(table), groups, (seed, _FOLDS))
-    if isinstance(cv, Integral) and int(cv) >= 2:
-        fold = folds_of(place, min(int(cv), n_units))
-        return tuple(fold == number for number in np.unique(fold))
-    if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return (below(place, float(cv)),)
-    raise RulesError(
-        f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
-        "splitter, or pairs of row numbers."
-    )
-
-
-def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
-    if not isinstance(cv, Iterable) or isinstance(cv, str):
-        raise RulesError(
-            f"cv={cv!r} says nothing of folds: give a whole number from 2, a share between 0 and 1, a "
-            "splitter of scikit-learn's, or pairs of row numbers."
-        )
-    pairs = list(cv)
-    if not pairs:
-        raise RulesError(
-            "cv holds no folds: give at least one pair of row numbers to learn from and to score on."
-        )
-    return pairs
 
 
 # -- scores ---------------------------------------------------------------------------------------------
@@ -217,19 +145,43 @@ def path_scores(
     _ = table.coded  # before the threads start
 
     def scored(number: int) -> list[Score]:
-        # The others weigh nothing: what the rules say of all rows, they say of these.
-        units = measure(replace(table, weight=weight * folds.training[number]), rules)
-        tree = grow_samples(table, rules, units, [units.repeats], [evidence.seed])[0]
+        own = balanced_on(table, rules, folds.training[number])
+        units = measure(table, own)
+        counts = (units.repeats * folds.training[number]).astype(np.int32)
+        tree = grow_samples(table, own, units, [counts], [evidence.seed])[0]
         rows = folds.held_out[number] & (weight > 0)
         held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
         path = path_of(tree, parameter, rules)
         return subtree_scores(path, values, held_out, metric, with_error=n_folds == 1)
 
-    found = run_all(scored, range(n_folds), evidence.n_jobs)
+    telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
+    if len(values) == 1:  # a single size needs no choice
+        telling = list(range(n_folds))
+    if len(telling) < n_folds:
+        _report_mute_folds(len(telling), n_folds, metric)
+    found = run_all(scored, telling, evidence.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
-    return scores, np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(n_folds), np.float64)
+    spread = scores.std(axis=1, ddof=min(1, len(found) - 1))
+    return scores, np.asarray(spread / np.sqrt(len(found)), np.float64)
+
+
+def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
+    """True if the metric means something on the rows held out: the AUC of one class does not."""
+    table = folds.table
+    rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
+    n_values = len(np.unique(table.target[rows]))
+    return n_values > 1 if metric.name in ("auc", "r2") else n_values > 0
+
+
+def _report_mute_folds(n_telling: int, n_folds: int, metric: Metric) -> None:
+    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
+    start = f"The {metric.title} needs {need}, and {n_folds - n_telling} of {n_folds} parts held out have"
+    way_out = "Hold out more rows at a time, or score by another metric."
+    if n_telling == 0:
+        raise DataError(f"{start} but one. {way_out}")
+    warnings.warn(f"{start} but one: these parts are left out. {way_out}", DataWarning, stacklevel=2)
 
 
 class HeldOut(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.growth.path import SizeParameter
+from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
 
 TIED = 1e-12  # mean scores that differ by less, as a share of the best, are equal
@@ -66,13 +66,13 @@ class SizeTable:
     @property
     def reason(self) -> str:
         """Why this size was taken, in words."""
-        best, title = self.best, self.metric.title
+        best, title = self.best, self.metric.title.removeprefix("mean ")
         shown = f"{self.metric.shown(float(self.score[best])):.4g}"
-        spread = f"{self.error[best]:.2g}"
+        spread = _error_text(float(self.error[best]), float(self.score[best]))
         if self.rule == "cv":
-            return f"It has the best mean {title} of {len(self)} sizes: {shown} ± {spread}."
+            return f"It has the best mean {title} of all {len(self)} sizes: {shown} ± {spread}."
         return (
-            f"It is the smallest of {len(self)} sizes whose mean {title} is within one standard error, "
+            f"Of {len(self)} sizes it is the smallest whose mean {title} is within one standard error, "
             f"{spread}, of the best, {shown} with {self.n_leaves[best]} leaves."
         )
 
@@ -84,7 +84,7 @@ class SizeTable:
             self.parameter: self.values.tolist(),
             "n_leaves": self.n_leaves.tolist(),
             "risk": self.risks.tolist(),
-            "relative_risk": (self.risks / root).tolist(),
+            "relative_error": (self.risks / root).tolist(),
             "score": self.score.tolist(),
             "score_error": self.error.tolist(),
             "chosen": [place == self.chosen for place in range(len(self))],
@@ -104,8 +104,11 @@ class SizeTable:
     def __repr__(self) -> str:
         """The sizes as lines of a table, thinned if they are many."""
         title = self.metric.title
-        heading = f"{self.parameter:>14}  leaves  relative risk  {title:>19}"
-        lines = [self._line(place) for place in self._places_shown()]
+        heading = f"{self.parameter:>14}  leaves  relative error  {title:>19}"
+        places = self._places_shown()
+        lines = [self._line(place) for place in places]
+        if len(places) < len(self):
+            lines.append(f"({len(places)} of {len(self)} sizes; to_frame() has them all)")
         return "\n".join([heading, *lines, self.reason])
 
     def _places_shown(self) -> list[int]:
@@ -117,15 +120,21 @@ class SizeTable:
     def _line(self, place: int) -> str:
         relative = self.risks[place] / (float(self.risks[-1]) or 1.0)
         marks = ["chosen"] * (place == self.chosen) + ["best"] * (place == self.best != self.chosen)
-        score = f"{self.metric.shown(float(self.score[place])):.4g} ± {self.error[place]:<7.2g}"
-        line = f"{self.values[place]:14.4g}  {self.n_leaves[place]:6}  {relative:13.3f}  {score:>19}"
+        error = _error_text(float(self.error[place]), float(self.score[place]))
+        score = f"{self.metric.shown(float(self.score[place])):.4g} ± {error:<7}"
+        line = f"{self.values[place]:14.4g}  {self.n_leaves[place]:6}  {relative:14.3f}  {score:>19}"
         return f"{line}  {', '.join(marks)}".rstrip()
 
     def to_svg(self) -> str:
         """A picture: the score of every size with its standard error, and which size was taken."""
-        from holdfast.growth.size_picture import size_svg
+        from holdfast.growth.size.picture import size_svg
 
         return size_svg(self)
 
     def _repr_html_(self) -> str:
         return self.to_svg()
+
+
+def _error_text(error: float, score: float) -> str:
+    """The standard error; 0 where only rounding is left of it."""
+    return f"{error if error > 1e-12 * abs(score) else 0.0:.2g}"

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
+from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import with_values
-from holdfast.tree.prune import cut_back, rearranged
+from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
-TIED = 1e-9  # expected errors that differ by less are equal, and the simpler tree wins
+SAME = 1e-6  # shares of the classes at the root that differ by more are those of other rows
 
 
 def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
@@ -58,7 +60,7 @@ def prune_pessimistic(
     nodes are taken from its rows, weighted by their class as they were when the tree grew.
     """
     _check_confidence(confidence)
-    rules = GrowthRules(criterion=tree.criterion, class_weight=class_weight)
+    tree = as_tree(tree)
     if not tree.schema.target.is_classes:
         raise RulesError(
             f"Pessimistic pruning counts errors, and the target {tree.schema.target.name!r} is a number: "
@@ -66,8 +68,21 @@ def prune_pessimistic(
         )
     if table is None or not subtree_raising:
         return _replaced(tree, confidence)
-    units = measure(table, rules)
+    check_rows(tree, table)
+    units = measure(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
+    root = cut_back(tree, tree.node_depth == 0)
+    shares = with_values(root, table, units, units.repeats, tree.criterion).value
+    if np.abs(shares - tree.value[0]).max() > SAME:
+        raise RulesError(
+            "The tree was not grown on these rows, or its classes were weighted otherwise: the shares of the "
+            f"classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table and "
+            "the class_weight that it was grown with, or no table."
+        )
     return _raised(tree, table, units, units.repeats, confidence)
+
+
+def _listed(shares: FloatArray) -> str:
+    return ", ".join(f"{share:.4g}" for share in shares)
 
 
 def _check_confidence(confidence: object) -> None:
@@ -89,18 +104,8 @@ def pruned_pessimistically(
 def _replaced(tree: Tree, confidence: float) -> Tree:
     """Subtrees replaced by leaves, from the leaves upwards."""
     rows = tree.weight * (tree.count[0] / tree.weight[0])  # so that the unit of the weights does not matter
-    expected = (rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)).tolist()
-    is_leaf = np.zeros(tree.n_nodes, np.bool_)
-    left, right = tree.left.tolist(), tree.right.tolist()
-    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
-        if left[node] == LEAF:
-            continue
-        below = expected[left[node]] + expected[right[node]]
-        if expected[node] <= below + TIED:
-            is_leaf[node] = True
-        else:
-            expected[node] = below
-    return cut_back(tree, is_leaf)
+    expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
+    return cheapest(tree, expected)
 
 
 # -- raising --------------------------------------------------------------------------------------------
@@ -128,6 +133,7 @@ class _Work:
     weight: LongArray  # of every row of the table, in whole units: sums do not depend on the order of rows
     rows_per_unit: float
     of_class: LongArray  # (nodes, classes) weight of each class
+    as_leaf: FloatArray  # errors to be expected of each node, were it a leaf
     expected: FloatArray  # errors of the subtree, as far as it is settled
     confidence: float
 
@@ -152,6 +158,7 @@ class _Work:
             weight=weight,
             rows_per_unit=float(counts.sum(dtype=np.int64)) / float(weight.sum()),
             of_class=np.zeros((tree.n_nodes, units.n_classes), np.int64),
+            as_leaf=np.zeros(tree.n_nodes),
             expected=np.zeros(tree.n_nodes),
             confidence=confidence,
         )
@@ -179,6 +186,7 @@ class _Work:
                 left, right = self.routes.left[node], self.routes.right[node]
                 self.of_class[node] = self.of_class[left] + self.of_class[right]
                 self.end[node] = self.end[right]
+        self.as_leaf[nodes] = self._errors(self.of_class[nodes])
 
     def settle_all(self) -> None:
         """Prune every subtree, those below it first."""
@@ -186,7 +194,7 @@ class _Work:
         while waiting:
             node = waiting.pop()
             if self.asks[node] == LEAF:
-                self.expected[node] = self._errors(self.of_class[[node]])
+                self.expected[node] = self.as_leaf[node]
             elif (branch := self._settled(node)) is not None:
                 self._raise(node, *branch)
                 # Other rows, other errors: all that stands there now is looked at once more.
@@ -196,26 +204,26 @@ class _Work:
         """None if the subtree stays or becomes a leaf; or the branch that should take its place."""
         left, right = int(self.routes.left[node]), int(self.routes.right[node])
         as_it_is = self.expected[left] + self.expected[right]
-        as_leaf = self._errors(self.of_class[[node]])
+        as_leaf = float(self.as_leaf[node])
         larger = left if self.of_class[left].sum() >= self.of_class[right].sum() else right
         as_branch, leaves = inf, None
         if self.asks[larger] != LEAF:
             leaves = self.leaves(node, larger)
             as_branch = self._errors_below(node, leaves)
-        if as_leaf <= min(as_it_is, as_branch) + TIED:
+        if as_leaf <= min(as_it_is, as_branch) * (1.0 + TIED):
             self.asks[node] = self.routes.feature[node] = LEAF
             self.expected[node] = as_leaf
             return None
-        if leaves is not None and as_branch <= as_it_is + TIED:
+        if leaves is not None and as_branch <= as_it_is * (1.0 + TIED):
             return larger, leaves
         self.expected[node] = as_it_is
         return None
 
-    def _errors(self, of_class: LongArray) -> float:
-        """The errors to be expected of leaves with these classes, (leaves, classes), together."""
+    def _errors(self, of_class: LongArray) -> FloatArray:
+        """The errors to be expected of leaves with these classes, (leaves, classes)."""
         rows = of_class.sum(axis=1) * self.rows_per_unit
         most = of_class.max(axis=1) * self.rows_per_unit
-        return float((rows * error_bound(rows - most, rows, self.confidence)).sum())
+        return np.asarray(rows * error_bound(rows - most, rows, self.confidence), np.float64)
 
     def _errors_below(self, node: int, leaves: IntArray) -> float:
         """The errors to be expected if the rows of the node reach these leaves."""
@@ -223,7 +231,7 @@ class _Work:
         found, place = np.unique(leaves, return_inverse=True)
         of_class = np.zeros((len(found), self.of_class.shape[1]), np.int64)
         np.add.at(of_class, (place, self.label[rows]), self.weight[rows])
-        return self._errors(of_class)
+        return float(self._errors(of_class).sum())
 
     def _raise(self, node: int, branch: int, leaves: IntArray) -> None:
         """Put the branch in the node's place, with all its rows."""

@@ -6,10 +6,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.growth.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
-from holdfast.growth.size_table import SizeTable
+from holdfast.growth.size.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
+from holdfast.growth.size.table import SizeTable
 from holdfast.tree.layout import MARGIN, SMALL, fitted, text_width
-from holdfast.tree.svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER
+from holdfast.tree.svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER, drawn_text
 from holdfast.tree.wording import number_text, printable
 
 WIDTH, HEIGHT = 720, 480
@@ -123,12 +123,12 @@ def _legend(plot: Plot) -> list[str]:
     first = f"{bars} ± one standard error{some}"
     x = MARGIN + 16 + text_width(first, SMALL) + 24
     return [
-        _text(MARGIN, 32, _heading(plot), size=14, bold=True, anchor="start"),
+        drawn_text(MARGIN, 32, _heading(plot), size=14, bold=True, anchor="start"),
         _bar(MARGIN + 5, 44, 60, BLUE),
         f'<circle cx="{MARGIN + 5}" cy="52" r="3" fill="{BLUE}"/>',
-        _text(MARGIN + 16, 56, first, anchor="start"),
+        drawn_text(MARGIN + 16, 56, first, anchor="start"),
         f'<path d="M{x:.1f} 52h26" stroke="{GREY}" stroke-dasharray="5 4"/>',
-        _text(x + 33, 56, f"one standard error {side} the best", anchor="start"),
+        drawn_text(x + 33, 56, f"one standard error {side} the best", anchor="start"),
     ]
 
 
@@ -139,9 +139,11 @@ def _score_axis(plot: Plot) -> list[str]:
         parts.append(
             f'<path d="M{plot.left:.1f} {y:.1f}H{plot.right:.1f}" stroke="{EDGE}" stroke-width="0.5"/>'
         )
-        parts.append(_text(plot.left - 7, y + 4, text, colour=GREY, anchor="end"))
+        parts.append(drawn_text(plot.left - 7, y + 4, text, colour=GREY, anchor="end"))
     middle = (plot.top + plot.bottom) / 2
-    turned = f'<g transform="translate({MARGIN + 8} {middle:.1f}) rotate(-90)">{_text(0, 0, plot.title)}</g>'
+    turned = (
+        f'<g transform="translate({MARGIN + 8} {middle:.1f}) rotate(-90)">{drawn_text(0, 0, plot.title)}</g>'
+    )
     frame = (
         f'<rect data-kind="frame" x="{plot.left:.1f}" y="{plot.top:.1f}" '
         f'width="{plot.right - plot.left:.1f}" height="{plot.bottom - plot.top:.1f}" fill="none" '
@@ -155,9 +157,9 @@ def _leaf_axis(plot: Plot) -> list[str]:
     for tick in leaf_ticks(int(plot.across.low), int(plot.across.high)):
         x = plot.across.at(float(tick))
         parts.append(f'<path d="M{x:.1f} {plot.bottom:.1f}v5" stroke="{GREY}"/>')
-        parts.append(_text(x, plot.bottom + 19, str(tick), colour=GREY))
+        parts.append(drawn_text(x, plot.bottom + 19, str(tick), colour=GREY))
     title = "number of leaves" + (", logarithmic scale" if plot.across.is_log else "")
-    return [*parts, _text((plot.left + plot.right) / 2, plot.bottom + 42, title)]
+    return [*parts, drawn_text((plot.left + plot.right) / 2, plot.bottom + 42, title)]
 
 
 def _has_parameter_axis(sizes: SizeTable) -> bool:
@@ -169,7 +171,7 @@ def _parameter_axis(plot: Plot) -> list[str]:
     sizes = plot.sizes
     if not _has_parameter_axis(sizes):
         return []
-    parts = [_text((plot.left + plot.right) / 2, plot.top - 27, sizes.parameter)]
+    parts = [drawn_text((plot.left + plot.right) / 2, plot.top - 27, sizes.parameter)]
     taken: list[tuple[float, float]] = []
     for place in [sizes.chosen, len(sizes) - 1, *range(len(sizes))]:
         text, x = number_text(float(sizes.values[place]), 3), plot.x(place)
@@ -178,7 +180,7 @@ def _parameter_axis(plot: Plot) -> list[str]:
         if end <= WIDTH and all(end <= other[0] or start >= other[1] for other in taken):
             taken.append((start, end))
             parts.append(f'<path d="M{x:.1f} {plot.top:.1f}v-5" stroke="{GREY}"/>')
-            parts.append(_text(x, plot.top - 9, text, colour=GREY))
+            parts.append(drawn_text(x, plot.top - 9, text, colour=GREY))
     return parts
 
 
@@ -219,7 +221,7 @@ def _label(plot: Plot, place: int, row: int) -> list[str]:
     side, anchor = (5, "start") if goes_right else (-5, "end")
     return [
         f'<path d="M{x:.1f} {plot.y(place):.1f}V{y - 10:.1f}" stroke="{colour}" stroke-width="0.75"/>',
-        _text(x + side, y, _label_text(plot, place), bold=True, anchor=anchor),
+        drawn_text(x + side, y, _label_text(plot, place), bold=True, anchor=anchor),
     ]
 
 
@@ -308,21 +310,4 @@ def _bar(x: float, upper: float, lower: float, colour: str) -> str:
     return (
         f'<path d="M{x - 3:.1f} {upper:.1f}h6m-3 0V{lower:.1f}m-3 0h6" fill="none" stroke="{colour}" '
         'stroke-opacity="0.8"/>'
-    )
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: int = SMALL,
-    bold: bool = False,
-    colour: str = INK,
-    anchor: str = "middle",
-) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{weight} fill="{colour}" '
-        f'text-anchor="{anchor}">{escape(text)}</text>'
     )

@@ -1,0 +1,1 @@
+"""Trees for unlabelled rows: clusters and densities."""

@@ -1,0 +1,1 @@
+"""Smaller trees: by cost and complexity, by pessimism, by rows held out."""

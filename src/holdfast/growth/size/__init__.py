@@ -1,0 +1,1 @@
+"""The size of a tree, chosen by rows held out."""
