@@ -60,7 +60,8 @@ def test_the_numbers_of_numpy_become_python_s():
     }
     rules = GrowthRules(criterion=np.str_("gini"), **of_numpy)
     assert rules == GrowthRules(**NUMBERS)
-    assert {type(getattr(rules, field.name)) for field in fields(rules)} == {int, float, str, type(None)}
+    kinds = {type(getattr(rules, field.name)) for field in fields(rules)}
+    assert kinds == {int, float, bool, str, type(None)}
 
 
 def test_the_numbers_of_numpy_may_weigh_classes():

@@ -107,7 +107,7 @@ def consider(
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
         worth = worth_of(plan, node, gain, float(units), float(node.units - units))
-        best = better(best, worth, gain, feature, cut, missing_left, units)
+        best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best
 
 

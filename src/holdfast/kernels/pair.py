@@ -120,7 +120,7 @@ def consider(
     gain = pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
         worth = worth_of(plan, node, gain, weight_left, weight_right)
-        best = better(best, worth, gain, feature, cut, missing_left, units)
+        best = better(best, worth, gain, feature, cut, missing_left)
     return gain, best
 
 

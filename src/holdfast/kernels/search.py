@@ -18,7 +18,7 @@ from holdfast.kernels.criteria import (
 from holdfast.kernels.histogram import Coded, Sample, add_row, count_one
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.pair import open_pair, scan_few, scan_pair
-from holdfast.kernels.split import Scratch, Split, best_ratio, could_win, no_split, offer
+from holdfast.kernels.split import Scratch, Split, could_win, no_split
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
@@ -99,11 +99,14 @@ def search(
     scratch: Scratch,
     n_drawn: int,
     seed: int,
+    first: int,
+    last: int,
 ) -> Split:
     """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
 
     Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
-    that could hold the best split are opened last, the most promising feature first.
+    that could hold the best split are opened last, the most promising feature first. Only the features from
+    `first` on and before `last` are looked at.
     """
     best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
     is_small = len(rows) <= FEW_ROWS
@@ -115,15 +118,13 @@ def search(
     for i in range(n_features):
         drawn[i], promise[i] = i, NEVER
     n_varied, state, no_shift = int64(0), seed, int64(0)
-    for i in range(n_features):
+    for i in range(first, last):
         feature = int64(i)
         if n_drawn > 0:
             state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
             other = i + state % (n_features - i)
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
-        if plan.is_guarded:
-            best = no_split()  # each feature offers the question that gains most; they compete in the end
         if coded.is_subset[feature]:
             if n_drawn > 0 or is_small:
                 count_one(plan, coded, sample, rows, feature, no_shift, histogram)
@@ -169,8 +170,7 @@ def search(
         n_varied += varied
         if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
             break  # two rows can be parted in one way only, and the first feature wins the tie
-        goes_on = i < n_features - 1 and (n_drawn == 0 or n_varied < n_drawn)
-        if goes_on and not plan.is_guarded:
+        if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
         while True:
             feature = int64(-1)
@@ -190,11 +190,6 @@ def search(
                 best = open_classes(
                     plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
                 )
-        if plan.is_guarded:
-            offer(plan, node, coded, rows, drawn[i], scratch, best)
-            if goes_on:
-                continue
-            best = best_ratio(node, drawn, i + 1, scratch.offers, scratch.offered)
         if best.worth != NEVER:
             break
     return best

@@ -6,7 +6,6 @@ corner: no threshold inside the bin can be worth more. Only bins whose bound bea
 opened: their few rows are sorted and scanned one by one.
 """
 
-import math
 from typing import NamedTuple
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
@@ -17,7 +16,6 @@ from holdfast.kernels.criteria import (
     PARTS,
     Node,
     Plan,
-    parts_of,
     split_entropy,
     worth_of,
 )
@@ -38,7 +36,6 @@ class Split(NamedTuple):
     feature: int
     cut: int  # highest rank that goes left; for categories, which subset
     missing_left: int
-    units: int  # weight of the left side
 
 
 class Scratch(NamedTuple):
@@ -55,7 +52,9 @@ class Scratch(NamedTuple):
     place: FloatArray  # (categories + 1,)
     in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
     drawn: LongArray  # (features,) the features in the order they are drawn
-    offers: LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, units
+    offers: (
+        LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, left weight
+    )
     offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
 
@@ -63,13 +62,11 @@ class Scratch(NamedTuple):
 @inner
 def no_split() -> Split:
     """What the search starts from."""
-    return Split(NEVER, 0.0, int64(-1), int64(0), RIGHT, int64(0))
+    return Split(NEVER, 0.0, int64(-1), int64(0), RIGHT)
 
 
 @inner
-def better(
-    best: Split, worth: int, gain: float, feature: int, cut: int, missing_left: int, units: int
-) -> Split:
+def better(best: Split, worth: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
     """The better of the best split so far and a new one."""
     if worth < best.worth:
         return best
@@ -80,7 +77,7 @@ def better(
             cut > best.cut or (cut == best.cut and missing_left >= best.missing_left)
         ):
             return best
-    return Split(worth, gain, feature, cut, missing_left, units)
+    return Split(worth, gain, feature, cut, missing_left)
 
 
 @inner
@@ -156,63 +153,3 @@ def gather_keys(
             n_keys += 1
     sort_keys(keys, n_keys)
     return n_keys
-
-
-@inner
-def values_seen(coded: Coded, rows: IntArray, feature: int, seen: LongArray) -> int:
-    """Number of distinct values of the feature in the rows, missing ones not counted."""
-    ranks, n = coded.ranks, int64(0)
-    seen[len(seen) - 1] += 1
-    now = seen[len(seen) - 1]
-    for i in range(len(rows)):
-        rank = int64(ranks[feature, rows[i]])
-        if rank >= 0 and seen[rank] != now:
-            seen[rank] = now
-            n += 1
-    return n
-
-
-@inner
-def offer(
-    plan: Plan, node: Node, coded: Coded, rows: IntArray, feature: int, scratch: Scratch, own: Split
-) -> None:
-    """Write down the question of the feature that gains most.
-
-    Among many thresholds one gains by chance. Naming it takes log2 of their number in bits, to be paid once
-    by all rows of the node (Quinlan's correction of 1996); a gain that cannot pay that is no offer.
-    """
-    offers, offered = scratch.offers, scratch.offered
-    offers[feature, 0], offers[feature, 1] = own.worth, own.cut
-    offers[feature, 2], offers[feature, 3] = own.missing_left, own.units
-    offered[feature, 0] = offered[feature, 1] = own.gain
-    if plan.threshold_cost and own.worth != NEVER and not coded.is_subset[feature]:
-        n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
-        offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
-        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # nothing but rounding
-            offers[feature, 0] = NEVER
-
-
-@inner
-def best_ratio(node: Node, drawn: LongArray, n: int, offers: LongArray, offered: FloatArray) -> Split:
-    """Of the questions that features offer, the one with the highest gain ratio; the lowest feature if tied.
-
-    Only those that gain at least the average of all count: the ratio alone would favour lopsided splits.
-    """
-    total, n_offers = 0.0, 0
-    for i in range(n):
-        if offers[drawn[i], 0] != NEVER:
-            total += offered[drawn[i], 1]
-            n_offers += 1
-    best = no_split()
-    if n_offers == 0:
-        return best
-    least = total / n_offers - node.impurity * (4.0 / PARTS)
-    for i in range(n):
-        feature = drawn[i]
-        if offers[feature, 0] == NEVER or offered[feature, 1] < least:
-            continue
-        units = offers[feature, 3]
-        worth = parts_of(node, offered[feature, 1], split_entropy(float(units), float(node.units - units)))
-        gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
-        best = better(best, worth, gain, feature, cut, missing_left, units)
-    return best
