@@ -10,6 +10,7 @@ from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
+from holdfast.growth.size.choose import choose_size
 
 NUMBERS = {
     "max_depth": 3,
@@ -74,3 +75,9 @@ def test_all_rows_may_be_asked_for_to_split_and_not_in_a_leaf():
     assert GrowthRules(min_samples_split=1.0).min_samples_split == 1.0
     with pytest.raises(RulesError, match=r"min_samples_leaf=1\.0 is out of range"):
         GrowthRules(min_samples_leaf=1.0)
+
+
+def test_rows_that_are_no_table_are_refused():
+    for work in (grow, choose_size):
+        with pytest.raises(TypeError, match=r"The rows are a list: make a table of them, Table.from_arrays"):
+            work([[1.0], [2.0]], ["a", "b"])

@@ -7,6 +7,7 @@ any order. The unit is as small as 62 bits allow: some 1e-13 of the largest valu
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,17 @@ _NOTHING = frozen(np.empty(0, np.int64))
 _NO_TARGET = frozen(np.empty(0, np.float64))
 
 
+def check_table(table: Any) -> None:
+    """Raise a TypeError unless it is a table."""
+    if not isinstance(table, Table):
+        raise TypeError(
+            f"The rows are a {type(table).__name__}: make a table of them, Table.from_arrays(X, y)."
+        )
+
+
 def measure(table: Table, rules: GrowthRules) -> Units:
     """The rows of a table in units."""
+    check_table(table)
     target = table.schema.target
     criterion = criterion_number(rules.criterion, target.is_classes)
     repeats, importance = split_weight(table.weight, table.n_rows)

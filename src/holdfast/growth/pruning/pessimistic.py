@@ -16,6 +16,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.pruning.fitting import check_rows
+from holdfast.growth.pruning.risk import check_counts
 from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import with_values
@@ -66,6 +67,7 @@ def prune_pessimistic(
             f"Pessimistic pruning counts errors, and the target {tree.schema.target.name!r} is a number: "
             "prune it by cost and complexity."
         )
+    check_counts(tree)
     if table is None or not subtree_raising:
         return _replaced(tree, confidence)
     check_rows(tree, table)

@@ -29,6 +29,11 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
             f"risk={risk!r} is not known of this tree of numbers, which was grown by {tree.criterion!r}: "
             "leave it None."
         )
+    check_counts(tree)
+    return np.asarray(impurity * (tree.weight / tree.weight[0]), np.float64)
+
+
+def check_counts(tree: Tree) -> None:
+    """Raise a RulesError unless the tree knows how many rows reach its nodes."""
     if not tree.weight[0] > 0:
         raise RulesError("The tree does not know how many rows reach its nodes, so that it cannot be pruned.")
-    return np.asarray(impurity * (tree.weight / tree.weight[0]), np.float64)

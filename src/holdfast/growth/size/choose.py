@@ -21,7 +21,7 @@ from holdfast.growth.pruning.path import (
     pruning_path,
 )
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, measure
+from holdfast.growth.sample import balanced_on, check_table, measure
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
 from holdfast.parallel import run_all
@@ -74,6 +74,7 @@ def choose_size(
     sizes that score alike the smallest is taken. Rows of one group are never divided, and leaves are merged,
     if the rules say so, in the end.
     """
+    check_table(table)
     if parameter not in WHOLE:
         raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(WHOLE)}.")
     if evidence.rule not in ("cv", "cv-1se"):
