@@ -32,7 +32,12 @@ _OPTIONS = (
     ),
     click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
     click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most questions in a row."),
-    click.option("--growth", type=click.Choice(GROWTH), default=GROWTH[0], help="How trees are grown."),
+    click.option(
+        "--growth",
+        type=click.Choice(GROWTH, case_sensitive=False),
+        default=GROWTH[0],
+        help="How trees are grown.",
+    ),
     click.option(
         "--candidates",
         type=click.Choice(CANDIDATES),

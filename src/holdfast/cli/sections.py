@@ -23,6 +23,7 @@ MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
 MOST_STAGES = 4
 WIDEST_TITLE = 15  # of a metric over its column
+NARROW_TITLE = 4  # of one with a word after it
 WIDEST = 100  # columns of a certificate
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
 TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best score"}
@@ -74,7 +75,7 @@ def _target_text(study: Study) -> str:
 def _test_text(study: Study) -> str:
     if study.test is None:
         return "no rows: nothing says how good the tree is on rows that had no part in choosing it"
-    groups = " (whole groups)" if study.groups is not None else ""
+    groups = " (whole groups)" if study.test.truth.groups is not None else ""
     return (
         f"{counted(study.n_test, 'row')}{groups}, set aside before any tree is grown, to test the chosen one"
     )
@@ -222,7 +223,7 @@ def _test_headings(fit: Fit) -> list[str]:
         return []
     title = fit.trained.metric.title
     return [
-        f"{title if len(title) <= WIDEST_TITLE else 'score'} expected",
+        f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
         f"on {fit.study.n_test:,} test rows",
     ]
 
