@@ -11,8 +11,8 @@ from holdfast.kernels.classes import START as HEAD
 from holdfast.kernels.criteria import NEVER, Plan, weight_of
 from holdfast.kernels.histogram import Coded, Sample, count_all
 from holdfast.kernels.jit import inner, int64, kernel
-from holdfast.kernels.ratio import search_ratio
-from holdfast.kernels.search import FEW_ROWS, FULL_ROWS, describe, mix, search
+from holdfast.kernels.ratio import best_split
+from holdfast.kernels.search import FEW_ROWS, FULL_ROWS, describe, mix
 from holdfast.kernels.split import Scratch, no_split
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
@@ -178,7 +178,7 @@ def grow(
     free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
-    zero, one, n_features = int64(0), int64(1), int64(coded.ranks.shape[0])
+    zero, one = int64(0), int64(1)
     n_nodes, n_leaves, n_open, n_set, ended_early = one, one, zero, zero, zero
     n_free, parent = len(histograms) - 1, NONE
     for k in range(N_FIELDS):
@@ -230,36 +230,19 @@ def grow(
                     elif slot > 0:
                         for i in range(histograms.shape[1]):
                             histograms[slot, i] = histograms[0, i]
-                if plan.is_guarded:
-                    best = search_ratio(
-                        plan,
-                        node,
-                        total[at],
-                        coded,
-                        sample,
-                        own,
-                        shift,
-                        histograms[max(slot, 0)],
-                        scratch,
-                        limits.n_drawn,
-                        fields[at, SEED],
-                    )
-                else:
-                    best = search(
-                        plan,
-                        node,
-                        total[at],
-                        coded,
-                        sample,
-                        own,
-                        shift,
-                        histograms[max(slot, 0)],
-                        scratch,
-                        limits.n_drawn,
-                        fields[at, SEED],
-                        zero,
-                        n_features,
-                    )
+                best = best_split(
+                    plan,
+                    node,
+                    total[at],
+                    coded,
+                    sample,
+                    own,
+                    shift,
+                    histograms[max(slot, 0)],
+                    scratch,
+                    limits.n_drawn,
+                    fields[at, SEED],
+                )
             if (
                 best.worth == NEVER
                 or best.gain < limits.min_gain - 1e-12 * node.impurity

@@ -110,7 +110,7 @@ def best_offer(node: Node, order: LongArray, n: int, scratch: Scratch) -> Split:
 
 
 @inner
-def search_ratio(
+def best_split(
     plan: Plan,
     node: Node,
     total: LongArray,
@@ -123,11 +123,15 @@ def search_ratio(
     n_drawn: int,
     seed: int,
 ) -> Split:
-    """The split of the highest gain ratio over all features; or, if n_drawn > 0, over drawn ones.
+    """The best split over all features; or, if n_drawn > 0, over drawn ones.
 
-    Features are drawn until n_drawn of them offer a question.
+    For the gain ratio, features are drawn until n_drawn of them offer a question.
     """
-    n_features, n_offers, n, state = len(scratch.drawn), 0, 0, seed
+    n_features, n_offers, n, state = int64(len(scratch.drawn)), 0, 0, seed
+    if not plan.is_guarded:
+        return search(
+            plan, node, total, coded, sample, rows, fine, histogram, scratch, n_drawn, seed, NONE, n_features
+        )
     order = np.arange(n_features)
     for i in range(n_features):
         if n_drawn > 0:
