@@ -128,6 +128,18 @@ def test_the_pruning_path_is_that_of_scikit_learn() -> None:
     assert ours.n_leaves[[0, -1]].tolist() == [22, 1]
 
 
+def test_the_pruning_path_is_that_of_the_whole_tree_where_a_size_is_to_be_chosen() -> None:
+    whole = TreeClassifier().cost_complexity_pruning_path(X, Y)
+    for name, value in (
+        ("ccp_alpha", "cv"),
+        ("max_depth", "cv"),
+        ("max_leaf_nodes", "cv"),
+        ("ccp_alpha", 0.1),
+    ):
+        path = TreeClassifier(**{name: value}).cost_complexity_pruning_path(X, Y)
+        assert path.ccp_alphas.tolist() == whole.ccp_alphas.tolist()
+
+
 @pytest.mark.parametrize("rule", ["cv", "cv-1se"])
 @pytest.mark.parametrize("parameter", ["ccp_alpha", "max_depth", "max_leaf_nodes"])
 def test_a_size_is_chosen_as_choose_size_does(parameter: str, rule: str) -> None:

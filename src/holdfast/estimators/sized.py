@@ -1,6 +1,5 @@
 """One tree, as large as the parameters, or rows held out, say."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -89,7 +88,8 @@ class SizedTreeEstimator(TreeEstimator):
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.path import pruning_path
 
-        rules = replace(self._rules(ccp_alpha=0.0), ccp_alpha=0.0)
+        to_choose = {name: whole for name, whole in WHOLE.items() if isinstance(getattr(self, name), str)}
+        rules = self._rules(**to_choose).replace(ccp_alpha=0.0)
         tree = grow(self._table(X, y, sample_weight, self._task), rules, seed=self._seed(rules))
         path = pruning_path(tree, rules.ccp_risk)
         alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
