@@ -10,19 +10,27 @@ from holdfast._version import __version__
 
 if TYPE_CHECKING:
     from holdfast.adapters import as_tree, base_score, forest_trees, to_sklearn
+    from holdfast.comparison.compare import compare_models
+    from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
     from holdfast.data.table import Table
+    from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
         DataError,
         DataWarning,
         GrowthWarning,
         HoldfastError,
+        ModelError,
         ModelFileError,
         QuestionError,
         RulesError,
         SchemaMismatch,
     )
+    from holdfast.estimators.adaboost import AdaBoostClassifier
+    from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
+    from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
     from holdfast.estimators.density import DensityTree
+    from holdfast.estimators.forest import ForestClassifier, ForestRegressor
     from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.growth.bootstrap import grow_bootstraps
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
     from holdfast.stability.paths import Path, tree_paths
     from holdfast.stability.replication_table import Replications
     from holdfast.tree.collection_file import load_trees, save_trees
+    from holdfast.tree.ensemble import Ensemble
     from holdfast.tree.file import load, save
     from holdfast.tree.tree import Tree
 
@@ -99,21 +108,44 @@ _HOME = {
     "load": "tree.file",
     "save": "tree.file",
     "Tree": "tree.tree",
+    "compare_models": "comparison.compare",
+    "ModelComparison": "comparison.table",
+    "Importances": "ensembles.importance_table",
+    "ModelError": "errors",
+    "AdaBoostClassifier": "estimators.adaboost",
+    "BaggingClassifier": "estimators.bagging",
+    "BaggingRegressor": "estimators.bagging",
+    "BoostingClassifier": "estimators.boosting",
+    "BoostingRegressor": "estimators.boosting",
+    "ForestClassifier": "estimators.forest",
+    "ForestRegressor": "estimators.forest",
+    "Ensemble": "tree.ensemble",
 }
 
 __all__ = [
     "C45",
     "CART",
+    "AdaBoostClassifier",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "BoostingClassifier",
+    "BoostingRegressor",
     "Choice",
     "DataError",
     "DataWarning",
     "DensityTree",
+    "Ensemble",
     "Evidence",
     "Feature",
+    "ForestClassifier",
+    "ForestRegressor",
     "Frontier",
     "GrowthRules",
     "GrowthWarning",
     "HoldfastError",
+    "Importances",
+    "ModelComparison",
+    "ModelError",
     "ModelFileError",
     "Path",
     "PruningPath",
@@ -135,6 +167,7 @@ __all__ = [
     "as_tree",
     "base_score",
     "choose_size",
+    "compare_models",
     "distance_matrix",
     "error_bound",
     "forest_trees",

@@ -29,6 +29,10 @@ class ModelFileError(HoldfastError, ValueError):
     """A file is not a model that this version can load."""
 
 
+class ModelError(HoldfastError):
+    """A model that is compared with others failed."""
+
+
 class DataWarning(UserWarning):
     """Something in the data was handled, and the user would want to know."""
 

@@ -1,7 +1,7 @@
 """The one place that runs independent tasks."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from holdfast.errors import RulesError
 
@@ -29,8 +29,7 @@ def run_all(
     """
     from joblib import Parallel, delayed
 
-    if n_jobs == 0:
-        raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
+    _check_jobs(n_jobs)
     # Not every backend can hand out results one by one, which only the bar needs.
     returned = "generator" if progress else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
@@ -42,6 +41,37 @@ def run_all(
     return list(results)
 
 
+def _check_jobs(n_jobs: int | None) -> None:
+    if n_jobs == 0:
+        raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
+
+
 def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
     """The items in runs of `size`: one task each, where a single item is too small a task."""
     return [items[i : i + size] for i in range(0, len(items), size)]
+
+
+class Team:
+    """Threads that stand ready for many short tasks: starting them anew would take longer than the work."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        from joblib import effective_n_jobs
+
+        _check_jobs(n_jobs)
+        self.size = int(effective_n_jobs(n_jobs))
+        self._threads = ThreadPoolExecutor(self.size) if self.size > 1 else None
+
+    def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+        """The results of the task on every item, in the order of the items."""
+        if self._threads is None or len(items) < 2:
+            return [task(item) for item in items]
+        return list(self._threads.map(task, items))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._threads is not None:
+            self._threads.shutdown()

@@ -1,11 +1,13 @@
 """Other libraries' trees become ours, and ours theirs: one file per library."""
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from holdfast.adapters.sklearn import to_sklearn
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 __all__ = ["as_tree", "base_score", "forest_trees", "to_sklearn"]
@@ -25,7 +27,8 @@ _SUPPORTED = (
     "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor"
 )
 _FORESTS = (
-    "a fitted model of LightGBM or XGBoost, or a fitted RandomForestClassifier, RandomForestRegressor, "
+    "an Ensemble; a fitted holdfast model that has an ensemble_; a fitted model of LightGBM or XGBoost, or a "
+    "fitted RandomForestClassifier, RandomForestRegressor, "
     "ExtraTreesClassifier or ExtraTreesRegressor"
 )
 
@@ -55,7 +58,7 @@ def as_tree(model: Any, schema: Schema | None = None) -> Tree:
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of a scikit-learn forest, a LightGBM or an XGBoost model, all on one schema.
+    """The trees of an Ensemble, a scikit-learn forest, a LightGBM or an XGBoost model, on one schema.
 
     Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
     the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
@@ -63,6 +66,9 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     classes there are K trees a round, and the notes of each say which class it is for. The target of their
     schema is that raw score.
     """
+    ensemble = getattr(forest, "ensemble_", forest)
+    if isinstance(ensemble, Ensemble):
+        return _members(ensemble, schema)
     for file in _files(forest):
         if file.is_forest(forest):
             trees: list[Tree] = file.forest_trees(forest, schema)
@@ -70,6 +76,17 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     raise TypeError(
         f"forest_trees cannot read a {type(forest).__name__}. It reads {_FORESTS}; as_tree reads one tree."
     )
+
+
+def _members(ensemble: Ensemble, schema: Schema | None) -> list[Tree]:
+    if schema is None:
+        return list(ensemble)
+    # A boosted tree predicts what the trees before it left over, and keeps that as its target.
+    own = [tree.schema.target for tree in ensemble]
+    rulers = [
+        schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
+    ]
+    return [tree.on(ruler) for tree, ruler in zip(ensemble, rulers, strict=True)]
 
 
 def base_score(model: Any) -> FloatArray:
@@ -99,6 +116,12 @@ def _refusal(model: Any) -> str:
     kind = type(model).__name__
     if isinstance(model, type):
         return f"as_tree needs a fitted model, and got the class {model.__name__} itself."
+    ensemble = getattr(model, "ensemble_", model)
+    if isinstance(ensemble, Ensemble):
+        name = "ensemble" if ensemble is model else "model.ensemble_"
+        return (
+            f"A {kind} holds {len(ensemble)} trees, and as_tree reads one: pass a member, such as {name}[0]."
+        )
     if "holdfast" in _libraries(model) and hasattr(model, "fit"):
         return f"This {kind} has no tree_ yet: call fit first."
     if hasattr(model, "estimators_") or hasattr(model, "n_estimators"):

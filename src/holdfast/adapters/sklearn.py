@@ -25,6 +25,7 @@ from holdfast.data.columns import as_label
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError, HoldfastError
 from holdfast.tree.builder import Nodes
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 
 # Criteria that both know by one name: the exported model has it, so that a drawing names its impurity.
@@ -34,7 +35,7 @@ _KEEP = "or keep the tree as a file of holdfast: save(tree, 'tree.json')."
 
 
 class ExportError(HoldfastError, ValueError):
-    """The tree asks something that the other library cannot ask."""
+    """The model asks, or does, something that the other library cannot."""
 
 
 # -- from scikit-learn ------------------------------------------------------------------------------------
@@ -108,29 +109,88 @@ def _nodes_of(tree: Any) -> Nodes:
 # -- to scikit-learn --------------------------------------------------------------------------------------
 
 
-def to_sklearn(tree: Tree) -> Any:
-    """A fitted DecisionTreeClassifier or DecisionTreeRegressor that predicts as the tree does.
+def to_sklearn(model: Tree | Ensemble) -> Any:
+    """A fitted model of scikit-learn that predicts as ours does.
+
+    A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor, an ensemble that takes the mean of its
+    trees a RandomForestClassifier or RandomForestRegressor; an ExportError says why another one cannot.
 
     It reads the columns of the schema as numbers, ordered categories as their positions. scikit-learn rounds
     values to float32: a row can get another prediction if that makes a value equal to the threshold it is
     compared with. Splits on categories and on questions cannot be expressed: an ExportError names them.
     """
+    return _sklearn_forest(model) if isinstance(model, Ensemble) else _sklearn_model(model)
+
+
+def _sklearn_model(tree: Tree) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     _check_expressible(tree)
-    classes, columns = tree.schema.target.classes, tree.schema.columns
-    model = DecisionTreeClassifier() if classes else DecisionTreeRegressor()
-    if tree.criterion in _SHARED_CRITERIA:
-        model.criterion = tree.criterion
+    model = DecisionTreeClassifier() if tree.schema.target.is_classes else DecisionTreeRegressor()
+    _describe(model, tree.schema, tree.criterion)
+    model.max_features_ = model.n_features_in_
+    model.tree_ = _sklearn_tree(tree)
+    return model
+
+
+def _sklearn_forest(ensemble: Ensemble) -> Any:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    _check_is_mean(ensemble)
+    members = [_forest_member(ensemble, position) for position in range(len(ensemble))]
+    kind = RandomForestClassifier if ensemble.schema.target.is_classes else RandomForestRegressor
+    forest = kind(n_estimators=len(members))
+    _describe(forest, ensemble.schema, ensemble[0].criterion)
+    forest.estimator_ = type(members[0])()
+    forest.estimators_ = members
+    return forest
+
+
+def _forest_member(ensemble: Ensemble, position: int) -> Any:
+    try:
+        member = _sklearn_model(ensemble[position])
+    except ExportError as error:
+        raise ExportError(f"tree {position} of the ensemble: {error}") from error
+    if ensemble.schema.target.is_classes:
+        member.classes_ = np.arange(float(member.n_classes_))  # a member of a forest knows numbers only
+    if hasattr(member, "feature_names_in_"):
+        del member.feature_names_in_  # the forest hands it an array
+    return member
+
+
+def _describe(model: Any, schema: Schema, criterion: str) -> None:
+    """Give the model what scikit-learn keeps of the data it was fitted to."""
+    classes, columns = schema.target.classes, schema.columns
+    if criterion in _SHARED_CRITERIA:
+        model.criterion = criterion
     if classes:
         model.classes_ = label_array(classes)
         model.n_classes_ = np.intp(len(classes))
     model.n_outputs_ = 1
-    model.n_features_in_ = model.max_features_ = len(columns)
+    model.n_features_in_ = len(columns)
     if any(feature.name != f"x{index}" for index, feature in enumerate(columns)):
         model.feature_names_in_ = np.array([feature.name for feature in columns], object)
-    model.tree_ = _sklearn_tree(tree)
-    return model
+
+
+def _check_is_mean(ensemble: Ensemble) -> None:
+    """Nothing, or an ExportError that says why the ensemble is no plain mean of its trees."""
+    if ensemble.link != "mean":
+        found = f"it adds up its trees and has the link {ensemble.link!r}"
+    elif ensemble.votes:
+        found = "its trees vote"
+    elif ensemble.start.any():
+        found = f"its sums start from {ensemble.start.tolist()}"
+    elif np.ptp(ensemble.weights) > 0:
+        found = f"its trees weigh from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
+    elif ensemble.schema.target.is_classes != ensemble[0].schema.target.is_classes:
+        found = "its trees predict numbers and it predicts classes"
+    else:
+        return
+    raise ExportError(
+        "to_sklearn exports ensembles whose prediction is the mean of their trees, and this is another one: "
+        f"{found}. Export its trees one by one with to_sklearn(ensemble[0]), or keep the ensemble as a file "
+        "of holdfast: save(ensemble, 'ensemble.json')."
+    )
 
 
 def _sklearn_tree(tree: Tree) -> Any:

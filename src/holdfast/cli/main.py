@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast._version import __version__
-from holdfast.cli.options import fit_options
+from holdfast.cli.options import compare_options, fit_options
 from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
@@ -95,6 +95,22 @@ def fit(data: Path, folder: Path, **options: Any) -> None:
     from holdfast.cli.fit import run
 
     run(data, folder, options, Console(highlight=False))
+
+
+@main.command(context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@compare_options
+def compare(data: Path, output: Path | None, **options: Any) -> None:
+    """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
+
+    Every model learns from the same rows and is scored on the same others, time after time, so that the
+    differences between them are known far better than the scores themselves.
+    """
+    from rich.console import Console
+
+    from holdfast.cli.compare import run
+
+    run(data, output, options, Console(highlight=False))
 
 
 @main.command()

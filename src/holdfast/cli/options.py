@@ -1,4 +1,4 @@
-"""The options of `holdfast fit`, in the order in which --help lists them."""
+"""The options of `holdfast fit` and `holdfast compare`, in the order in which --help lists them."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -13,15 +13,15 @@ RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 GROWTH = ("cart", "c4.5")
 CANDIDATES = ("bootstrap", "pruned")
 UNITS = ("absolute", "relative", "standard-error")
+MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 
-_OPTIONS = (
-    click.option("--target", required=True, metavar="COLUMN", help="What the tree is to predict."),
+_ROLES = (
     click.option(
-        "--stage",
+        "--group",
+        "--groups",
         metavar="COLUMN",
-        help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
+        help="Rows of one patient, say, stay on one side. No feature.",
     ),
-    click.option("--group", metavar="COLUMN", help="Rows of one patient, say, stay on one side. No feature."),
     click.option("--weight", metavar="COLUMN", help="How much each row counts. No feature."),
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave it out; may be repeated."),
     click.option(
@@ -31,6 +31,15 @@ _OPTIONS = (
         help="Text, even if all digits; may be repeated.",
     ),
     click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
+)
+_FIT = (
+    click.option("--target", required=True, metavar="COLUMN", help="What the tree is to predict."),
+    click.option(
+        "--stage",
+        metavar="COLUMN",
+        help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
+    ),
+    *_ROLES,
     click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most questions in a row."),
     click.option(
         "--growth",
@@ -97,7 +106,56 @@ _OPTIONS = (
     ),
 )
 
+_COMPARE = (
+    click.option("--target", required=True, metavar="COLUMN", help="What the models are to predict."),
+    click.option(
+        "--stage",
+        metavar="COLUMN",
+        help="Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
+    ),
+    *_ROLES,
+    click.option(
+        "--models",
+        default=",".join(MODELS),
+        metavar="NAMES",
+        help="Which of these, separated by commas; c4.5 is for classes only.",
+    ),
+    click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
+    click.option(
+        "--scoring",
+        metavar="NAMES",
+        help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. "
+        "[default: auc, r2]",
+    ),
+    click.option(
+        "--baseline", type=click.Choice(MODELS), help="Differences are to this one; without it, to the best."
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same scores."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(-1),
+        default=-1,
+        help="Fits at a time, -1 for all cores: the scores are the same, the times are not.",
+    ),
+    click.option(
+        "-o",
+        "--out",
+        "output",
+        type=click.Path(path_type=Path),
+        help="File for all figures: CSV, Parquet or JSON by its name.",
+    ),
+)
+
 
 def fit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with all of the options."""
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), command)
+    """The command with all of the options of a fit."""
+    return _with(_FIT, command)
+
+
+def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with all of the options of a comparison."""
+    return _with(_COMPARE, command)
+
+
+def _with(options: tuple[Callable[..., Any], ...], command: Callable[..., Any]) -> Callable[..., Any]:
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)

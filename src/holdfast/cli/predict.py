@@ -1,4 +1,4 @@
-"""`holdfast predict`: the rows of a file with what the tree predicts of each."""
+"""`holdfast predict`: the rows of a file with what the model predicts of each."""
 
 import csv
 import re
@@ -20,6 +20,7 @@ from holdfast.data.schema import Feature, Schema
 from holdfast.data.wording import listed
 from holdfast.data.writing import write_file
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.file import load
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
@@ -35,11 +36,11 @@ def run(model: Path, data: Path, output: Path | None) -> None:
         is_parquet(output)  # which refuses a name that says nothing, before any work
         check_output(output, model, data)
     with plain_warnings():
-        tree = load(model_file(model))
+        fitted = load(model_file(model))
         names = column_names(data)
-        features = read_features(data, names, tree.schema)
+        features = read_features(data, names, fitted.schema)
         typed = output is not None and is_parquet(output)
-        columns = {**_cells(data, features, typed=typed), **_renamed(predictions(tree, features), names)}
+        columns = {**_cells(data, features, typed=typed), **_renamed(predictions(fitted, features), names)}
     if output is not None:
         write_file(columns, output)
     else:
@@ -69,15 +70,14 @@ def read_features(path: Path, names: tuple[str, ...], schema: Schema) -> Frame:
     return Frame(frame.names, columns, frame.n_rows)
 
 
-def predictions(tree: Tree, features: Frame) -> dict[str, list[Any]]:
-    """The prediction of each row and, of classes, the share of each class in its leaf."""
-    leaves = tree.apply(features)
-    target = tree.schema.target
+def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
+    """The prediction of each row and, of classes, the share of each class."""
+    shares = model.values(features) if isinstance(model, Ensemble) else model.value[model.apply(features)]
+    target = model.schema.target
     if not target.is_classes:
-        return {"prediction": tree.value[leaves, 0].tolist()}
-    shares = tree.value[leaves]
+        return {"prediction": shares[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in tree.outcome[leaves].tolist()],
+        "prediction": [target.classes[place] for place in shares.argmax(axis=1).tolist()],
         **{f"p({name})": shares[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
 

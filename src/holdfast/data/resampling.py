@@ -1,4 +1,4 @@
-"""Bootstrap samples as repetitions of rows."""
+"""Samples of the rows, with or without replacement, as repetitions of rows."""
 
 import numpy as np
 
@@ -8,9 +8,15 @@ MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not t
 
 
 def bootstrap_counts(
-    repeats: IntArray, seed: int, index: int | tuple[int, ...], groups: LongArray | None = None
+    repeats: IntArray,
+    seed: int,
+    index: int | tuple[int, ...],
+    groups: LongArray | None = None,
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
 ) -> IntArray:
-    """How often each row is drawn in sample `index`, as many draws with replacement as there are rows.
+    """How often each row is drawn in sample `index`; by default as many draws as there are rows.
 
     A row that stands for several is drawn as often; one that stands for none is never drawn. With groups,
     whole groups are drawn, as many as there are. Sample i depends on the seed and on i alone, never on where
@@ -21,17 +27,37 @@ def bootstrap_counts(
     """
     key = index if isinstance(index, tuple) else (index,)
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-    if groups is not None:
-        there = np.unique(groups[repeats > 0])
-        drawn = there[generator.integers(0, len(there), len(there))]
-        times = np.bincount(drawn, minlength=int(groups.max()) + 1)
-        return (repeats * times[groups]).astype(np.int32)
-    n_rows = len(repeats)
-    n_draws = int(repeats.sum(dtype=np.int64))
-    if n_draws > MOST_DRAWS * n_rows:
-        return generator.multinomial(n_draws, repeats / n_draws).astype(np.int32)
-    if n_draws == n_rows and repeats.min() == 1:
-        drawn = generator.integers(0, n_rows, n_rows)
+    if groups is None:
+        return _times_drawn(generator, repeats, n_draws, replacement)
+    times = _times_drawn(generator, groups_there(repeats, groups), n_draws, replacement)
+    return (repeats * times[groups]).astype(np.int32)
+
+
+def groups_there(repeats: IntArray, groups: LongArray) -> IntArray:
+    """For every group 1 if one of its rows counts, else 0.
+
+    >>> groups_there(np.array([1, 0, 2, 0]), np.array([0, 0, 1, 2]))
+    array([1, 1, 0], dtype=int32)
+    """
+    return (np.bincount(groups, repeats > 0) > 0).astype(np.int32)
+
+
+def _times_drawn(
+    generator: np.random.Generator, repeats: IntArray, n_draws: int | None, replacement: bool
+) -> IntArray:
+    n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
+    n_draws = n_all if n_draws is None else n_draws
+    if not replacement and n_draws == n_all:
+        return repeats.astype(np.int32)
+    if n_all > MOST_DRAWS * n_rows:
+        if replacement:
+            return generator.multinomial(n_draws, repeats / n_all).astype(np.int32)
+        times = generator.multivariate_hypergeometric(repeats, n_draws, method="marginals")
+        return times.astype(np.int32)
+    if replacement:
+        drawn = generator.integers(0, n_all, n_draws)
     else:
-        drawn = np.repeat(np.arange(n_rows), repeats)[generator.integers(0, n_draws, n_draws)]
+        drawn = generator.choice(n_all, n_draws, replace=False, shuffle=False)
+    if n_all > n_rows or repeats.min() != 1:
+        drawn = np.repeat(np.arange(n_rows), repeats)[drawn]
     return np.bincount(drawn, minlength=n_rows).astype(np.int32)

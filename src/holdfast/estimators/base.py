@@ -25,14 +25,13 @@ OTHER_NAMES = {"min_gain": "min_impurity_decrease"}
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An estimator whose model is one tree.
+class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that grows its model, one tree or many, on a table.
 
     A subclass names its parameters in `__init__`: those that bear the name of a growth rule are taken for it.
     """
 
     # The parameters that the methods here read.
-    max_features: Any
     questions: Any
     categorical_features: Any
     unknown: str
@@ -40,7 +39,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     random_state: Any
 
     # What fit leaves behind.
-    tree_: Tree
     schema_: Schema
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -78,13 +76,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             if (choice := getattr(self, name)) not in choices:
                 raise RulesError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
 
-    def _seed(self, rules: GrowthRules) -> int:
-        """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
-        if rules.max_features is None:
-            _checked_generator(self.random_state)
-            return 0
-        return drawn_seed(self.random_state)
-
     def _table(self, X: Any, y: Any, sample_weight: Any, task: Task) -> Table:
         """The rows to learn from, read as the parameters say."""
         return Table.from_arrays(
@@ -97,16 +88,71 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             target=_name_of(y),
         )
 
-    def _remember(self, X: Any, tree: Tree) -> Self:
-        """Take the tree for the fitted one, along with the names of the columns of X."""
-        self.tree_ = tree
-        self.schema_ = tree.schema
+    def _remember_columns(self, X: Any, schema: Schema) -> None:
+        """Take the schema for that of the model, along with the names of the columns of X."""
+        self.schema_ = schema
         self.n_outputs_ = 1
-        self.n_features_in_ = len(tree.schema.columns)
+        self.n_features_in_ = len(schema.columns)
         if hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
         if _has_text_names(X):
-            self.feature_names_in_ = np.array([column.name for column in tree.schema.columns], object)
+            self.feature_names_in_ = np.array([column.name for column in schema.columns], object)
+
+    # -- new rows -------------------------------------------------------------------------------------
+
+    def _values(self, X: Any) -> FloatArray:
+        """What the model says of every row: the shares of the classes, or a number in one column."""
+        raise NotImplementedError
+
+    def _matched(self, frame: Frame) -> Frame:
+        """The columns under names by which the tree finds them, with a warning where it goes by position."""
+        name = type(self).__name__
+        is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
+        if is_array and has_names:
+            _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
+        if is_array or has_names:
+            return frame
+        made_up = tuple(column.name for column in self.schema_.columns)
+        if set(made_up) == set(frame.names) or len(made_up) != len(frame.names):
+            return frame
+        _warn(f"X has feature names, but {name} was fitted without feature names")
+        return replace(frame, names=made_up)
+
+    def _column_importances(self, shares: FloatArray) -> FloatArray:
+        """One number per column of X: that of a question is divided evenly among the columns it reads."""
+        columns = self.schema_.columns
+        importances = shares[: len(columns)].copy()
+        for text, share in zip(self.schema_.questions, shares[len(columns) :], strict=True):
+            read = list(parse_question(text, columns).columns)
+            importances[read] += share / len(read)
+        return importances
+
+    # -- scikit-learn ---------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Text and categories are read as well, but those tags promise that nothing else is.
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class TreeEstimator(TableEstimator):
+    """An estimator whose model is one tree."""
+
+    max_features: Any
+    tree_: Tree
+
+    def _seed(self, rules: GrowthRules) -> int:
+        """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
+        if rules.max_features is None:
+            _checked_generator(self.random_state)
+            return 0
+        return drawn_seed(self.random_state)
+
+    def _remember(self, X: Any, tree: Tree) -> Self:
+        """Take the tree for the fitted one, along with the names of the columns of X."""
+        self.tree_ = tree
+        self._remember_columns(X, tree.schema)
         return self
 
     # -- new rows -------------------------------------------------------------------------------------
@@ -122,23 +168,15 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         leaves = self._leaves(X)
         return passed_nodes(self.tree_, leaves)
 
+    def _values(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        leaves = self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
+        values: FloatArray = self.tree_.value[leaves]
+        return values
+
     def _leaves(self, X: Any) -> IntArray:
         check_is_fitted(self)
         return self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
-
-    def _matched(self, frame: Frame) -> Frame:
-        """The columns under names by which the tree finds them, with a warning where it goes by position."""
-        name = type(self).__name__
-        is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
-        if is_array and has_names:
-            _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
-        if is_array or has_names:
-            return frame
-        made_up = tuple(column.name for column in self.schema_.columns)
-        if set(made_up) == set(frame.names) or len(made_up) != len(frame.names):
-            return frame
-        _warn(f"X has feature names, but {name} was fitted without feature names")
-        return replace(frame, names=made_up)
 
     # -- the tree -------------------------------------------------------------------------------------
 
@@ -172,23 +210,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         divided evenly among the columns it reads; `tree_.importances` has it undivided, questions last.
         """
         check_is_fitted(self)
-        columns, shares = self.schema_.columns, self.tree_.importances
-        importances = shares[: len(columns)].copy()
-        for text, share in zip(self.schema_.questions, shares[len(columns) :], strict=True):
-            read = list(parse_question(text, columns).columns)
-            importances[read] += share / len(read)
-        return importances
-
-    # -- scikit-learn ---------------------------------------------------------------------------------
+        return self._column_importances(self.tree_.importances)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # Text and categories are read as well, but those tags promise that nothing else is.
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def drawn_seed(random_state: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a tree predicts, as scikit-learn asks for it: classes, or numbers."""
+"""What a model predicts, as scikit-learn asks for it: classes, or numbers."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.estimators.base import TreeEstimator, classes_of
+from holdfast.estimators.base import TableEstimator, classes_of
 
 
-class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A tree estimator that predicts classes."""
+class ClassEstimator(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that predicts classes."""
 
     classes_: NDArray[Any]
     n_classes_: int
@@ -22,34 +22,30 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]  # s
         self.n_classes_ = len(self.classes_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most frequent class in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        return self.classes_[self.tree_.outcome[leaves]]
+        """The most likely class of every row; the first of them in a tie."""
+        places = self._values(X).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[places]
+        return predicted
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The shares of the classes, in the order of `classes_`, in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        shares: FloatArray = self.tree_.value[leaves]
-        return shares
+        """The shares of the classes, in the order of `classes_`, that every row is likely to belong to."""
+        return self._values(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """The logarithms of these shares; minus infinity for a class that the leaf does not hold."""
+        """The logarithms of these shares; minus infinity for a class with no share."""
+        values = self._values(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(values)
 
 
-class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A tree estimator that predicts numbers."""
-
-    criterion: str
+class NumberEstimator(RegressorMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that predicts numbers."""
 
     def predict(self, X: Any) -> FloatArray:
-        """The mean of the target in the leaf that each row reaches."""
-        leaves = self._leaves(X)
-        means: FloatArray = self.tree_.value[leaves, 0]
-        return means
+        """The number that the model expects for every row."""
+        return self._values(X)[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.criterion == "poisson"
+        tags.target_tags.positive_only = getattr(self, "criterion", None) == "poisson"
         return tags

@@ -85,19 +85,24 @@ def measure(table: Table, rules: GrowthRules) -> Units:
     criterion = criterion_number(rules.criterion, target.is_classes)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance = importance * class_importance(table, rules, repeats * importance)
+    return in_units(table.target, len(target.classes), criterion, repeats, importance)
+
+
+def in_units(
+    values: NDArray[Any], n_classes: int, criterion: int, repeats: IntArray, importance: FloatArray
+) -> Units:
+    """Rows with these targets, which are classes or, where there are none, numbers."""
     counted = repeats > 0
     n_repeats = float(repeats.sum(dtype=np.int64))
-    n_classes = len(target.classes)
-    label = table.target.astype(np.int64) if n_classes else _NOTHING
+    label = values.astype(np.int64) if n_classes else _NOTHING
     bits = 62 - max(n_classes - 1, 0).bit_length()
     weight, weight_unit = None, 1.0
     if not np.all(importance[counted] == 1.0):
-        weight, weight_unit = whole_units(np.where(counted, importance, 0.0), n_repeats, bits)
-        weight = np.maximum(weight, 1)  # a row that counts at all counts for something
+        weight, weight_unit = _weights_in_units(importance, repeats, bits)
     total, square, scaled = _NOTHING, _NOTHING, _NO_TARGET
     total_unit, square_unit, exponent = 1.0, 1.0, 0
     if not n_classes:
-        scaled, exponent = scale(np.where(counted, table.target, table.target[counted][0]))
+        scaled, exponent = scale(np.where(counted, values, values[counted][0]))
         middle = centred(scaled, criterion)
         total, total_unit = whole_units(importance * middle, n_repeats, bits)
         square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
@@ -117,6 +122,23 @@ def measure(table: Table, rules: GrowthRules) -> Units:
         total_unit=total_unit,
         square_unit=square_unit,
     )
+
+
+def reweighted(units: Units, importance: FloatArray) -> Units:
+    """The same rows of classes with other importances, scaled so that a row weighs 1 on average.
+
+    What boosting needs in every round: the table is neither read nor coded again.
+    """
+    weight, unit = _weights_in_units(importance, units.repeats, 62 - units.label_bits)
+    # From whole numbers, so that neither the order of the rows nor repetitions change a bit of it.
+    factor = int(units.repeats.sum(dtype=np.int64)) / (int(units.repeats @ weight) * unit)
+    return replace(units, importance=importance * factor, weight=weight, weight_unit=unit * factor)
+
+
+def _weights_in_units(importance: FloatArray, repeats: IntArray, bits: int) -> tuple[LongArray, float]:
+    n_repeats = float(repeats.sum(dtype=np.int64))
+    weight, unit = whole_units(np.where(repeats > 0, importance, 0.0), n_repeats, bits)
+    return np.maximum(weight, 1), unit  # a row that counts at all counts for something
 
 
 def measure_all(table: Table, rules: Sequence[GrowthRules | None]) -> list[Units | None]:

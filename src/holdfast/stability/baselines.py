@@ -6,20 +6,21 @@ from functools import partial
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import IntArray, LongArray
 from holdfast.data.splits import folds_of, places, strata_of
 from holdfast.data.table import Table
+from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.bags import Sampling
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
-from holdfast.parallel import batches, run_all
+from holdfast.parallel import run_all
 from holdfast.scoring.metric import Metric, Truth, metric_of
-from holdfast.stability.collection import grow_collection
 from holdfast.stability.settings import Settings
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 # Branches of the seed. Others divide the rows and grow collections.
 _FOLDS, _FOREST = 20, 21
-TREES_A_TASK = 20
 
 # -- CART -----------------------------------------------------------------------------------------------
 
@@ -94,40 +95,16 @@ def _size(combination: Combination) -> tuple[float, float]:
 # -- the forest -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Deep trees on bootstrap samples, each split chosen among some features drawn at random."""
-
-    trees: tuple[Tree, ...]
-
-    @property
-    def importances(self) -> FloatArray:
-        """Share of the decrease of impurity that each feature brought, averaged over the trees."""
-        return np.asarray(np.mean([tree.importances for tree in self.trees], axis=0), np.float64)
-
-    def values(self, table: Table, n_jobs: int | None = None) -> FloatArray:
-        """The mean over the trees of the shares of the classes, (rows, classes), or of the number."""
-
-        def total(trees: Sequence[Tree]) -> FloatArray:
-            return np.asarray(sum(tree.value[tree.apply(table)] for tree in trees), np.float64)
-
-        # The size of the batches, not the number of jobs, says in what order is added.
-        totals = run_all(total, batches(self.trees, TREES_A_TASK), n_jobs)
-        return np.asarray(sum(totals) / len(self.trees), np.float64)
-
-
 def grow_forest(
     table: Table, settings: Settings, *, groups: LongArray | None = None, n_trees: int = 200
-) -> Forest:
+) -> Ensemble:
     """A random forest with the criterion, the class weights and the seed of the settings.
 
     Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
     """
-    learner = own_learner(table, _forest_rules(table, settings.rules), [{}])
-    everything = np.ones(table.n_rows, np.bool_)
-    seed = (settings.seed, _FOREST)
-    grown = grow_collection(learner, [everything], n_trees, groups=groups, seed=seed, n_jobs=settings.n_jobs)
-    return Forest(grown.trees)
+    rules = _forest_rules(table, settings.rules)
+    sampling = Sampling(settings.seed, groups=groups, branch=_FOREST)
+    return grow_bagging(table, rules, n_trees, sampling=sampling, n_jobs=settings.n_jobs).ensemble
 
 
 def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:

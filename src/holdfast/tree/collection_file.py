@@ -11,8 +11,10 @@ from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
 from holdfast.tree.check import check_tree
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.tree.document import MAX_FLAGS, TreesDocument, collection_of, schema_in, text_of, tree_in
+from holdfast.tree.document import TreesDocument, text_of
+from holdfast.tree.ensemble_file import read_ensemble
 from holdfast.tree.file import fitted_tree, read_tree
+from holdfast.tree.parts import collection_of, schema_in, trees_in
 from holdfast.tree.tree import Tree
 
 # -- whole files --------------------------------------------------------------------------------------
@@ -31,8 +33,9 @@ def load_trees(
 ) -> list[Tree]:
     """The trees in the file, in the order in which they were saved; of a file with a single tree, that one.
 
-    All are checked in full and share one schema; a ModelFileError says what is wrong where. `edited=True`
-    takes a file that was changed by hand after it was written, if its trees are still sound.
+    Of an ensemble they are its members, which share its features. All are checked in full; a ModelFileError
+    says what is wrong where. `edited=True` takes a file that was changed by hand after it was written, if its
+    trees are still sound.
     """
     with refusals_of(f"the model file '{os.fspath(path)}'"):
         return _read_trees(content_of(Path(path), max_bytes), edited)
@@ -64,23 +67,16 @@ def trees_from_json(data: bytes, *, edited: bool = False) -> list[Tree]:
 
 
 def _read_trees(data: bytes, edited: bool) -> list[Tree]:
-    if kind_of(data) == "tree":
+    kind = kind_of(data)
+    if kind == "tree":
         return [read_tree(data, edited)]
+    if kind == "ensemble":
+        return list(read_ensemble(data, edited).trees)
     document = document_in(data, TreesDocument, edited)
     if not document.trees:
         raise ModelFileError("it holds no trees.")
     schema = schema_in(document.schema)
-    trees: list[Tree] = []
-    flags_left = MAX_FLAGS
-    for position, part in enumerate(document.trees):
-        try:
-            tree = tree_in(part, schema, flags_left)
-            check_tree(tree)
-        except BrokenTreeError as error:
-            raise ModelFileError(f"its tree {position} is not sound: {error}") from error
-        flags_left -= len(tree.in_set)
-        trees.append(tree)
-    return trees
+    return trees_in((part, schema) for part in document.trees)
 
 
 def _check_one_schema(trees: Sequence[Tree]) -> None:

@@ -12,10 +12,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from holdfast.errors import ModelFileError
-from holdfast.tree.document import FORMAT, VERSION, TreeDocument, TreesDocument, checksum_of
+from holdfast.tree.document import (
+    FORMAT,
+    VERSION,
+    EnsembleDocument,
+    TreeDocument,
+    TreesDocument,
+    checksum_of,
+)
 
 MAX_BYTES = 256 * 2**20
-KINDS = ("tree", "trees")
+KINDS = ("tree", "trees", "ensemble")
 
 # What people give as a model by mistake, known by its first bytes.
 _FOREIGN = (
@@ -27,7 +34,7 @@ _FOREIGN = (
 )
 
 _D = TypeVar("_D")
-_Document = TypeVar("_Document", TreeDocument, TreesDocument)
+_Document = TypeVar("_Document", TreeDocument, TreesDocument, EnsembleDocument)
 
 
 class _Header(msgspec.Struct):

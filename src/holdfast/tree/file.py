@@ -8,22 +8,25 @@ from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.tree.check import check_tree
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.tree.document import (
-    TreeDocument,
-    TreesDocument,
-    document_of,
-    schema_in,
-    text_of,
-    tree_in,
-)
+from holdfast.tree.document import EnsembleDocument, TreeDocument, TreesDocument, text_of
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.ensemble_file import read_ensemble, save_ensemble
+from holdfast.tree.parts import document_of, schema_in, tree_in
 from holdfast.tree.tree import Tree
 
 # -- whole files --------------------------------------------------------------------------------------
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a tree, or the tree of a fitted estimator, to the file at `path`. See `save_tree`."""
-    save_tree(fitted_tree(model), path)
+    """Write a tree or an ensemble, or that of a fitted estimator, to the file at `path`, all or nothing.
+
+    After a failure an older file there is intact.
+    """
+    ensemble = getattr(model, "ensemble_", model)
+    if isinstance(ensemble, Ensemble):
+        save_ensemble(ensemble, path)
+    else:
+        save_tree(fitted_tree(model), path)
 
 
 def fitted_tree(model: Any) -> Tree:
@@ -37,9 +40,19 @@ def fitted_tree(model: Any) -> Tree:
     return tree
 
 
-def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Tree:
-    """The model in the file: a tree. See `load_tree`."""
-    return load_tree(path, edited=edited, max_bytes=max_bytes)
+def load(
+    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
+) -> Tree | Ensemble:
+    """The model in the file, a tree or an ensemble, checked in full.
+
+    It predicts any row, or a ModelFileError says what is wrong where. `edited=True` takes a file that was
+    changed by hand after it was written, if the model is still sound.
+    """
+    with refusals_of(f"the model file '{os.fspath(path)}'"):
+        data = content_of(Path(path), max_bytes)
+        if kind_of(data) == "ensemble":
+            return read_ensemble(data, edited)
+        return read_tree(data, edited)
 
 
 def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
@@ -73,11 +86,15 @@ def tree_from_json(data: bytes, *, edited: bool = False) -> Tree:
 
 def read_tree(data: bytes, edited: bool) -> Tree:
     """The tree that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
-    if kind_of(data) == "trees":
+    kind = kind_of(data)
+    if kind == "trees":
         n_trees = len(document_in(data, TreesDocument, edited).trees)
         raise ModelFileError(
             f"it holds {n_trees} trees, not one: give the model of the run, or use load_trees(path)."
         )
+    if kind == "ensemble":
+        n_trees = len(document_in(data, EnsembleDocument, edited).trees)
+        raise ModelFileError(f"it holds an ensemble of {n_trees} trees, not one tree: use load(path).")
     document = document_in(data, TreeDocument, edited)
     try:
         tree = tree_in(document, schema_in(document.schema))

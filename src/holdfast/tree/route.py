@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.rows import encoded
-from holdfast.data.schema import Feature
+from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.tree import LEAF, Tree
@@ -24,7 +24,7 @@ def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "l
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = _rows_of_table(tree, X, used.tolist(), missing)
+        rows = table_rows(tree.schema, X, used.tolist(), missing)
     else:
         rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
@@ -98,18 +98,19 @@ def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def _rows_of_table(tree: Tree, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+    """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
     for index in used:
-        feature = tree.schema.features[index]
+        feature = schema.features[index]
         if index >= table.n_features or _code(feature) != _code(table.schema.features[index]):
             raise SchemaMismatch(
-                f"Cannot route the table through the tree: the tree asks about the {feature.kind} feature "
+                f"Cannot predict the rows of the table: the model asks about the {feature.kind} feature "
                 f"{feature.name!r} at position {index}, and the table holds another one there, or other "
-                "categories. Use tree.on(table.schema), or read the data with schema=tree.schema."
+                "categories. Read the data with schema=model.schema, or put a tree on tree.on(table.schema)."
             )
     rows = table.rows(used)
     if missing == "error" and np.isnan(rows).any():
-        name = tree.schema.names[used[int(np.isnan(rows).any(axis=0).argmax())]]
+        name = schema.names[used[int(np.isnan(rows).any(axis=0).argmax())]]
         raise DataError(
             f"column {name!r} has missing values. Fill them in, or let them follow the learned side with "
             'missing="learned".'

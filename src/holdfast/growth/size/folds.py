@@ -1,17 +1,13 @@
-"""Which rows are learnt from and which are held out, time after time."""
+"""The rows that a size is chosen by, in one fixed order, and how they are divided."""
 
-from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, folds_of, places, strata_of
+from holdfast.data.folds import drawn_folds, given_folds, is_number
 from holdfast.data.table import Table
-from holdfast.data.wording import first_rows
-from holdfast.errors import DataError, RulesError
 
 _FOLDS = 40  # the branch of the seed that divides the rows
 
@@ -27,82 +23,13 @@ class Folds(NamedTuple):
 
 def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
     """The rows as `cv` divides them: into folds, one share, or as a splitter or pairs of row numbers say."""
-    if isinstance(cv, Real) and not isinstance(cv, bool):
+    if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])
         groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-        flags = _folds(table, groups, cv, seed)
-        return Folds(table, groups, flags, tuple((~rows).astype(np.int32) for rows in flags))
-    training: list[IntArray] = []
-    held_out: list[BoolArray] = []
-    for number, pair in enumerate(_pairs(table, groups, cv)):
-        if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
-        training.append(_times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv"))
-        held_out.append(_times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0)
-        _check_apart(training[-1] > 0, held_out[-1], groups, f"in place {number}")
-    return Folds(table, groups, tuple(held_out), tuple(training))
-
-
-def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | None, where: str) -> None:
-    if (both := learnt & held_out).any():
-        raise RulesError(
-            f"cv has {both.sum()} rows both to learn from and to score on, {first_rows(both)}, {where}."
-        )
-    if groups is not None and (n_torn := len(np.intersect1d(groups[learnt], groups[held_out]))):
-        raise RulesError(
-            f"cv divides {n_torn} groups {where}: some of their rows are learnt from, and others are scored "
-            "on. Leave groups out, or give folds that keep them together, such as GroupKFold."
-        )
-
-
-def _times(rows: Any, n_rows: int, what: str) -> IntArray:
-    """How often each row is named, by numbers or by flags."""
-    numbers = np.asarray(rows)
-    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
-        numbers = np.flatnonzero(numbers)
-    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise RulesError(f"{what} are not row numbers: give whole numbers from 0 to {n_rows - 1}, or flags.")
-    if len(numbers) == 0:
-        raise RulesError(f"{what} are none: every fold needs some.")
-    if numbers.min() < 0 or numbers.max() >= n_rows:
-        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
-    return np.bincount(numbers, minlength=n_rows).astype(np.int32)
-
-
-def _folds(table: Table, groups: LongArray | None, cv: Real, seed: int) -> tuple[BoolArray, ...]:
-    n_units = table.n_rows if groups is None else int(groups.max()) + 1
-    if n_units < 2:
-        what = "row" if groups is None else "group"
-        raise DataError(f"There is one {what} only: a size is chosen by holding some {what}s out.")
-    place = places(strata_of(table), groups, (seed, _FOLDS))
-    if isinstance(cv, Integral) and int(cv) >= 2:
-        n_folds = min(int(cv), n_units)
-        # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = (
-            np.argsort(np.argsort(place)) * n_folds // n_units if groups is None else folds_of(place, n_folds)
-        )
-        return tuple(fold == number for number in np.unique(fold))
-    if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return (below(place, float(cv)),)
-    raise RulesError(
-        f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
-        "splitter, or pairs of row numbers."
+        folds = drawn_folds(table, groups, cv, (seed, _FOLDS))
+    else:
+        folds = given_folds(table, groups, cv)
+    return Folds(
+        table, groups, tuple(fold.held_out for fold in folds), tuple(fold.training for fold in folds)
     )
-
-
-def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
-    if not isinstance(cv, Iterable) or isinstance(cv, str):
-        raise RulesError(
-            f"cv={cv!r} says nothing of folds: give a whole number from 2, a share between 0 and 1, a "
-            "splitter of scikit-learn's, or pairs of row numbers."
-        )
-    pairs = list(cv)
-    if not pairs:
-        raise RulesError(
-            "cv holds no folds: give at least one pair of row numbers to learn from and to score on."
-        )
-    return pairs

@@ -1,0 +1,1 @@
+"""Models side by side: every one on the same folds."""

@@ -1,0 +1,83 @@
+"""The folds that all models share: at random, as given, or stage after stage."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.splits import numbered
+from holdfast.data.table import Table
+from holdfast.errors import DataError, RulesError
+
+_FOLDS = 54  # the branch of the seed that divides the rows
+
+
+def shared_folds(
+    table: Table, cv: Any, *, stage: LongArray | None = None, groups: LongArray | None = None, seed: int = 0
+) -> tuple[Fold, ...]:
+    """The folds of the table in the order of its rows; a row without weight is in none of them."""
+    counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
+    if stage is None and not is_number(cv):
+        return tuple(
+            _without(fold, ~counted, place) for place, fold in enumerate(given_folds(table, groups, cv))
+        )
+    own_groups = numbered(groups, counted)
+    if stage is not None:
+        own_stage = np.unique(stage[counted], return_inverse=True)[1]
+        folds = forward_folds(own_stage, cv, own_groups)
+    else:
+        folds = steady_folds(table.taken(counted), own_groups, cv, (seed, _FOLDS))
+    return tuple(fold.spread(np.flatnonzero(counted), table.n_rows) for fold in folds)
+
+
+def forward_folds(stage: LongArray, cv: Any, groups: LongArray | None = None) -> list[Fold]:
+    """Each stage but the first held out, and learnt from all before it.
+
+    Stages that would make more than `cv` folds are pooled, neighbours with neighbours, into `cv` + 1 of about
+    the same number of rows. Of groups that are held out, no earlier row is learnt from.
+
+    >>> [fold.training.tolist() for fold in forward_folds(np.array([0, 1, 1, 2]), 5)]
+    [[1, 0, 0, 0], [1, 1, 1, 0]]
+    """
+    if not isinstance(cv, Integral) or isinstance(cv, bool) or int(cv) < 1:
+        raise RulesError(
+            f"cv={cv!r} does not go with stage, which makes the folds: give the greatest number of them, "
+            "from 1, or leave stage out."
+        )
+    if stage.min() == stage.max():
+        raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
+    block = _pooled(stage, int(cv) + 1)
+    return [_forward(block, number, groups) for number in range(1, int(block.max()) + 1)]
+
+
+def _forward(block: LongArray, number: int, groups: LongArray | None) -> Fold:
+    held_out = np.asarray(block == number, np.bool_)
+    learnt = block < number
+    if groups is not None:
+        learnt &= ~np.isin(groups, groups[held_out])
+        if not learnt.any():
+            raise DataError(
+                f"All groups before stage {number + 1} of {int(block.max()) + 1} are also in it: nothing is "
+                "left to learn from. Give other groups, or leave them out."
+            )
+    return Fold(learnt.astype(np.int32), held_out)
+
+
+def _pooled(stage: LongArray, most: int) -> LongArray:
+    """The stages, or, if they are more, that many runs of them of about the same number of rows."""
+    rows_of = np.bincount(stage)
+    if len(rows_of) <= most:
+        return stage
+    middle = np.cumsum(rows_of) - rows_of / 2
+    run = (middle * most / len(stage)).astype(np.int64)
+    run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage that is most of the rows stays one of its own
+    return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
+
+
+def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
+    kept = Fold(np.where(dropped, 0, fold.training).astype(np.int32), fold.held_out & ~dropped)
+    if not kept.training.any() or not kept.held_out.any():
+        raise DataError(f"All rows to learn from or to score on in place {place} of cv have the weight 0.")
+    return kept

@@ -1,0 +1,240 @@
+"""The comparison as a table of text or HTML, and in a few sentences."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import floor, isnan, log10
+from statistics import median
+
+import numpy as np
+
+from holdfast.comparison.differences import Differences
+from holdfast.comparison.table import ModelComparison, mean_known, median_known
+from holdfast.data.wording import joined
+from holdfast.scoring.metric import Metric
+from holdfast.tree.wording import number_text, printable
+
+MOST_READ = 40  # leaves of a tree that a person still reads
+MOST_DECIMALS = 6
+WIDEST_REASON = 300  # letters; `failures` has all
+
+_Grid = list[list[str]]  # lines of cells, the headings first
+
+
+def table_text(comparison: ModelComparison, *, times: bool = True) -> str:
+    """The table in words: one line per model, the best first."""
+    cells = _cells(comparison)
+    parts = [_aligned(cells if times else [line[:-2] for line in cells])]
+    if len(comparison.metrics) > 1:
+        parts.append(_aligned(_other_cells(comparison)))
+    parts += [_failure_text(comparison, name) for name in comparison.names]
+    return "\n\n".join(filter(None, parts))
+
+
+def table_html(comparison: ModelComparison) -> str:
+    """The table for a notebook, the sentences below it."""
+    grids = [_cells(comparison)] + [_other_cells(comparison)] * (len(comparison.metrics) > 1)
+    failures = [text for name in comparison.names if (text := _failure_text(comparison, name))]
+    notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading]]
+    return "".join([*map(_html, grids), *notes])
+
+
+def difference_text(differences: Differences) -> str:
+    """One line per model: the mean difference to the baseline and its error."""
+    decimals = _decimals(differences.mean, differences.error)
+    lines = [["model", f"{_title(differences.metric)}, to {printable(differences.baseline)}", ""]]
+    for place, name in enumerate(differences.names):
+        noise = "within noise" if differences.within_noise[place] and name != differences.baseline else ""
+        cell = _difference_cell(differences, place, decimals)
+        lines.append([printable(name), cell, noise])
+    return _aligned(lines)
+
+
+# -- cells ------------------------------------------------------------------------------------------------
+
+
+def _cells(comparison: ModelComparison) -> _Grid:
+    differences = comparison.differences()
+    decimals = _decimals(comparison.mean, comparison.error)
+    heads = [
+        "model",
+        comparison.metric.title,
+        f"to {printable(differences.baseline)}",
+        "size",
+        "fit",
+        "predict",
+    ]
+    seconds = median_known(comparison.fit_seconds), median_known(comparison.predict_seconds)
+    lines = [
+        [
+            printable(comparison.names[place]),
+            _score_cell(comparison, place, decimals),
+            _difference_cell(differences, place, decimals),
+            _size_cell(comparison, place),
+            *(_duration(float(each[place])) for each in seconds),
+        ]
+        for place in comparison.order.tolist()
+    ]
+    return [heads, *lines]
+
+
+def _other_cells(comparison: ModelComparison) -> _Grid:
+    """The metrics that do not decide."""
+    others = [comparison.by(metric.name) for metric in comparison.metrics[1:]]
+    decimals = [_decimals(other.mean, other.error) for other in others]
+    lines = [
+        [
+            printable(comparison.names[place]),
+            *(_score_cell(other, place, each) for other, each in zip(others, decimals, strict=True)),
+        ]
+        for place in comparison.order.tolist()
+    ]
+    return [["model", *(_title(other.metric) for other in others)], *lines]
+
+
+def _title(metric: Metric) -> str:
+    return f"{metric.title} (less is better)" if metric.is_loss else metric.title
+
+
+def _score_cell(comparison: ModelComparison, place: int, decimals: int) -> str:
+    mean, error = float(comparison.mean[place]), float(comparison.error[place])
+    if isnan(mean):
+        return "failed"
+    text = _number(comparison.metric.shown(mean), decimals)
+    alone = comparison.telling[0].sum() == 1 and comparison.row_errors is None
+    return text if alone else f"{text} ± {_number(error, decimals)}"
+
+
+def _difference_cell(differences: Differences, place: int, decimals: int) -> str:
+    mean, error = float(differences.mean[place]), float(differences.error[place])
+    if isnan(mean) or differences.names[place] == differences.baseline:
+        return ""
+    text = f"{_number(differences.metric.shown(mean), decimals, '+')}"
+    return text if isnan(error) else f"{text} ± {_number(error, decimals)}"
+
+
+def _size_cell(comparison: ModelComparison, place: int) -> str:
+    leaves, trees = (float(mean_known(each)[place]) for each in (comparison.leaves, comparison.trees))
+    if not isnan(leaves):
+        return "1 leaf" if leaves == 1 else f"{leaves:,.0f} leaves"
+    return "" if isnan(trees) else f"{trees:,.0f} trees"
+
+
+def _duration(seconds: float) -> str:
+    if isnan(seconds):
+        return ""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+def _decimals(values: Iterable[float], errors: Iterable[float]) -> int:
+    """As many as show two digits of the errors; without errors, four digits of the values."""
+    known = [float(error) for error in errors if error > 0]
+    if known:
+        return min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS)
+    greatest = max((abs(float(value)) for value in values if not isnan(value)), default=0.0)
+    return min(max(0, 3 - floor(log10(greatest))), MOST_DECIMALS) if greatest else 3
+
+
+def _number(value: float, decimals: int, sign: str = "") -> str:
+    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
+    return f"{value:{sign}.3g}" if abs(value) >= 1e9 else f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
+
+
+# -- lines ------------------------------------------------------------------------------------------------
+
+
+def _aligned(grid: Sequence[Sequence[str]]) -> str:
+    """The first column from the left, the others from the right; a column without a cell is left out."""
+    kept = [column for column in zip(*grid, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in kept]
+    lines = [
+        "  ".join(
+            f"{cell:>{width}}" if place else f"{cell:{width}}"
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in zip(*kept, strict=True)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _html(grid: Sequence[Sequence[str]]) -> str:
+    head, *body = zip(*(column for column in zip(*grid, strict=True) if any(column[1:])), strict=True)
+    rows = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"]
+    rows += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body]
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _failure_text(comparison: ModelComparison, name: str) -> str:
+    """The first failure of the model, and on how many folds it failed."""
+    own = [failure for failure in comparison.failures if failure.model == name]
+    if not own:
+        return ""
+    reason = printable(" ".join(own[0].reason.split()))
+    short = reason if len(reason) <= WIDEST_REASON else f"{reason[:WIDEST_REASON]} ..."
+    return f"{printable(name)} failed on {len(own)} of {len(comparison.folds)} folds: {short}"
+
+
+# -- sentences --------------------------------------------------------------------------------------------
+
+
+def reading(comparison: ModelComparison) -> str:
+    """Which models are within noise of the best, and which of these a person can read."""
+    whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
+    n_told = int(comparison.telling[0].sum())
+    if len(whole) < 2:
+        return f"{_folds_text(comparison)} One model only: there is nothing to compare it with."
+    if n_told < 2:
+        return (
+            f"{_folds_text(comparison)} Nothing says how far chance moves a difference: hold rows out "
+            "several times."
+        )
+    differences = comparison.differences(comparison.best)
+    within = [place for place in whole if differences.within_noise[place]]
+    return " ".join(
+        [
+            _folds_text(comparison),
+            _noise_text(comparison, within),
+            _readable_text(comparison, differences, whole, within),
+            f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are "
+            "corrected for the rows that the folds share.",
+        ]
+    )
+
+
+def _folds_text(comparison: ModelComparison) -> str:
+    n_told, n_rows = int(comparison.telling[0].sum()), len(comparison.folds[0].held_out)
+    held_out = round(float(np.mean([fold.held_out.sum() for fold in comparison.folds])))
+    title = comparison.metric.title + (", of which less is better" if comparison.metric.is_loss else "")
+    if len(comparison.folds) == 1:
+        return f"By {title}, on the same {held_out:,} of {n_rows:,} rows, held out once."
+    folds = f"{n_told} of {len(comparison.folds)}" if n_told < len(comparison.folds) else f"{n_told}"
+    return f"By {title}, over the same {folds} folds, each of about {held_out:,} rows held out."
+
+
+def _noise_text(comparison: ModelComparison, within: Sequence[int]) -> str:
+    best = printable(comparison.best)
+    others = [
+        printable(comparison.names[place]) for place in within if comparison.names[place] != comparison.best
+    ]
+    if not others:
+        return f"{best} is the best, by more than noise."
+    return f"Within noise of the best, {best}: {joined(others)}."
+
+
+def _readable_text(
+    comparison: ModelComparison, differences: Differences, whole: Sequence[int], within: Sequence[int]
+) -> str:
+    """The single trees that are small enough to read, among the best or else the best of them."""
+    leaves = mean_known(comparison.leaves)
+    small = [place for place in whole if leaves[place] <= MOST_READ]
+    if good := [place for place in small if place in within]:
+        trees = [f"{printable(comparison.names[place])} ({_size_cell(comparison, place)})" for place in good]
+        kind = "a single tree" if len(good) == 1 else "single trees"
+        return f"Of these a person can read {joined(trees)}, {kind}."
+    if not small:
+        return f"None is a single tree of up to {MOST_READ} leaves, which a person could read."
+    nearest = small[0]
+    behind = number_text(-float(differences.mean[nearest]), 2)
+    return (
+        f"None of these is a tree that a person can read; the best such tree, "
+        f"{printable(comparison.names[nearest])} ({_size_cell(comparison, nearest)}), is {behind} behind."
+    )

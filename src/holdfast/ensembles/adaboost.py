@@ -1,0 +1,157 @@
+"""AdaBoost: every tree attends most to the rows that the trees before it got wrong, and the trees vote.
+
+SAMME (Zhu, Zou, Rosset and Hastie, 2009), which for two classes is the classic AdaBoost.M1 of Freund and
+Schapire. With K classes and a tree that errs on a share e of the weight,
+
+    alpha = learning_rate * (log((1 - e) / e) + log(K - 1)),
+
+the rows it got wrong weigh exp(alpha) times as much for the next tree, and its vote counts alpha.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import check_n_trees
+from holdfast.errors import GrowthWarning, RulesError
+from holdfast.growth.grow import grow_samples
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import Units, measure, reweighted
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+STUMPS = GrowthRules(max_depth=1)
+SEED_BRANCH = 56
+# The new weights make the last tree as bad as guessing. Where the same tree is grown again, rounding alone
+# must not make it a little better than that.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class AdaBoost:
+    """The trees and their votes, and how often each of them errs."""
+
+    ensemble: Ensemble  # its weights are the alphas
+    errors: FloatArray  # (trees,) share of the weight that each tree got wrong, as rows weighed in its round
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One tree and what it earns."""
+
+    tree: Tree
+    error: float
+    alpha: float
+
+
+def grow_adaboost(
+    table: Table,
+    rules: GrowthRules = STUMPS,
+    n_trees: int = 50,
+    *,
+    learning_rate: float = 1.0,
+    seed: int = 0,
+) -> AdaBoost:
+    """Trees by the rules, one after the other, each on rows that weigh more where the last tree erred.
+
+    Boosting ends early at a tree that makes no mistake, and before one that is no better than guessing. The
+    seed matters only where features are drawn.
+
+    >>> table = Table.from_arrays([[1.0], [2.0], [3.0], [4.0], [5.0]], ["no", "yes", "yes", "no", "no"])
+    >>> boosted = grow_adaboost(table, n_trees=3)
+    >>> boosted.errors.round(3), boosted.ensemble.predict([[1.0], [2.5], [4.5]])
+    (array([0.2  , 0.25 , 0.167]), array(['no', 'yes', 'no'], dtype='<U3'))
+    """
+    check_n_trees(n_trees)
+    _check_rate(learning_rate)
+    units = measure(table, rules)
+    n_classes = len(table.schema.target.classes)
+    rounds: list[_Round] = []
+    log_weight = np.log(units.importance)
+    while len(rounds) < n_trees:
+        tree = grow_samples(table, rules, units, [units.repeats], [_seed_of(seed, len(rounds))])[0]
+        is_wrong = tree.outcome[tree.apply(table)] != table.target
+        error = _share(units, is_wrong)
+        is_chance = error >= (1.0 - 1.0 / n_classes) * (1.0 - ROUNDING) and n_classes > 1
+        if is_chance and rounds:
+            break
+        alpha = 0.0 if is_chance else learning_rate * _log_odds(error, n_classes, units.repeats)
+        rounds.append(_Round(tree, error, alpha))
+        if is_chance or error == 0.0:
+            break
+        log_weight = log_weight + alpha * is_wrong
+        log_weight -= log_weight[units.repeats > 0].max()  # the sum of many alphas would overflow
+        units = reweighted(units, np.exp(np.minimum(log_weight, 0.0)))
+    boosted = _assembled(table, rounds)
+    for note in boosted.ensemble.notes:
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    return boosted
+
+
+def _share(units: Units, is_wrong: BoolArray) -> float:
+    """Share of the weight that is wrong, from whole numbers: the order of the rows changes no bit of it."""
+    repeats = units.repeats.astype(np.int64)
+    weight = repeats if units.weight is None else repeats * units.weight
+    return int(weight[is_wrong].sum()) / int(weight.sum())
+
+
+def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
+    """What the vote of a tree is worth before the learning rate.
+
+    A tree without a mistake would outvote all others for ever: it counts as if it had half a row wrong.
+    """
+    if error == 0.0:
+        error = 0.5 / int(repeats.sum(dtype=np.int64))
+    return math.log((1.0 - error) / error) + math.log(max(n_classes - 1, 1))
+
+
+def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
+    """The trees as an ensemble.
+
+    SAMME takes steps down the mean of exp(-y'f / K), where y is 1 for the class of the row and -1 / (K - 1)
+    for all others, and f sums to 0. Its minimum over all f is at
+
+        f_k = (K - 1) (log p_k - the mean of log p over the classes),
+
+    so that p is the softmax of f / (K - 1). A vote for class k adds beta = alpha (K - 1)^2 / K to f_k and
+    takes beta / (K - 1) from every other, which parts f_k / (K - 1) from the others by exactly alpha: p is
+    the softmax of the summed alphas. For two classes that is 1 / (1 + exp(-2 f)), as it should be. Divided
+    by the sum of the alphas, as in other libraries, no row could come near a probability of 0 or 1.
+    """
+    notes = [note for each in rounds for note in each.tree.notes]
+    if rounds[0].alpha == 0.0 and rounds[0].error > 0.0:
+        notes.append(
+            "No tree is better than guessing, and all classes are taken for equally likely: trees that ask "
+            "more questions (max_depth) may tell them apart."
+        )
+    n_classes = len(table.schema.target.classes)
+    ensemble = Ensemble(
+        schema=table.schema,
+        trees=tuple(each.tree for each in rounds),
+        weights=np.array([each.alpha for each in rounds]),
+        outputs=np.zeros(len(rounds), np.int32),
+        start=np.zeros(n_classes),
+        link="softmax",
+        votes=True,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    return AdaBoost(ensemble, frozen(np.array([each.error for each in rounds])))
+
+
+def _seed_of(seed: int, number: int) -> int:
+    sequence = np.random.SeedSequence(seed, spawn_key=(SEED_BRANCH, number))
+    return int(sequence.generate_state(1)[0])
+
+
+def _check_rate(learning_rate: float) -> None:
+    is_number = isinstance(learning_rate, Real) and not isinstance(learning_rate, bool)
+    if not is_number or not 0.0 < learning_rate < math.inf:
+        raise RulesError(
+            f"learning_rate={learning_rate!r} is out of range: it must be a number above 0; 1.0 is usual, "
+            "and smaller steps take more trees."
+        )

@@ -1,0 +1,105 @@
+"""Many trees from one table, each on a bag of its rows, and the mean of what they say."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.table import Table
+from holdfast.ensembles.bags import Bags, Sampling
+from holdfast.errors import GrowthWarning, RulesError
+from holdfast.growth.grow import grow_samples
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.sample import measure
+from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.route import Routes
+from holdfast.tree.tree import Tree
+
+BOOTSTRAP = Sampling()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bagging:
+    """Trees on bags of rows, and the bags."""
+
+    ensemble: Ensemble
+    bags: Bags
+
+    def __len__(self) -> int:
+        return len(self.ensemble)
+
+    def __repr__(self) -> str:
+        return f"<Bagging: {len(self)} trees, {self.ensemble.schema.target.name!r}>"
+
+    def routes(self, index: int) -> Routes:
+        """The way through tree `index` for rows that hold all features."""
+        tree = self.ensemble[index]
+        return Routes.of(tree, np.arange(len(tree.schema.features)))
+
+    def said(self, index: int, leaves: IntArray) -> FloatArray:
+        """What tree `index` says of rows in these leaves: class shares or its vote, or a number."""
+        tree = self.ensemble[index]
+        if not self.ensemble.votes:
+            return np.asarray(tree.value[leaves], np.float64)
+        return np.eye(tree.value.shape[1])[tree.outcome[leaves]]
+
+
+def grow_bagging(
+    table: Table,
+    rules: GrowthRules = CART,
+    n_trees: int = 100,
+    *,
+    sampling: Sampling = BOOTSTRAP,
+    votes: bool = False,
+    n_jobs: int | None = None,
+    progress: str = "",
+) -> Bagging:
+    """Trees on bags of the table, which is coded once for all of them; a forest if the rules draw features.
+
+    The ensemble predicts the mean of the class shares or, with `votes`, the shares of the trees that vote for
+    each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs or on
+    the order of the rows. A bar with the text of `progress` shows how far it is.
+
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> bagging = grow_bagging(table, n_trees=8)
+    >>> bagging.bags[0], bagging.bags.left_out(0)
+    (array([0, 0, 1, 3], dtype=int32), array([0, 1]))
+    """
+    check_n_trees(n_trees)
+    if votes and not table.schema.target.is_classes:
+        raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
+    units = measure(table, rules)
+    bags = Bags.of(table, units.repeats, sampling)
+    _ = table.coded  # before the threads start
+
+    def grow_some(indices: Sequence[int]) -> list[Tree]:
+        samples = [bags[index] for index in indices]
+        return grow_samples(table, rules, units, samples, [bags.tree_seed(index) for index in indices])
+
+    tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // table.n_rows))
+    trees = [tree for grown in run_all(grow_some, tasks, n_jobs, progress=progress) for tree in grown]
+    notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
+    for note in notes:
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    ensemble = Ensemble(
+        schema=table.schema,
+        trees=tuple(trees),
+        weights=np.ones(n_trees),
+        outputs=np.zeros(n_trees, np.int32),
+        start=np.zeros(max(len(table.schema.target.classes), 1)),
+        link="mean",
+        votes=votes,
+        notes=notes,
+    )
+    return Bagging(ensemble, bags)
+
+
+def check_n_trees(n_trees: Any, name: str = "n_trees") -> None:
+    """Raise a RulesError unless it is a whole number of at least 1."""
+    if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
+        raise RulesError(f"{name}={n_trees!r} is out of range: it must be a whole number of at least 1.")

@@ -1,0 +1,106 @@
+"""The bags: which rows each tree of an ensemble is grown on, drawn anew whenever they are asked for."""
+
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+
+from holdfast.arrays import IntArray, LongArray, frozen
+from holdfast.data.canonical import fixed_order
+from holdfast.data.resampling import bootstrap_counts, groups_there
+from holdfast.data.table import Table
+from holdfast.errors import DataError, RulesError
+
+BAGS = 50  # the branch of the seed that draws the bags
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """How bags are drawn: by default as a bootstrap, as many draws with replacement as there are rows."""
+
+    seed: int = 0
+    bootstrap: bool = True  # with replacement
+    max_samples: int | float | None = None  # draws; a float is a share of all rows, or of all groups
+    groups: LongArray | None = None  # of every row; whole groups are drawn
+    branch: int = BAGS  # of the seed
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bootstrap, bool | np.bool_):
+            raise RulesError(f"bootstrap={self.bootstrap!r} is no flag: it must be True or False.")
+        most = self.max_samples
+        if most is None:
+            return
+        is_number = isinstance(most, Real) and not isinstance(most, bool)
+        if not is_number or not (most >= 1 if isinstance(most, Integral) else 0.0 < most <= 1.0):
+            raise RulesError(
+                f"max_samples={most!r} is out of range: it must be a whole number of at least 1, a share "
+                "above 0.0 and up to 1.0, or None."
+            )
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """True unless every bag holds all rows."""
+        return self.bootstrap or self.max_samples not in (None, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """The bags of one table: bag i depends on the seed and on i, in whatever order the rows come."""
+
+    sampling: Sampling
+    repeats: IntArray  # how many rows each row stands for
+    order: LongArray  # the rows as they are counted off
+    n_draws: int
+
+    @classmethod
+    def of(cls, table: Table, repeats: IntArray, sampling: Sampling) -> "Bags":
+        """The bags of a table whose rows stand for several each."""
+        groups = sampling.groups
+        if groups is not None and len(groups) != table.n_rows:
+            raise DataError(
+                f"groups has {len(groups)} values, and the data has {table.n_rows} rows: give one per row."
+            )
+        n_all = int((repeats if groups is None else groups_there(repeats, groups)).sum(dtype=np.int64))
+        what = "rows" if groups is None else "groups"
+        return cls(sampling, repeats, frozen(fixed_order(table)), _n_draws(sampling, n_all, what))
+
+    def __getitem__(self, index: int) -> IntArray:
+        """How often each row is in the bag."""
+        sampling, repeats = self.sampling, self.repeats
+        draw = partial(
+            bootstrap_counts,
+            seed=sampling.seed,
+            index=(sampling.branch, index),
+            n_draws=self.n_draws,
+            replacement=bool(sampling.bootstrap),
+        )
+        if sampling.groups is not None:  # which are counted off by their own numbers
+            return draw(repeats, groups=sampling.groups)
+        counts = np.empty(len(repeats), np.int32)
+        counts[self.order] = draw(repeats[self.order])
+        return counts
+
+    def left_out(self, index: int) -> LongArray:
+        """The rows that are not in the bag, as they are counted off."""
+        rows: LongArray = self.order[self[index][self.order] == 0]
+        return rows
+
+    def tree_seed(self, index: int) -> int:
+        """The seed of the features drawn for the tree."""
+        # One step further down the same branch of the seed: not the numbers that drew the bag.
+        key = (self.sampling.branch, index, 0)
+        return int(np.random.SeedSequence(self.sampling.seed, spawn_key=key).generate_state(1)[0])
+
+
+def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:
+    most = sampling.max_samples
+    if most is None:
+        return n_all
+    if not isinstance(most, Integral):
+        return max(1, round(most * n_all))
+    if most > n_all:
+        raise RulesError(
+            f"max_samples={most} is out of range: there are {n_all} {what}. Give at most as many, or a share."
+        )
+    return int(most)

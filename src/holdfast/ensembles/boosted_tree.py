@@ -1,0 +1,92 @@
+"""What a boosted tree adds to the score of each row, and the tree itself."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.schema import Schema, Target
+from holdfast.data.table import Table
+from holdfast.ensembles.newton import LEAST_SHARED, Shaped
+from holdfast.growth.grow import _thresholds  # TODO
+from holdfast.kernels import losses as kernels
+from holdfast.kernels.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
+from holdfast.parallel import Team
+from holdfast.tree.tree import LEAF, Tree
+
+GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The shape of a tree, what its nodes add up to, and the step that each leaf takes."""
+
+    grown: Grown
+    sums: FloatArray  # (nodes, 4); of inner nodes 0
+    value: FloatArray  # (nodes,); of inner nodes 0
+
+
+def node_parts(fields: LongArray, n_rows: int, team: Team) -> list[tuple[int, int]]:
+    """Runs of nodes with about equal numbers of rows, one for each thread."""
+    if team.size == 1 or n_rows < LEAST_SHARED:
+        return [(0, len(fields))]
+    is_leaf = fields[:, FEATURE] == LEAF
+    done = np.cumsum(np.where(is_leaf, fields[:, END] - fields[:, START], 0))
+    ends = np.searchsorted(done, n_rows * np.arange(1, team.size) / team.size, side="right")
+    borders = [0, *ends.tolist(), len(fields)]
+    return list(pairwise(borders))
+
+
+def summed(
+    shaped: Shaped, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], team: Team
+) -> FloatArray:
+    """What the rows of every leaf add up to: gradient, hessian, weight and number."""
+    fields, rows = shaped.grown.fields, shaped.rows
+    sums = np.zeros((len(fields), 4))
+    team.run(
+        lambda part: kernels.leaf_sums(fields, rows, *lines, *part, sums),
+        node_parts(fields, len(rows), team),
+    )
+    return sums
+
+
+def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
+    """The step to the lowest point of a parabola with the slope and the curvature of the loss."""
+    below = sums[:, HESSIAN] + l2
+    return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
+
+
+def boosted_tree(table: Table, steps: Steps, l2: float, target: str) -> Tree:
+    """The tree, whose values are steps of the score.
+
+    The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
+    """
+    fields, grown = steps.grown.fields, steps.grown
+    inner = fields[:, FEATURE] != LEAF
+    left, right = fields[:, LEFT], fields[:, RIGHT]
+    sums = steps.sums.copy()
+    kernels.add_upwards(fields, sums)
+    below = sums[:, HESSIAN] + l2
+    reached = np.where(below > 0.0, sums[:, GRADIENT] ** 2 / np.where(below > 0.0, below, 1.0), 0.0)
+    gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
+    risk = gain[:, None].copy()
+    kernels.add_upwards(fields, risk)
+    weight = sums[:, WEIGHT]
+    value = np.where(inner, newton_steps(sums, l2), steps.value)
+    leaves = value[~inner]
+    return Tree(
+        schema=Schema(table.schema.features, Target(target, (), float(leaves.min()), float(leaves.max()))),
+        feature=fields[:, FEATURE].astype(np.int32),
+        threshold=_thresholds(table, fields),
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        missing_left=fields[:, MISSING_LEFT] == 1,
+        set_start=np.where(inner, fields[:, SET_START], -1),
+        in_set=grown.in_set,
+        value=value[:, None],
+        count=sums[:, COUNT],
+        weight=weight,
+        impurity=risk[:, 0] / np.where(weight > 0.0, weight, 1.0),
+        criterion="newton",
+    )

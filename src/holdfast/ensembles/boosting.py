@@ -1,0 +1,165 @@
+"""Gradient boosting: small trees, one after the other, each a step down the loss of all before it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.splits import read_groups
+from holdfast.data.table import Table
+from holdfast.ensembles.boosted_tree import boosted_tree
+from holdfast.ensembles.boosting_rounds import Rounds
+from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.errors import RulesError
+from holdfast.growth.sample import check_table
+from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
+from holdfast.parallel import Team
+from holdfast.tree.ensemble import Ensemble
+
+__all__ = ["Boosting", "BoostingRules", "boost"]
+
+_NO_LOSSES = np.full(N_ROLES, np.nan)
+_VALIDATION = 53  # the branch of the seed
+
+
+@dataclass(frozen=True, eq=False)
+class Boosting:
+    """A boosted ensemble, and the mean loss after each round."""
+
+    ensemble: Ensemble
+    train_loss: FloatArray  # (rounds,) on the rows that the round learnt from
+    validation_loss: FloatArray  # (rounds,) on the rows held out; empty if there are none
+    oob_improvement: FloatArray  # (rounds,) how much the round lowered it on the rows that it left out
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that the ensemble has; more may have been tried."""
+        return self.ensemble.n_rounds
+
+
+def boost(
+    table: Table,
+    rules: BoostingRules,
+    *,
+    groups: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: str = "",
+) -> Boosting:
+    """The ensemble that the rules boost on the table.
+
+    With early stopping it has the number of rounds that lost least on the rows held out. Rows of one group
+    are held out, and left out of a round, together. The seed matters only where rows or features are drawn.
+    """
+    check_table(table)
+    marks = None if groups is None else read_groups(groups, table.n_rows)
+    with Team(n_jobs) as team:
+        if rules.early_stopping != "cv":
+            fold = _validation(table, rules, marks, seed)
+            return _boosted(Rounds.of(table, rules, marks, fold, seed, team), progress)
+        by_round = []
+        for number, fold in enumerate(_folds(table, rules, marks, seed)):
+            rounds = Rounds.of(table, rules, marks, fold, seed, team)
+            bar = f"{progress} fold {number + 1}" if progress else ""
+            by_round.append(_boosted(rounds, bar).validation_loss)
+        mean = np.mean(by_round, axis=0)
+        best = replace(rules, n_rounds=int(mean.argmin()) + 1, early_stopping=False)
+        boosted = _boosted(Rounds.of(table, best, marks, _whole(table), seed, team), progress)
+        return replace(boosted, validation_loss=mean)
+
+
+def _boosted(state: Rounds, progress: str) -> Boosting:
+    """Round after round, until there are enough."""
+    history = _History(state.rules)
+    for number in _counted(state.rules.n_rounds, progress):
+        state.draw(number)
+        before = state.mean_losses() if state.rules.subsample < 1.0 else _NO_LOSSES
+        state.trees.append(state.round_of_trees(number))
+        state.derive()
+        if history.is_over(before, state.mean_losses()):
+            break
+    return history.result(state)
+
+
+def _counted(n_rounds: int, progress: str) -> Iterable[int]:
+    if not progress:
+        return range(n_rounds)
+    from rich.progress import track
+
+    return track(range(n_rounds), description=progress)
+
+
+# -- rows held out -------------------------------------------------------------------------------------
+
+
+def _whole(table: Table) -> Fold:
+    return Fold(np.ones(table.n_rows, np.int32), np.zeros(table.n_rows, np.bool_))
+
+
+def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> Fold:
+    """The rows to learn from, and those that early stopping holds out, if it is asked for."""
+    if not rules.early_stopping:
+        return _whole(table)
+    fold = steady_folds(table, groups, rules.validation_fraction, (seed, _VALIDATION))[0]
+    if not fold.held_out.any() or fold.held_out.all():
+        raise RulesError(
+            f"validation_fraction={rules.validation_fraction:g} of {table.n_rows} rows leaves none to hold "
+            "out, or none to learn from: give another share, or leave early_stopping out."
+        )
+    return fold
+
+
+def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> list[Fold]:
+    """The folds that decide on the number of rounds together."""
+    if is_number(rules.cv):
+        return steady_folds(table, groups, rules.cv, (seed, _VALIDATION))
+    return given_folds(table, groups, rules.cv)
+
+
+# -- what is remembered -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _History:
+    """Mean losses by round, and when to stop."""
+
+    rules: BoostingRules
+    train: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    oob_improvement: list[float] = field(default_factory=list)
+    best: int = 0  # rounds that lost least on the rows held out, by a clear margin
+
+    def is_over(self, before: FloatArray, after: FloatArray) -> bool:
+        """Take down a round; True if the rows held out have not gained for long enough."""
+        self.train.append(float(after[LEARNT]))
+        if self.rules.subsample < 1.0:
+            self.oob_improvement.append(float(before[LEFT_OUT] - after[LEFT_OUT]))
+        if not self.rules.early_stopping:
+            return False
+        self.validation.append(float(after[HELD_OUT]))
+        if self.best == 0 or self.validation[-1] < self.validation[self.best - 1] - self.rules.tol:
+            self.best = len(self.validation)
+        if self.rules.early_stopping == "cv":  # the folds decide together, when all rounds are known
+            return False
+        return len(self.validation) - self.best >= self.rules.n_iter_no_change
+
+    def result(self, state: Rounds) -> Boosting:
+        """The ensemble of the best number of rounds."""
+        table, l2 = state.table, state.rules.l2_regularization
+        rounds = state.trees[: self.best or None]
+        name = table.schema.target.name
+        trees = tuple(boosted_tree(table, steps, l2, name) for each in rounds for steps in each)
+        n_outputs = len(state.start)
+        ensemble = Ensemble(
+            schema=table.schema,
+            trees=trees,
+            weights=np.full(len(trees), state.rules.learning_rate),
+            outputs=np.tile(np.arange(n_outputs), len(rounds)).astype(np.int32),
+            start=state.start,
+            link=state.loss.link,
+        )
+        lines = (self.train, self.validation, self.oob_improvement)
+        return Boosting(ensemble, *(np.array(line) for line in lines))

@@ -1,0 +1,248 @@
+"""The rounds of a run of boosting: the rows, their scores so far, and one tree more."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.data.canonical import fixed_order
+from holdfast.data.folds import Fold
+from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.table import Table
+from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
+from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.losses import Loss, check_targets, loss_of, weighted_quantile
+from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs, shares
+from holdfast.errors import DataError, RulesError
+from holdfast.growth.grow import _thresholds as thresholds  # TODO
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import class_importance, split_weight
+from holdfast.kernels import losses as kernels
+from holdfast.kernels.grow import CUT, END, FEATURE, NONE, START
+from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
+from holdfast.parallel import Team
+
+LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
+ROWS_A_SUM = 2**16
+_SAMPLES = 52  # the branch of the seed
+
+
+@dataclass(eq=False)
+class Rounds:
+    """The rows, their scores so far, and the derivatives of the loss there."""
+
+    table: Table
+    rules: BoostingRules
+    loss: Loss
+    seed: int
+    team: Team
+    groups: LongArray | None
+    splits: list[Splits]  # one for each output, which has its own memory
+    y: FloatArray  # the number, or the class
+    weight: FloatArray
+    repeats: IntArray
+    role: ByteArray
+    start: FloatArray  # (outputs,)
+    score: FloatArray  # (outputs, rows)
+    gradient: FloatArray
+    hessian: FloatArray
+    lost: FloatArray  # (rows,) weight times loss
+    trees: list[list[Steps]] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        rules: BoostingRules,
+        groups: LongArray | None,
+        fold: Fold,
+        seed: int,
+        team: Team,
+    ) -> "Rounds":
+        """Where boosting starts."""
+        loss = loss_of(rules.loss, table.schema.target)
+        n_outputs = len(table.schema.target.classes) if loss.number == kernels.MULTINOMIAL else 1
+        _check_steps(rules, n_outputs)
+        growth = rules.growth(table.n_rows)
+        repeats, importance = split_weight(table.weight, table.n_rows)
+        repeats = np.where(fold.held_out, repeats, repeats * fold.training).astype(np.int32)
+        chosen = GrowthRules(class_weight=rules.class_weight)
+        importance = importance * class_importance(table, chosen, repeats * importance)
+        role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
+        role[repeats == 0] = UNUSED
+        _check_roles(role)
+        y, weight = table.target.astype(np.float64), repeats * importance
+        learnt = role == LEARNT
+        check_targets(rules.loss, table.schema.target, y[repeats > 0])
+        start = np.zeros(n_outputs)
+        if rules.start == "constant":
+            start[:] = loss.start(y[learnt], weight[learnt], rules.alpha)
+        least = LEAST_HESSIAN * float(weight[learnt].sum() / repeats[learnt].sum())
+        _ = table.coded
+        state = cls(
+            table=table,
+            rules=rules,
+            loss=loss,
+            seed=seed,
+            team=team,
+            groups=groups,
+            splits=[_splits(table, rules, growth, repeats, least) for _ in range(n_outputs)],
+            y=y,
+            weight=weight,
+            repeats=repeats,
+            role=role,
+            start=start,
+            score=np.repeat(start[:, None], table.n_rows, axis=1),
+            gradient=np.empty((n_outputs, table.n_rows)),
+            hessian=np.empty((n_outputs, table.n_rows)),
+            lost=np.empty(table.n_rows),
+        )
+        state.derive()
+        return state
+
+    @property
+    def alpha(self) -> float:
+        """The quantile, or the size of a residual from which Huber's loss is no longer squared."""
+        if self.loss.number != kernels.HUBER:
+            return self.rules.alpha
+        learnt = (self.role == LEARNT) | (self.role == LEFT_OUT)
+        size = np.abs(self.y[learnt] - self.score[0, learnt])
+        return weighted_quantile(size, self.weight[learnt], self.rules.alpha)
+
+    def derive(self) -> None:
+        """Work out the loss of every row and its derivatives."""
+        self.delta = self.alpha
+        self.team.run(
+            lambda part: kernels.derive(
+                self.loss.number,
+                self.delta,
+                self.y,
+                self.score,
+                self.weight,
+                *part,
+                self.gradient,
+                self.hessian,
+                self.lost,
+            ),
+            shares(self.table.n_rows, self.team),
+        )
+
+    def draw(self, number: int) -> None:
+        """Draw the rows that a round learns from."""
+        if self.rules.subsample == 1.0:
+            return
+        known = (self.role == LEARNT) | (self.role == LEFT_OUT)
+        n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
+        drawn = np.empty(len(known), np.int32)
+        drawn[self.order] = bootstrap_counts(
+            known[self.order].astype(np.int32),
+            self.seed,
+            (_SAMPLES, number),
+            None if self.groups is None else self.groups[self.order],
+            n_draws=max(round(self.rules.subsample * n_units), 1),
+            replacement=False,
+        )
+        self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+
+    @cached_property
+    def order(self) -> LongArray:
+        """The rows as they are counted off for drawing, whatever order they came in."""
+        return fixed_order(self.table)
+
+    @cached_property
+    def distinct(self) -> list[FloatArray]:
+        """The values of each column that are not missing, sorted, each once."""
+        return [np.unique(column[~np.isnan(column)]) for column in self.table.columns]
+
+    def mean_losses(self) -> FloatArray:
+        """The mean loss of the rows of each role; NaN where there are none."""
+        # Added up in the same order for any number of threads.
+        found = self.team.run(
+            lambda part: kernels.sum_by_role(self.role, self.weight, self.lost, *part),
+            runs(self.table.n_rows, ROWS_A_SUM),
+        )
+        weight, lost = sum(each[0] for each in found), sum(each[1] for each in found)
+        return np.asarray(np.where(weight > 0, lost / np.where(weight > 0, weight, 1.0), np.nan))
+
+    def round_of_trees(self, number: int) -> list[Steps]:
+        """One tree for each output, all from the same scores, to which their steps are added."""
+        rows = np.flatnonzero(self.role == LEARNT).astype(np.int32)
+        outputs = range(len(self.splits))
+        if len(outputs) == 1:
+            return [self._tree(0, rows, number, self.team)]
+        alone = Team(1)  # whole trees are the tasks
+        return self.team.run(lambda output: self._tree(output, rows, number, alone), outputs)
+
+    def _tree(self, output: int, rows: IntArray, number: int, team: Team) -> Steps:
+        gradient, hessian = self.gradient[output], self.hessian[output]
+        by = hessian if self.rules.second_order else np.ones(len(hessian))
+        seed = np.random.SeedSequence(self.seed, spawn_key=(_SAMPLES, number, output)).generate_state(1)[0]
+        shaped = self.splits[output].tree(Slopes(gradient, by, self.weight, self.role, rows), int(seed), team)
+        sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), team)
+        value = self._values(shaped, sums, output)
+        self._add(shaped, value, output, team)
+        return Steps(shaped.grown, sums, value)
+
+    def _values(self, shaped: Shaped, sums: FloatArray, output: int) -> FloatArray:
+        """The step of every leaf."""
+        fields, rows, loss = shaped.grown.fields, shaped.rows, self.loss
+        is_leaf = fields[:, FEATURE] == NONE
+        if loss.leaf_value is None:
+            value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
+            if self.rules.leaf_steps > 1:
+                further = self.rules.leaf_steps - 1, self.rules.l2_regularization
+                kernels.refine(
+                    fields, rows, loss.number, self.y, self.score[output], self.weight, *further, value
+                )
+            return value
+        value = np.zeros(len(fields))
+        for leaf in np.flatnonzero(is_leaf).tolist():
+            own = rows[fields[leaf, START] : fields[leaf, END]]
+            value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.delta)
+        return value
+
+    def _add(self, shaped: Shaped, value: FloatArray, output: int, team: Team) -> None:
+        fields, rows = shaped.grown.fields, shaped.rows
+        step, score = self.rules.learning_rate * value, self.score[output]
+        team.run(
+            lambda part: kernels.add_values(fields, rows, step, *part, score),
+            node_parts(fields, len(rows), team),
+        )
+        others = np.flatnonzero((self.role == LEFT_OUT) | (self.role == HELD_OUT)).astype(np.int32)
+        if len(others):
+            fields = self._with_last_ranks(fields)
+            kernels.add_routed(self.table.coded, fields, shaped.grown.in_set, others, step, score)
+
+    def _with_last_ranks(self, fields: LongArray) -> LongArray:
+        """The nodes with the last rank that goes left of all rows, not only of those that were learnt from.
+
+        A threshold is half-way between two values of these, and a row that lies between them is on one side.
+        """
+        threshold = thresholds(self.table, fields)
+        fields = fields.copy()
+        for node in np.flatnonzero(threshold == threshold).tolist():
+            values = self.distinct[fields[node, FEATURE]]
+            fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
+        return fields
+
+
+def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
+    if rules.leaf_steps > 1 and n_outputs > 1:
+        raise RulesError(
+            f"leaf_steps={rules.leaf_steps} is for a single score, and here each class has one, which the "
+            "steps of the others move: leave leaf_steps at 1."
+        )
+
+
+def _splits(
+    table: Table, rules: BoostingRules, growth: GrowthRules, repeats: IntArray, least: float
+) -> Splits:
+    if rules.are_binned(table.n_rows):
+        return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
+    return ExactSplits(table, repeats, growth, least)
+
+
+def _check_roles(role: ByteArray) -> None:
+    if not (role == LEARNT).any():
+        raise DataError("There is nothing to boost trees on: all rows that count are held out.")

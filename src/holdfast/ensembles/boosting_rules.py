@@ -1,0 +1,108 @@
+"""How an ensemble is boosted."""
+
+import math
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, Literal
+
+from holdfast.ensembles.losses import LossName
+from holdfast.errors import RulesError
+from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
+
+MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
+
+
+@dataclass(frozen=True)
+class BoostingRules:
+    """How an ensemble is boosted.
+
+    >>> BoostingRules("poisson", learning_rate=0.0)
+    Traceback (most recent call last):
+    holdfast.errors.RulesError: learning_rate=0.0 is out of range: it must be above 0 and at most 1.
+    """
+
+    loss: LossName
+    n_rounds: int = 100
+    learning_rate: float = 0.1
+    max_depth: int | None = 3  # the interaction depth: so many features act together at most
+    max_leaf_nodes: int | None = None  # the most useful splits first
+    min_samples_leaf: int | float = 10  # rows; a float is a share of all rows
+    min_gain: float = 0.0  # what a split must gain, in units of the loss (twice the decrease), per row
+    l2_regularization: float = 0.0  # added to the curvature of a leaf: small leaves take smaller steps
+    max_features: MaxFeatures = None  # drawn anew at every split
+    subsample: float = 1.0  # share of the rows that each round learns from
+    second_order: bool = True  # False: splits by slope alone, a regression tree on pseudo-residuals
+    leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
+    splits: Literal["auto", "exact", "binned"] = "auto"
+    start: Literal["constant", "zero"] = "constant"
+    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the share of residuals that count squared
+    class_weight: ClassWeight = None
+    early_stopping: bool | Literal["cv"] = False  # end when rows held out no longer gain, or by folds
+    cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
+    validation_fraction: float = 0.1  # their share
+    n_iter_no_change: int = 10  # rounds to wait for a gain
+    tol: float = 1e-7  # what counts as a gain of the mean loss
+
+    def __post_init__(self) -> None:
+        _check_whole("n_rounds", self.n_rounds, 1)
+        _check_whole("leaf_steps", self.leaf_steps, 1)
+        _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
+        _check("learning_rate", self.learning_rate, 0.0, 1.0, "above 0 and at most 1")
+        _check("subsample", self.subsample, 0.0, 1.0, "above 0 and at most 1")
+        _check("alpha", self.alpha, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1")
+        _check(
+            "validation_fraction", self.validation_fraction, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1"
+        )
+        _check_from_zero("l2_regularization", self.l2_regularization)
+        _check_from_zero("tol", self.tol)
+        _check_choice("splits", self.splits, ("auto", "exact", "binned"))
+        _check_choice("start", self.start, ("constant", "zero"))
+        if not isinstance(self.second_order, bool):
+            raise RulesError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
+        if not isinstance(self.early_stopping, bool) and self.early_stopping != "cv":
+            raise RulesError(f"early_stopping={self.early_stopping!r} is unknown: give True, False or 'cv'.")
+        if self.splits == "exact" and self.l2_regularization > 0:
+            raise RulesError(
+                f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
+                "0, or use splits='binned'."
+            )
+        self.growth(1)  # checks the rest
+
+    def growth(self, n_rows: int) -> GrowthRules:
+        """The rules of a single tree on so many rows."""
+        rules = GrowthRules(
+            criterion="squared_error",
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            min_gain=self.min_gain,
+            max_features=self.max_features,
+            class_weight=self.class_weight,
+        )
+        return replace(rules, min_samples_leaf=rows_needed(rules.min_samples_leaf, n_rows), class_weight=None)
+
+    def are_binned(self, n_rows: int) -> bool:
+        """True if splits are looked for between bins only."""
+        if self.splits == "auto":
+            return n_rows > MOST_EXACT_ROWS or self.l2_regularization > 0
+        return self.splits == "binned"
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise RulesError(f"{name}={value!r} is out of range: it must be a whole number of at least {least}.")
+
+
+def _check(name: str, value: Any, low: float, high: float, words: str) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not low < float(value) <= high:
+        raise RulesError(f"{name}={value!r} is out of range: it must be {words}.")
+
+
+def _check_from_zero(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
+        raise RulesError(f"{name}={value!r} is out of range: it must be a number of at least 0.")
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise RulesError(f"{name}={value!r} is unknown: choose one of {list(choices)}.")

@@ -1,0 +1,198 @@
+"""How many features to draw at every split of a forest, by rows that its trees do not know."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.data.resampling import groups_there
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
+from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.out_of_bag import oob_metric, out_of_bag
+from holdfast.errors import DataError
+from holdfast.growth.rules import GrowthRules, features_drawn
+from holdfast.growth.sample import split_weight
+from holdfast.growth.size.folds import Folds, divided
+from holdfast.scoring.metric import Metric, Truth
+
+_FOLDS = 55  # the branch of the seed that divides the rows
+TIED = 1e-12  # mean scores that differ by less, as a share of the best, are equal
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxFeaturesTable:
+    """One entry for every number of features that was tried; scores are the greater the better."""
+
+    max_features: LongArray
+    scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
+    error: FloatArray  # standard error of the mean score
+    evidence: Literal["oob", "cv"]
+    metric: Metric
+
+    def __post_init__(self) -> None:
+        for name in ("max_features", "scores", "error"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return len(self.max_features)
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """The mean over the folds, or the out-of-bag score."""
+        return frozen(self.scores.mean(axis=1))
+
+    @property
+    def chosen(self) -> int:
+        """Which of them has the best score; the smallest of several."""
+        highest = float(self.score.max())
+        return int(np.flatnonzero(self.score >= highest - TIED * abs(highest))[0])
+
+    @property
+    def chosen_value(self) -> int:
+        """The number of features that was taken."""
+        return int(self.max_features[self.chosen])
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table: names of columns, and one entry per number of features."""
+        folds = {f"fold_{number + 1}": scores.tolist() for number, scores in enumerate(self.scores.T)}
+        return {
+            "max_features": self.max_features.tolist(),
+            "score": self.score.tolist(),
+            "score_error": self.error.tolist(),
+            "chosen": [place == self.chosen for place in range(len(self))],
+            **(folds if self.evidence == "cv" else {}),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per number of features, as a pandas, polars or pyarrow frame (the first installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+        return frame_from(columns, types | {"max_features": nw.Int64, "chosen": nw.Boolean}, backend)
+
+    def __repr__(self) -> str:
+        """The numbers of features as lines of a table."""
+        rows = "out of the bag" if self.evidence == "oob" else f"in {self.scores.shape[1]} folds"
+        lines = [f"max_features  {self.metric.title:>19}  ({rows})"]
+        for place in range(len(self)):
+            score = f"{self.metric.shown(float(self.score[place])):.4g} ± {self.error[place]:<7.2g}"
+            mark = "  chosen" if place == self.chosen else ""
+            lines.append(f"{self.max_features[place]:12}  {score:>19}{mark}".rstrip())
+        return "\n".join(lines)
+
+
+class Drawing(NamedTuple):
+    """A forest whose number of features was chosen, and what was said of the other numbers."""
+
+    bagging: Bagging
+    table: MaxFeaturesTable
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the number of features is chosen, and how large the forests are."""
+
+    evidence: Literal["oob", "cv"] = "oob"
+    n_trees: int = 100
+    scoring: Any = None  # by default the accuracy, or R²
+    cv: Any = 5  # as `divided` takes it
+    votes: bool = False
+    n_jobs: int | None = None
+    progress: str = ""
+
+
+def choose_max_features(
+    table: Table, rules: GrowthRules, *, search: Search, sampling: Sampling = BOOTSTRAP
+) -> Drawing:
+    """The forest whose number of features drawn at every split serves best on rows its trees do not know.
+
+    With the evidence "oob", a forest is grown on the same bags for each number, and the best out-of-bag score
+    is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
+    `max_features` of the rules is tried among others.
+    """
+    numbers = candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
+    metric = oob_metric(search.scoring, table.schema.target)
+    if search.evidence == "oob":
+        return _by_left_out(table, rules, numbers, metric, search, sampling)
+    if table.n_rows == 1:
+        raise DataError("There is one sample only: max_features='cv' holds some out and learns from others.")
+    scores = _scores_by_folds(table, rules, numbers, metric, search, sampling)
+    n_folds = scores.shape[1]
+    error = scores.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds)
+    found = MaxFeaturesTable(numbers, scores, error, "cv", metric)
+    return Drawing(_grown(table, rules, found.chosen_value, search, sampling), found)
+
+
+def candidates(n_features: int, default: int) -> LongArray:
+    """Numbers of features to try: powers of their number, and the default.
+
+    >>> candidates(30, default=10)
+    array([ 1,  2,  5, 10, 12, 30])
+    """
+    powers = [int(n_features**power + 1e-9) for power in POWERS]
+    return np.unique([*powers, default or n_features]).astype(np.int64)
+
+
+def _by_left_out(
+    table: Table, rules: GrowthRules, numbers: LongArray, metric: Metric, search: Search, sampling: Sampling
+) -> Drawing:
+    scores = np.full((len(numbers), 1), -np.inf)
+    error = np.zeros(len(numbers))
+    for place, number in enumerate(numbers.tolist()):
+        bagging = _grown(table, rules, number, search, sampling)
+        scores[place, 0], error[place] = out_of_bag(bagging, table, metric, n_jobs=search.n_jobs).score
+        found = MaxFeaturesTable(numbers, scores.copy(), error.copy(), "oob", metric)
+        if found.chosen == place:  # so far
+            best = bagging
+    return Drawing(best, found)
+
+
+def _scores_by_folds(
+    table: Table, rules: GrowthRules, numbers: LongArray, metric: Metric, search: Search, sampling: Sampling
+) -> FloatArray:
+    """The score of every number on every fold, (numbers, folds)."""
+    seed = np.random.SeedSequence(sampling.seed, spawn_key=(_FOLDS,)).generate_state(1)[0]
+    folds = divided(table, sampling.groups, search.cv, int(seed))
+    scores = np.empty((len(numbers), len(folds.held_out)))
+    for place in range(len(folds.held_out)):
+        learnt, held_out, bags = _parts(folds, place, sampling)
+        truth = Truth.of(held_out)
+        for line, number in enumerate(numbers.tolist()):
+            bagging = _grown(learnt, rules, number, search, bags)
+            scores[line, place] = metric.value(bagging.ensemble.values(held_out, n_jobs=search.n_jobs), truth)
+    return scores
+
+
+def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
+    """The rows to learn from, those held out, and how the former are drawn."""
+    rows = np.repeat(np.arange(folds.table.n_rows), folds.training[place])
+    learnt, groups = folds.table.taken(rows), None
+    repeats = split_weight(learnt.weight, learnt.n_rows)[0]
+    if sampling.groups is not None and folds.groups is not None:
+        groups = np.unique(folds.groups[rows], return_inverse=True)[1]
+        repeats = groups_there(repeats, groups)
+    most = sampling.max_samples
+    if isinstance(most, Integral):  # which all rows can give, and fewer perhaps not
+        most = min(int(most), int(repeats.sum(dtype=np.int64)))
+    bags = replace(sampling, max_samples=most, groups=groups)
+    return learnt, folds.table.taken(folds.held_out[place]), bags
+
+
+def _grown(table: Table, rules: GrowthRules, number: int, search: Search, sampling: Sampling) -> Bagging:
+    return grow_bagging(
+        table,
+        rules.replace(max_features=number),
+        search.n_trees,
+        sampling=sampling,
+        votes=search.votes,
+        n_jobs=search.n_jobs,
+        progress=f"{search.progress}, {number} of {table.n_features} features" if search.progress else "",
+    )

@@ -1,0 +1,95 @@
+"""The importances of the features as a table."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.scoring.metric import Metric
+
+MOST_LINES = 20  # of the table as text
+LONGEST_NAME = 32
+
+
+class Spread(NamedTuple):
+    """A figure of every feature, and how much it varies from tree to tree."""
+
+    mean: FloatArray
+    deviation: FloatArray  # standard deviation over the trees
+    error: FloatArray  # standard error of the mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances:
+    """How much each feature does for the trees of an ensemble, in the order of the schema."""
+
+    names: tuple[str, ...]
+    n_trees: int
+    n_splits: LongArray  # on each feature, in all trees
+    total_decrease: Spread  # of impurity, times the weight of the nodes
+    decrease_per_split: Spread
+    permutation: Spread | None = None  # of the feature among rows out of the bag: what the score loses
+    metric: Metric | None = None  # of that score
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def order(self) -> LongArray:
+        """The features, the most important first: by permutation if it was done, else by total decrease."""
+        leading = self.total_decrease if self.permutation is None else self.permutation
+        return np.argsort(-leading.mean, kind="stable")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table: names of columns, and one entry per feature, the most important first."""
+        order = self.order.tolist()
+        columns: dict[str, list[Any]] = {"feature": [self.names[place] for place in order]}
+        for name in ("total_decrease", "decrease_per_split", "permutation"):
+            spread: Spread | None = getattr(self, name)
+            if spread is not None:
+                columns[name] = spread.mean[order].tolist()
+                columns[f"{name}_deviation"] = spread.deviation[order].tolist()
+                columns[f"{name}_error"] = spread.error[order].tolist()
+        return {**columns, "n_splits": self.n_splits[order].tolist()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per feature, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+        return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
+
+    def __repr__(self) -> str:
+        """The features as lines of a table, the most important first, cut if they are many."""
+        order = self.order.tolist()
+        shown = order[:MOST_LINES]
+        width = max([len("feature"), *(len(_cut(self.names[place])) for place in shown)])
+        heading = f"{'feature':{width}}  {'splits':>7}  {'total decrease':>19}  {'decrease per split':>19}"
+        if self.metric is not None:
+            heading += f"  {'loss of ' + self.metric.title:>19}"
+        if self.metric is not None and self.metric.is_loss:
+            heading = heading.replace("loss of", "rise of")
+        lines = [heading, *(self._line(place, width) for place in shown)]
+        if len(shown) < len(order):
+            lines.append(f"({len(shown)} of {len(order)} features; to_frame() has them all)")
+        trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        return "\n".join([*lines, f"± is one standard error over {trees}."])
+
+    def _line(self, place: int, width: int) -> str:
+        spreads = [self.total_decrease, self.decrease_per_split]
+        spreads += [] if self.permutation is None else [self.permutation]
+        figures = [f"{_figure(spread, place):>19}" for spread in spreads]
+        start = f"{_cut(self.names[place]):{width}}  {self.n_splits[place]:7}"
+        return "  ".join([start, *figures])
+
+
+def _figure(spread: Spread, place: int) -> str:
+    return f"{spread.mean[place]:.4g} ± {spread.error[place]:<7.2g}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."

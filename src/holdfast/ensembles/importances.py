@@ -1,0 +1,149 @@
+"""How much each feature does for an ensemble, and how much that varies from tree to tree."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import Bagging
+from holdfast.ensembles.importance_table import Importances, Spread
+from holdfast.ensembles.out_of_bag import check_rows_left_out
+from holdfast.errors import DataError
+from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.scoring.metric import Metric, Truth, metric_of
+from holdfast.tree.tree import LEAF, Tree
+
+_PERMUTATIONS = 51  # the branch of the seed that permutes columns
+
+
+def importances(trees: Sequence[Tree]) -> Importances:
+    """What the splits on each feature brought on the rows that the trees were grown on.
+
+    The total decrease is the sum over the splits of a tree of the node's weight times the decrease of its
+    impurity, averaged over the trees. The decrease per split is the sum of the decreases over all splits on
+    the feature divided by their number, whatever the weight of their nodes.
+    """
+    n_features = len(trees[0].schema.features)
+    total, decrease, n_splits = (np.zeros((len(trees), n_features)) for _ in range(3))
+    for place, tree in enumerate(trees):
+        inner = np.flatnonzero(tree.feature != LEAF)
+        asked, risk = tree.feature[inner], tree.weight * tree.impurity
+        brought = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
+        total[place] = np.bincount(asked, brought, n_features)
+        decrease[place] = np.bincount(asked, brought / tree.weight[inner], n_features)
+        n_splits[place] = np.bincount(asked, minlength=n_features)
+    return Importances(
+        names=trees[0].schema.names,
+        n_trees=len(trees),
+        n_splits=n_splits.sum(axis=0).astype(np.int64),
+        total_decrease=_spread(total),
+        decrease_per_split=_spread_per_split(decrease, n_splits),
+    )
+
+
+def permutation_importance(
+    bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None, progress: str = ""
+) -> tuple[Spread, Metric]:
+    """How much worse the trees do on the rows outside their bags when a feature is permuted among them.
+
+    Of every tree the score on its out-of-bag rows, minus the score after the permutation, averaged over the
+    trees that have such rows; by default the accuracy, or the squared error, which is negated as all losses
+    are. A question of the user is a feature of its own: permuting a column leaves its answers as they are.
+    """
+    check_rows_left_out(bagging, table)
+    metric = _metric(scoring, table.schema.target)
+    X = table.rows(range(table.n_features))
+    truth = Truth.of(table)
+
+    def lost_by_some(indices: Sequence[int]) -> list[FloatArray]:
+        return [_lost(bagging, index, X, truth, metric) for index in indices]
+
+    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    parts = run_all(lost_by_some, tasks, n_jobs, progress=progress)
+    lost = np.array([each for part in parts for each in part])
+    telling = ~np.isnan(lost[:, 0])
+    if not telling.any():
+        raise DataError("No tree has rows out of its bag to permute: grow more trees, or give more rows.")
+    return _spread(lost[telling]), metric
+
+
+def _metric(scoring: Any, target: Target) -> Metric:
+    if isinstance(scoring, Metric):
+        return scoring
+    return metric_of(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
+
+
+def _lost(bagging: Bagging, index: int, X: FloatArray, truth: Truth, metric: Metric) -> FloatArray:
+    """What each permuted feature takes from the score of one tree; NaN if no row is out of its bag."""
+    bags, tree = bagging.bags, bagging.ensemble[index]
+    rows = bags.left_out(index)
+    rows = rows[bags.repeats[rows] > 0]
+    lost = np.zeros(X.shape[1])
+    if len(rows) == 0:
+        return np.full_like(lost, np.nan)
+    X, routes = X[rows], bagging.routes(index)
+    weight = None if truth.weight is None else truth.weight[rows]
+    known = Truth(truth.target, truth.values[rows], weight)
+    leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
+    said = bagging.said(index, leaves)
+    score = metric.value(said, known)
+    is_asked = features_asked(tree)
+    for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
+        changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
+        column = X[:, feature].copy()
+        X[:, feature] = column[_permutation(bags.sampling.seed, index, feature, len(rows))]
+        changed = said.copy()
+        changed[changing] = bagging.said(index, routes.leaves(frozen(X), frozen(changing)))
+        X[:, feature] = column
+        lost[feature] = score - metric.value(changed, known)
+    return lost
+
+
+def features_asked(tree: Tree) -> BoolArray:
+    """(nodes, features) True where a row on its way to the node is asked about the feature."""
+    asked = np.zeros((tree.n_nodes, len(tree.schema.features)), np.bool_)
+    by_depth = np.argsort(tree.node_depth, kind="stable")
+    ends = np.cumsum(np.bincount(tree.node_depth))
+    for level in range(1, tree.depth + 1):
+        nodes = by_depth[ends[level - 1] : ends[level]]
+        parents = tree.parent[nodes]
+        asked[nodes] = asked[parents]
+        asked[nodes, tree.feature[parents]] = True
+    return asked
+
+
+def _permutation(seed: int, index: int, feature: int, n_rows: int) -> LongArray:
+    sequence = np.random.SeedSequence(seed, spawn_key=(_PERMUTATIONS, index, feature))
+    return np.random.default_rng(sequence).permutation(n_rows)
+
+
+# -- over the trees ---------------------------------------------------------------------------------------
+
+
+def _spread(figures: FloatArray) -> Spread:
+    """The mean of (trees, features) figures, with its spread; 0 of a single tree."""
+    n_trees = len(figures)
+    deviation = figures.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(figures.shape[1])
+    return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_trees))
+
+
+def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
+    """The decrease of an average split, and how far the averages of the trees lie apart.
+
+    The standard error is that of a ratio of sums over the trees, as far as its first derivatives tell.
+    """
+    n_trees = len(decrease)
+    all_splits = np.maximum(n_splits.sum(axis=0), 1)
+    mean = decrease.sum(axis=0) / all_splits
+    uses = n_splits > 0
+    n_uses = uses.sum(axis=0)
+    of_tree = decrease / np.maximum(n_splits, 1)
+    centre = of_tree.sum(axis=0) / np.maximum(n_uses, 1)
+    squares = np.where(uses, np.square(of_tree - centre), 0.0).sum(axis=0)
+    deviation = np.sqrt(squares / np.maximum(n_uses - 1, 1))
+    pull = np.square(decrease - mean * n_splits).sum(axis=0)
+    error = np.sqrt(pull * n_trees / max(n_trees - 1, 1)) / all_splits
+    return Spread(mean, deviation, error)

@@ -1,0 +1,178 @@
+"""What the trees say of the rows that are not in their bags, and how good it is."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import Bagging
+from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.scoring.metric import Metric, Score, Truth, metric_of
+
+TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
+ROWS_SCORED = 5_000_000  # in all points of the curve together
+MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, where not every number of trees is scored
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve:
+    """The out-of-bag score of the first trees, by their number; losses are negated."""
+
+    n_trees: LongArray
+    scores: FloatArray  # NaN where the score cannot be told: of a few rows of one class, say
+
+    def __post_init__(self) -> None:
+        for name in ("n_trees", "scores"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return len(self.n_trees)
+
+    def __repr__(self) -> str:
+        return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_trees[-1]} trees>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per point, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = {"n_trees": self.n_trees.tolist(), "score": self.scores.tolist()}
+        return frame_from(columns, {"n_trees": nw.Int64, "score": nw.Float64}, backend)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutOfBag:
+    """Every row as predicted by the trees that were not grown on it."""
+
+    values: FloatArray  # (rows, classes) shares, or (rows, 1) numbers; NaN where all trees know the row
+    n_trees: LongArray  # how many trees each row is predicted by
+    score: Score  # of the rows that are predicted
+    curve: Curve
+    metric: Metric
+
+    def __post_init__(self) -> None:
+        for name in ("values", "n_trees"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        value = f"{self.metric.shown(self.score.value):.4g} ± {self.score.error:.2g}"
+        return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_trees)} rows>"
+
+
+def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None) -> OutOfBag:
+    """Out-of-bag predictions of the table that the trees were grown on, with their score.
+
+    A row is predicted by the trees whose bags do not hold it: the mean of what they say. Rows that are in all
+    bags have no prediction and are not scored, and a warning says how many they are. The score is by default
+    the accuracy, or R². All is done in one pass, and the bits are the same for any number of jobs.
+
+    >>> from holdfast.ensembles.bagging import grow_bagging
+    >>> table = Table.from_arrays([[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30)
+    >>> out_of_bag(grow_bagging(table, n_trees=50), table)
+    <OutOfBag: accuracy 0.9833 ± 0.017, 60 rows>
+    """
+    check_rows_left_out(bagging, table)
+    metric = oob_metric(scoring, table.schema.target)
+    truth = Truth.of(table, bagging.bags.sampling.groups)
+    points = points_scored(len(bagging), table.n_rows, metric)
+    scores = dict.fromkeys(points.tolist(), np.nan)
+    total = np.zeros((table.n_rows, bagging.ensemble.n_outputs))
+    n_trees = np.zeros(table.n_rows, np.int64)
+    for index, rows, leaves in _left_out(bagging, table, n_jobs):
+        total[rows] += bagging.said(index, leaves)
+        n_trees[rows] += 1
+        if index + 1 in scores and index + 1 < len(bagging):
+            scores[index + 1] = _score_so_far(total, n_trees, truth, metric)
+    values = total / np.where(n_trees > 0, n_trees, np.nan)[:, None]
+    score = _score(values, n_trees, truth, metric)
+    scores[len(bagging)] = score.value
+    curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
+    return OutOfBag(values, n_trees, score, curve, metric)
+
+
+def check_rows_left_out(bagging: Bagging, table: Table) -> None:
+    """Raise an error if all bags hold all rows, or the table is not the one that they were drawn from."""
+    if len(bagging.bags.repeats) != table.n_rows:
+        raise DataError(
+            f"The bags were drawn from {len(bagging.bags.repeats)} rows, and the table has {table.n_rows}: "
+            "give the table that the trees were grown on."
+        )
+    if not bagging.bags.sampling.leaves_rows_out:
+        raise RulesError(
+            "Every bag holds all rows, so that none is out of the bag: bootstrap=True, or a max_samples "
+            "below 1.0, leaves some out."
+        )
+
+
+def oob_metric(scoring: Any, target: Target) -> Metric:
+    """The metric that `scoring` asks for, by default the accuracy of classes and R² of numbers."""
+    if isinstance(scoring, Metric):
+        return scoring
+    if scoring is None or scoring is True:
+        scoring = "accuracy" if target.is_classes else "r2"
+    return metric_of(scoring, target)
+
+
+def points_scored(n_trees: int, n_rows: int, metric: Metric) -> LongArray:
+    """The numbers of trees to score: all of them, or, where that takes long, some of every magnitude."""
+    most = ROWS_SCORED // n_rows
+    if metric.formula is None:
+        most = min(most, MOST_POINTS)
+    if n_trees <= most:
+        return np.arange(1, n_trees + 1)
+    n_points = min(max(most, LEAST_POINTS), MOST_POINTS)
+    return np.unique(np.geomspace(1, n_trees, n_points).round().astype(np.int64))
+
+
+def _left_out(
+    bagging: Bagging, table: Table, n_jobs: int | None
+) -> Iterator[tuple[int, LongArray, IntArray]]:
+    """Of every tree in turn: the rows that are not in its bag, and the leaves that they reach."""
+    X = frozen(table.rows(range(table.n_features)))
+
+    def routed(indices: Sequence[int]) -> list[tuple[int, LongArray, IntArray]]:
+        left_out = [(index, bagging.bags.left_out(index)) for index in indices]
+        return [
+            (index, rows, bagging.routes(index).leaves(X, frozen(rows.astype(np.int32))))
+            for index, rows in left_out
+        ]
+
+    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    for some in batches(tasks, TASKS_AT_ONCE):
+        for found in run_all(routed, some, n_jobs):
+            yield from found
+
+
+def _score_so_far(total: FloatArray, n_trees: LongArray, truth: Truth, metric: Metric) -> float:
+    known = (n_trees > 0) & truth.counted
+    if not known.any():
+        return float("nan")
+    try:
+        return metric.value(total[known] / n_trees[known, None], truth.taken(known))
+    except ValueError:  # of a scorer, on the few rows that the first trees leave out
+        return float("nan")
+
+
+def _score(values: FloatArray, n_trees: LongArray, truth: Truth, metric: Metric) -> Score:
+    """The score of the rows that are predicted, with a warning about those that are not."""
+    known = n_trees > 0
+    n_unknown = int(np.count_nonzero(~known & truth.counted))
+    n_counted = int(np.count_nonzero(truth.counted))
+    if n_unknown == n_counted:
+        rows = "The one sample that there is stands" if n_counted == 1 else f"All {n_counted} rows stand"
+        raise DataError(f"{rows} in the bags of all trees, and none is out of the bag: grow more trees.")
+    if n_unknown:
+        warnings.warn(
+            f"{n_unknown} of {n_counted} rows are in the bags of all trees and have no out-of-bag "
+            "prediction: grow more trees to predict them too.",
+            DataWarning,
+            stacklevel=3,
+        )
+    return metric.score(values[known], truth.taken(known))

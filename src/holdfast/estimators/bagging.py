@@ -1,0 +1,203 @@
+"""Bagging: many trees on bootstrap samples, with the face of scikit-learn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from holdfast.data.schema import Label
+from holdfast.data.target import Task
+from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
+from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
+from holdfast.growth.rules import GrowthRules
+
+
+class BaggingClassifier(BaggedClasses, ClassEnsemble):
+    """Trees on bootstrap samples of the rows, which predict classes together.
+
+    The mean of many trees varies less than any of them does, as far as they differ from each other. Text,
+    categories and missing values are read as they are.
+
+    Parameters
+    ----------
+    n_estimators
+        Number of trees: more of them never hurt, beyond the time that they take.
+    growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
+    min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
+        How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
+    voting
+        "soft" averages the class shares of the trees; "hard" lets each tree vote for its most frequent class.
+    bootstrap, max_samples
+        The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
+        a share of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
+    oob_score
+        True scores every row by the trees whose bags do not hold it: the accuracy, or that of "auc",
+        "log_loss" or any scorer that is given instead. Losses are negated.
+    permutation_importance
+        True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
+        permuted; the name of another metric, or a scorer, measures that.
+    questions, categorical_features, unknown, missing
+        As in `TreeClassifier`.
+    n_jobs
+        Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
+    random_state
+        Seed, generator or None. With the same seed the same rows give the same model, in whatever order they
+        come.
+    verbose
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        The trees together; `ensemble_[0]` is the first `Tree`, and `estimators_` a list of all.
+    importances_ : Importances
+        Of every feature the total decrease of impurity, the decrease per split and, on request, the loss by
+        permutation, each with its spread over the trees. It prints itself as a table.
+    feature_importances_
+        One number per column, as scikit-learn has them; a question's share is divided among its columns.
+    oob_score_, oob_curve_, oob_decision_function_
+        With `oob_score`: the score, that of the first trees by their number, and the class shares of every
+        row, NaN where all bags hold it.
+    schema_, classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_
+        As in `TreeClassifier`.
+
+    >>> X, y = [[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30
+    >>> model = BaggingClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> print(model.predict([[35.0], [65.0]]), round(model.oob_score_, 2))
+    ['no' 'yes'] 0.98
+    """
+
+    _task: ClassVar[Task] = "classification"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        growth_rules: GrowthRules | None = None,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        ccp_alpha: float = 0.0,
+        voting: Literal["soft", "hard"] = "soft",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        permutation_importance: Any = False,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.growth_rules = growth_rules
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.voting = voting
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.permutation_importance = permutation_importance
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the trees on bags of the rows X, an array or a frame of any library, with classes y.
+
+        Rows of one group, such as a patient, are drawn together and left out together.
+        """
+        table = self._table(X, y, sample_weight, self._task)
+        fitted = self._fitted(table, groups)
+        self._remember_evidence(fitted)
+        self._remember_classes(y, table)
+        return self._remember(X, fitted.bagging.ensemble)
+
+
+class BaggingRegressor(BaggedNumbers, NumberEnsemble):
+    """Trees on bootstrap samples of the rows, which predict a number together: the mean of what each says.
+
+    `criterion` is "squared_error", or "poisson" for counts. The out-of-bag score is R² by default, and
+    permutation is measured by the squared error. Instead of `oob_decision_function_` there is
+    `oob_prediction_`. All other parameters and attributes are those of `BaggingClassifier`, without those
+    that are about classes.
+
+    >>> X, y = [[float(age)] for age in range(20, 80)], [float(age // 20) for age in range(20, 80)]
+    >>> print(BaggingRegressor(random_state=0).fit(X, y).predict([[30.0], [50.0]]))
+    [1. 2.]
+    """
+
+    _task: ClassVar[Task] = "regression"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        growth_rules: GrowthRules | None = None,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        permutation_importance: Any = False,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.growth_rules = growth_rules
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.permutation_importance = permutation_importance
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the trees on bags of the rows X, an array or a frame of any library, with numbers y.
+
+        Rows of one group, such as a patient, are drawn together and left out together.
+        """
+        table = self._table(X, y, sample_weight, self._task)
+        fitted = self._fitted(table, groups)
+        self._remember_evidence(fitted)
+        return self._remember(X, fitted.bagging.ensemble)

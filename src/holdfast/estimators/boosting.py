@@ -1,0 +1,311 @@
+"""Gradient boosting, with the face of scikit-learn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.arrays import FloatArray
+from holdfast.data.frame import frame_of
+from holdfast.data.schema import Label
+from holdfast.data.table import Table
+from holdfast.ensembles.boosting import Boosting, boost
+from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.errors import RulesError
+from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, NumberEnsemble
+from holdfast.growth.rules import MaxFeatures
+
+
+class BoostedEstimator(EnsembleEstimator):
+    """What the boosted estimators share: their parameters as boosting rules, and what fit leaves behind."""
+
+    n_estimators: int
+    n_estimators_: int
+    train_loss_: FloatArray
+    validation_loss_: FloatArray
+    oob_improvement_: FloatArray
+
+    def _boosting_rules(self) -> BoostingRules:
+        """The rules that the parameters spell out; a RulesError names one that is out of range."""
+        self._check_policies()
+        others = ("n_estimators", "questions", "categorical_features", "unknown", "missing", "n_jobs")
+        rules = self.get_params(deep=False)
+        for name in (*others, "random_state", "verbose"):
+            del rules[name]
+        try:
+            return BoostingRules(n_rounds=self.n_estimators, **rules)
+        except RulesError as error:
+            raise RulesError(str(error).replace("n_rounds", "n_estimators")) from None
+
+    def _boosted(self, table: Table, groups: Any) -> Boosting:
+        rules = self._boosting_rules()
+        # A generator of the caller's is left alone where nothing is drawn.
+        is_drawn = rules.max_features is not None or rules.subsample < 1.0 or bool(rules.early_stopping)
+        return boost(
+            table,
+            rules,
+            groups=groups,
+            seed=drawn_seed(self.random_state) if is_drawn else 0,
+            n_jobs=self.n_jobs,
+            progress="boosting" if self.verbose else "",
+        )
+
+    def _remember_losses(self, boosted: Boosting) -> None:
+        self.n_estimators_ = boosted.n_rounds
+        self.train_loss_ = boosted.train_loss
+        self.validation_loss_ = boosted.validation_loss
+        self.oob_improvement_ = boosted.oob_improvement
+
+    # The parameters that the methods here read.
+    verbose: int
+
+
+class BoostingClassifier(BoostedEstimator, ClassEnsemble):
+    """Small trees, one after the other, each a step down the loss of all before it.
+
+    With more than two classes, each round grows one tree for every class. Text, categories and missing values
+    are read as they are, and whole weights count as repeated rows.
+
+    Parameters
+    ----------
+    loss
+        "log_loss", or "exponential" for two classes, which is AdaBoost's.
+    n_estimators
+        Rounds of boosting; the most there may be with early_stopping.
+    learning_rate
+        The share of its step that each tree takes: smaller ones need more rounds, and often end up better.
+    max_depth
+        The interaction depth: how many features can act together. None: no limit.
+    max_leaf_nodes
+        The most leaves of a tree, the most useful splits made first. None: no limit.
+    min_samples_leaf
+        The fewest rows in a leaf; a float is a share of all rows.
+    min_gain
+        A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
+    l2_regularization
+        Added to the curvature of each leaf, so that small leaves take smaller steps.
+    max_features
+        Features drawn anew at every split: a number, a share, "sqrt", "log2" or "third". None: all.
+    subsample
+        Share of the rows that each round learns from. Below 1, `oob_improvement_` has what each round gained
+        on the rows that it left out.
+    second_order
+        True chooses splits by slope and curvature of the loss (Newton's method), False by slope alone, as a
+        regression tree on the pseudo-residuals.
+    leaf_steps
+        Newton steps that each leaf takes towards its best value; 1 is usual, more search on.
+    splits
+        "exact" looks between any two values, "binned" between at most 240 bins of each column, which is much
+        faster for many rows; "auto" takes bins for more than 10,000 rows.
+    start
+        "constant" starts from the constant that loses least, "zero" from zero.
+    class_weight
+        Mapping from labels to weights, or "balanced".
+    early_stopping, cv, validation_fraction, n_iter_no_change, tol
+        True holds out that share of the rows and ends when their loss has not fallen by `tol` for so many
+        rounds; the model has the rounds up to its lowest. "cv" takes the number of rounds with the lowest
+        mean loss over `cv` folds and boosts on all rows again.
+    questions, categorical_features, unknown, missing
+        As in `TreeClassifier`.
+    n_jobs
+        Threads that count, grow and predict; -1 for all cores. They change no bit of the model.
+    random_state
+        Seed, generator or None, used where rows or features are drawn.
+    verbose
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        The trees together; `ensemble_[0]` is the first `Tree`, and `estimators_` a list of all.
+    n_estimators_ : int
+        Rounds that the model has.
+    train_loss_, validation_loss_, oob_improvement_ : array
+        The mean loss after every round on the rows it learnt from and on those held out (if any), and what it
+        gained on those it left out (if any).
+    schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
+        As in `TreeClassifier`; importances are shares of what all splits gained.
+
+    >>> X, y = [[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30
+    >>> model = BoostingClassifier(n_estimators=20).fit(X, y)
+    >>> print(model.predict([[35.0], [65.0]]))
+    ['no' 'yes']
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["log_loss", "exponential"] = "log_loss",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 10,
+        min_gain: float = 0.0,
+        l2_regularization: float = 0.0,
+        max_features: MaxFeatures = None,
+        subsample: float = 1.0,
+        second_order: bool = True,
+        leaf_steps: int = 1,
+        splits: Literal["auto", "exact", "binned"] = "auto",
+        start: Literal["constant", "zero"] = "constant",
+        class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        early_stopping: bool | Literal["cv"] = False,
+        cv: Any = 5,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.second_order = second_order
+        self.leaf_steps = leaf_steps
+        self.splits = splits
+        self.start = start
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Boost trees on rows X, an array or a frame of any library, with classes y.
+
+        Rows of one group, such as a patient, are held out, and left out of a round, together.
+        """
+        table = self._table(X, y, sample_weight, "classification")
+        boosted = self._boosted(table, groups)
+        self._remember_losses(boosted)
+        self._remember_classes(y, table)
+        return self._remember(X, boosted.ensemble)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The scores before they become probabilities, (rows, classes); for two classes one per row."""
+        check_is_fitted(self)
+        scores = self.ensemble_.scores(self._matched(frame_of(X)), **self._policy())
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+class BoostingRegressor(BoostedEstimator, NumberEnsemble):
+    """Small trees, one after the other, each a step down the loss of all before it.
+
+    Text, categories and missing values are read as they are, and whole weights count as repeated rows.
+
+    Parameters
+    ----------
+    loss, alpha
+        "squared_error"; "absolute_error"; "huber", which counts the share `alpha` of the residuals squared
+        and the largest ones as they are; "quantile", which predicts the quantile `alpha`; or "poisson" for
+        counts, which predicts the exponential of the score.
+    others
+        As in `BoostingClassifier`.
+
+    Attributes
+    ----------
+    ensemble_, n_estimators_, train_loss_, validation_loss_, oob_improvement_, estimators_
+        As in `BoostingClassifier`.
+    schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
+        As in `TreeRegressor`.
+
+    >>> X, y = [[float(age)] for age in range(20, 80)], [0.0] * 30 + [10.0] * 30
+    >>> BoostingRegressor(n_estimators=50).fit(X, y).predict([[35.0], [65.0]]).round(1)
+    array([0., 10.])
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"] = "squared_error",
+        alpha: float = 0.9,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 10,
+        min_gain: float = 0.0,
+        l2_regularization: float = 0.0,
+        max_features: MaxFeatures = None,
+        subsample: float = 1.0,
+        second_order: bool = True,
+        leaf_steps: int = 1,
+        splits: Literal["auto", "exact", "binned"] = "auto",
+        start: Literal["constant", "zero"] = "constant",
+        early_stopping: bool | Literal["cv"] = False,
+        cv: Any = 5,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        questions: Sequence[str] | None = None,
+        categorical_features: Any = "from_dtype",
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.second_order = second_order
+        self.leaf_steps = leaf_steps
+        self.splits = splits
+        self.start = start
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.questions = questions
+        self.categorical_features = categorical_features
+        self.unknown = unknown
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Boost trees on rows X, an array or a frame of any library, with numbers y.
+
+        Rows of one group, such as a patient, are held out, and left out of a round, together.
+        """
+        table = self._table(X, y, sample_weight, "regression")
+        boosted = self._boosted(table, groups)
+        self._remember_losses(boosted)
+        return self._remember(X, boosted.ensemble)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags

@@ -1,0 +1,221 @@
+"""Losses row by row: what is lost, its slope and its curvature in the score; and sums of them over leaves."""
+
+import math
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray
+from holdfast.kernels.grow import CUT, END, FEATURE, LEFT, MISSING_LEFT, NONE, RIGHT, SET_START, START
+from holdfast.kernels.histogram import Coded
+from holdfast.kernels.jit import inner, int64, kernel
+
+SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)
+# What a row does in a round of boosting; the last has no weight.
+LEARNT, LEFT_OUT, HELD_OUT, UNUSED = range(4)
+N_ROLES = 4
+HIGHEST = 500.0  # scores beyond it are as good as this one, and no exponential of it overflows
+
+
+@inner
+def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, float, float]:
+    """The loss at a score, and its first and second derivative; 1 where there is no second."""
+    if loss == LOGISTIC:
+        small = math.exp(-abs(score))  # at most 1
+        p = 1.0 / (1.0 + small) if score >= 0.0 else small / (1.0 + small)
+        return math.log1p(small) + max(score, 0.0) - y * score, p - y, small / ((1.0 + small) * (1.0 + small))
+    if loss == POISSON:
+        rate = math.exp(min(score, HIGHEST))
+        return rate - y * score, rate - y, rate
+    if loss == EXPONENTIAL:
+        side = 2.0 * y - 1.0
+        lost = math.exp(min(-side * score, HIGHEST))
+        return lost, -side * lost, lost
+    residual = y - score
+    if loss == SQUARED:
+        return 0.5 * residual * residual, -residual, 1.0
+    size = abs(residual)
+    if loss == HUBER and size <= alpha:
+        return 0.5 * residual * residual, -residual, 1.0
+    if loss == HUBER:
+        return alpha * (size - 0.5 * alpha), -alpha if residual > 0.0 else alpha, 1.0
+    if loss == QUANTILE:
+        if residual > 0.0:
+            return alpha * residual, -alpha, 1.0
+        return (alpha - 1.0) * residual, 1.0 - alpha, 1.0
+    slope = -1.0 if residual > 0.0 else 1.0 if residual < 0.0 else 0.0
+    return size, slope, 1.0
+
+
+@kernel
+def derive(
+    loss: int,
+    alpha: float,
+    y: FloatArray,
+    score: FloatArray,
+    weight: FloatArray,
+    first: int,
+    last: int,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    lost: FloatArray,
+) -> None:
+    """Write gradient and hessian of some rows, and their loss times their weight.
+
+    Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class.
+    """
+    n_classes = len(score)
+    for row in range(first, last):
+        own = weight[row]
+        if loss != MULTINOMIAL:
+            value, slope, bend = derived(loss, alpha, y[row], score[0, row])
+            gradient[0, row], hessian[0, row], lost[row] = slope, bend, own * value
+            continue
+        highest, total = score[0, row], 0.0
+        for k in range(1, n_classes):
+            highest = max(highest, score[k, row])
+        for k in range(n_classes):
+            gradient[k, row] = math.exp(score[k, row] - highest)
+            total += gradient[k, row]
+        lost[row] = own * (math.log(total) + highest - score[int64(y[row]), row])
+        for k in range(n_classes):
+            p = gradient[k, row] / total
+            gradient[k, row] = p - (1.0 if int64(y[row]) == k else 0.0)
+            hessian[k, row] = p * (1.0 - p)
+
+
+@kernel
+def greatest(
+    gradient: FloatArray, hessian: FloatArray, weight: FloatArray, role: ByteArray, first: int, last: int
+) -> tuple[float, float]:
+    """The greatest gradient, without its sign, and hessian of the rows that are learnt from, weighted."""
+    most_gradient, most_hessian = 0.0, 0.0
+    for row in range(first, last):
+        if role[row] == LEARNT:
+            most_gradient = max(most_gradient, abs(gradient[row]) * weight[row])
+            most_hessian = max(most_hessian, hessian[row] * weight[row])
+    return most_gradient, most_hessian
+
+
+@kernel
+def pack(
+    gradient: FloatArray,
+    hessian: FloatArray,
+    weight: FloatArray,
+    role: ByteArray,
+    first: int,
+    last: int,
+    units: tuple[float, float],
+    packed: LongArray,
+) -> None:
+    """Write gradients and hessians, weighted, as whole numbers of units: 32 bits each."""
+    of_gradient, of_hessian = units
+    for row in range(first, last):
+        if role[row] == LEARNT:
+            slope, bend = gradient[row] * weight[row], hessian[row] * weight[row]
+            packed[row] = int64(np.rint(slope * of_gradient)) << 32 | int64(np.rint(bend * of_hessian))
+
+
+@kernel
+def leaf_sums(
+    fields: LongArray,
+    rows: IntArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    weight: FloatArray,
+    repeats: IntArray,
+    first: int,
+    last: int,
+    sums: FloatArray,
+) -> None:
+    """Write what the rows of each leaf among some nodes add up to, (nodes, 4)."""
+    for node in range(first, last):
+        if fields[node, FEATURE] != NONE:
+            continue
+        slope, bend, own, n_rows = 0.0, 0.0, 0.0, int64(0)
+        for i in range(fields[node, START], fields[node, END]):
+            row = rows[i]
+            slope += gradient[row] * weight[row]
+            bend += hessian[row] * weight[row]
+            own += weight[row]
+            n_rows += repeats[row]
+        sums[node, 0], sums[node, 1], sums[node, 2], sums[node, 3] = slope, bend, own, n_rows
+
+
+@kernel
+def add_upwards(fields: LongArray, sums: FloatArray) -> None:
+    """Add what every node holds, one line each, to all nodes above it."""
+    for node in range(len(fields) - 1, -1, -1):  # children stand after their parent
+        if fields[node, FEATURE] != NONE:
+            for k in range(sums.shape[1]):
+                sums[node, k] += sums[fields[node, LEFT], k] + sums[fields[node, RIGHT], k]
+
+
+@kernel
+def sum_by_role(
+    role: ByteArray, weight: FloatArray, lost: FloatArray, first: int, last: int
+) -> tuple[FloatArray, FloatArray]:
+    """The weight and the loss of the rows of each role."""
+    weights, losses = np.zeros(N_ROLES), np.zeros(N_ROLES)
+    for row in range(first, last):
+        weights[role[row]] += weight[row]
+        losses[role[row]] += lost[row]
+    return weights, losses
+
+
+@kernel
+def refine(
+    fields: LongArray,
+    rows: IntArray,
+    loss: int,
+    y: FloatArray,
+    score: FloatArray,
+    weight: FloatArray,
+    n_steps: int,
+    l2: float,
+    value: FloatArray,
+) -> None:
+    """Take further Newton steps from the value of every leaf towards the one that loses least."""
+    for node in range(len(fields)):
+        if fields[node, FEATURE] != NONE:
+            continue
+        for _ in range(n_steps):
+            slope, bend = l2 * value[node], l2
+            for i in range(fields[node, START], fields[node, END]):
+                row = rows[i]
+                _lost, first, second = derived(loss, 0.0, y[row], score[row] + value[node])
+                slope += weight[row] * first
+                bend += weight[row] * second
+            if bend <= 0.0:
+                break
+            value[node] -= slope / bend
+
+
+@kernel
+def add_values(
+    fields: LongArray, rows: IntArray, value: FloatArray, first: int, last: int, score: FloatArray
+) -> None:
+    """Add the value of each leaf among some nodes to the scores of its rows."""
+    for node in range(first, last):
+        if fields[node, FEATURE] == NONE:
+            for i in range(fields[node, START], fields[node, END]):
+                score[rows[i]] += value[node]
+
+
+@kernel
+def add_routed(
+    coded: Coded, fields: LongArray, in_set: BoolArray, rows: IntArray, value: FloatArray, score: FloatArray
+) -> None:
+    """Add to the scores of rows that the tree did not learn from the value of the leaf that each reaches."""
+    for i in range(len(rows)):
+        row, node = rows[i], int64(0)
+        while fields[node, FEATURE] != NONE:
+            feature = fields[node, FEATURE]
+            rank = int64(coded.ranks[feature, row])
+            if rank < 0:
+                goes_left = fields[node, MISSING_LEFT] == 1
+            elif coded.is_subset[feature]:
+                goes_left = in_set[fields[node, SET_START] + rank]
+            else:
+                goes_left = rank <= fields[node, CUT]
+            node = fields[node, LEFT] if goes_left else fields[node, RIGHT]
+        score[row] += value[node]

@@ -1,0 +1,278 @@
+"""The ensemble: trees whose leaf values add up, and the link from the sum to a prediction."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.data.schema import Schema
+from holdfast.data.wording import listed
+from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
+from holdfast.tree.packed_ensemble import Packed
+from holdfast.tree.tree import Tree, label_array
+
+Link = Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees whose leaf values add up, and what turns the sum into a prediction.
+
+    The scores of a row are `start` plus, for every tree, its weight times the value of the leaf that the row
+    reaches, added to the columns from `outputs` on. The link makes class shares or a number of them: "mean"
+    divides by the total weight, "logistic" and "softmax" give probabilities, "double_logistic" those of twice
+    the score, "exp" the exponential, and "identity" the score itself.
+    """
+
+    schema: Schema  # of the prediction: its target holds the classes, or is a number
+    trees: tuple[Tree, ...]  # on the same features; their target may be another: boosted trees give numbers
+    weights: FloatArray  # (trees,) what the leaf values of each tree are multiplied with
+    outputs: IntArray  # (trees,) the first column of the scores that each tree adds to
+    start: FloatArray  # (outputs,) what the sums start from
+    link: Link
+    votes: bool = False  # True: a tree adds its weight to its most frequent class, not to all by their shares
+    notes: tuple[str, ...] = ()  # what the reader of the ensemble must know
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trees", tuple(self.trees))
+        for name, kind in (("weights", np.float64), ("outputs", np.int32), ("start", np.float64)):
+            object.__setattr__(self, name, frozen(np.array(getattr(self, name), kind)))
+        check_parts(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what can be worked out again: the packed nodes are as large as all the trees.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, entry in state.items():
+            object.__setattr__(self, name, frozen(entry) if isinstance(entry, np.ndarray) else entry)
+
+    # -- its trees ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.trees)
+
+    @overload
+    def __getitem__(self, index: int) -> Tree: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Tree, ...]: ...
+    def __getitem__(self, index: int | slice) -> Tree | tuple[Tree, ...]:
+        return self.trees[index]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a row."""
+        return len(self.start)
+
+    @cached_property
+    def trees_per_round(self) -> int:
+        """Number of trees that are grown together: one, or one for each class."""
+        return len(np.unique(self.outputs))
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds in which the trees were grown."""
+        return -(-len(self.trees) // self.trees_per_round)
+
+    def first(self, n_rounds: int) -> "Ensemble":
+        """The ensemble of the trees of the first rounds."""
+        if not 1 <= n_rounds <= self.n_rounds:
+            raise RulesError(f"n_rounds={n_rounds} is out of range: it must be from 1 to {self.n_rounds}.")
+        end = n_rounds * self.trees_per_round
+        return replace(self, trees=self.trees[:end], weights=self.weights[:end], outputs=self.outputs[:end])
+
+    @cached_property
+    def importances(self) -> FloatArray:
+        """The mean of the trees' importances by their absolute weights; they sum to 1, or to 0."""
+        total = np.abs(self.weights) @ np.array([tree.importances for tree in self.trees])
+        return frozen(total / total.sum() if total.sum() > 0 else total)
+
+    # -- prediction -----------------------------------------------------------------------------------
+
+    def leaves(
+        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+    ) -> IntArray:
+        """The leaf that each row reaches in each tree: one row per row of X, one column per tree.
+
+        `unknown` and `missing` are as in `Tree.apply`.
+        """
+        return self._packed.leaves(self._packed.rows(X, unknown, missing), n_jobs)
+
+    def scores(
+        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+    ) -> FloatArray:
+        """The sums before the link: one row per row of X, one column per output."""
+        rows = self._packed.rows(X, unknown, missing)
+        return self._packed.added(rows, self._start_of(rows), range(len(self.trees)), n_jobs)
+
+    def values(self, X: Any, **policy: Any) -> FloatArray:
+        """The scores after the link: a column of probabilities for each class, or one column of numbers.
+
+        All are as in `scores`.
+        """
+        return self.linked(self.scores(X, **policy))
+
+    def linked(self, scores: FloatArray) -> FloatArray:
+        """What the link makes of the scores: a column for each class, or one column of numbers."""
+        return linked(self.link, scores, float(self.weights.sum()))
+
+    def predict(self, X: Any, **policy: Any) -> Any:
+        """The class with the highest value, the first of them in a tie; or the number."""
+        values = self.values(X, **policy)
+        if self.schema.target.is_classes:
+            return label_array(self.schema.target.classes)[values.argmax(axis=1)]
+        return values[:, 0]
+
+    def predict_proba(self, X: Any, **policy: Any) -> FloatArray:
+        """The probabilities of the classes, in the order of the schema."""
+        if not self.schema.target.is_classes:
+            raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
+        return self.values(X, **policy)
+
+    def staged_values(
+        self,
+        X: Any,
+        step: int = 1,
+        *,
+        unknown: str = "missing",
+        missing: str = "learned",
+        n_jobs: int | None = None,
+    ) -> Iterator[FloatArray]:
+        """The values after the first `step`, 2 `step`, ... rounds: the same as those of `first(n_rounds)`."""
+        if step < 1:
+            raise RulesError(f"step={step} is out of range: it must be at least 1.")
+        rows = self._packed.rows(X, unknown, missing)
+        scores, begin = self._start_of(rows), 0
+        for n_rounds in range(step, self.n_rounds + 1, step):
+            end = min(n_rounds * self.trees_per_round, len(self.trees))
+            scores = self._packed.added(rows, scores, range(begin, end), n_jobs)
+            begin = end
+            yield linked(self.link, scores, float(self.weights[:end].sum()))
+
+    def _start_of(self, rows: FloatArray) -> FloatArray:
+        return np.tile(self.start, (len(rows), 1))
+
+    @cached_property
+    def _packed(self) -> Packed:
+        return Packed.of(self)
+
+    def __repr__(self) -> str:
+        return f"<Ensemble: {len(self.trees)} trees, {self.link}, {self.schema.target.name!r}>"
+
+    def replace(self, **changes: Any) -> "Ensemble":
+        """The same ensemble with some of its fields changed."""
+        return replace(self, **changes)
+
+
+def linked(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
+    """What a link makes of the scores; "mean" divides them by the total weight of the trees."""
+    match link:
+        case "mean":
+            return np.divide(scores, total_weight)
+        case "identity":
+            return scores.copy()
+        case "exp":
+            return np.exp(scores)
+        case "softmax":
+            # From the highest score down: no number is too large for the exponential.
+            shares: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+            shares /= shares.sum(axis=1, keepdims=True)
+            return shares
+        case "logistic":
+            return _both_classes(scores[:, 0])
+        case "double_logistic":
+            return _both_classes(2 * scores[:, 0])
+
+
+def _both_classes(scores: FloatArray) -> FloatArray:
+    from scipy.special import expit
+
+    # Each by itself: 1 - p would be 0 long before it has to be.
+    return np.column_stack([expit(-scores), expit(scores)])
+
+
+# -- soundness --------------------------------------------------------------------------------------------
+
+
+def check_parts(ensemble: Ensemble) -> None:
+    """Raise a BrokenTreeError that names the part and the value, unless all parts fit together.
+
+    The trees are taken for sound ones.
+    """
+    if not ensemble.trees:
+        raise BrokenTreeError("trees is empty: an ensemble has at least one tree.")
+    if ensemble.link not in get_args(Link):
+        raise BrokenTreeError(f"link is {ensemble.link!r}: it is one of {listed(get_args(Link))}.")
+    for name in ("weights", "outputs", "start"):
+        array = getattr(ensemble, name)
+        if array.ndim != 1:
+            raise BrokenTreeError(f"{name} has {array.ndim} dimensions: it must have 1.")
+        if name != "start" and len(array) != len(ensemble.trees):
+            raise BrokenTreeError(f"{name} has {len(array)} numbers: there are {len(ensemble.trees)} trees.")
+        if not np.isfinite(array).all():
+            raise BrokenTreeError(f"{name} holds {array[~np.isfinite(array)][0]}: numbers must be finite.")
+    _check_notes(ensemble)
+    _check_outputs(ensemble)
+    _check_link(ensemble)
+
+
+def _check_notes(ensemble: Ensemble) -> None:
+    for position, note in enumerate(ensemble.notes):
+        if not isinstance(note, str):
+            raise BrokenTreeError(f"notes[{position}] is {note!r}: it must be text.")
+        if any("\ud800" <= character <= "\udfff" for character in note):
+            raise BrokenTreeError(
+                f"notes[{position}] is {note!r}: half of a surrogate pair cannot be written to a file."
+            )
+
+
+def _check_outputs(ensemble: Ensemble) -> None:
+    for position, (tree, output) in enumerate(zip(ensemble.trees, ensemble.outputs.tolist(), strict=True)):
+        if tree.schema.features != ensemble.schema.features:
+            raise BrokenTreeError(
+                f"trees[{position}] has other features than the schema of the ensemble: put it on them first "
+                "with tree.on(schema)."
+            )
+        classes = tree.schema.target.classes
+        if classes and classes != ensemble.schema.target.classes:
+            raise BrokenTreeError(
+                f"trees[{position}] predicts the classes {listed(classes)}, and the ensemble predicts "
+                f"{listed(ensemble.schema.target.classes) or 'a number'}."
+            )
+        if ensemble.votes and not classes:
+            raise BrokenTreeError(f"trees[{position}] predicts a number: votes are for classes.")
+        width = tree.value.shape[1]
+        if not 0 <= output <= ensemble.n_outputs - width:
+            raise BrokenTreeError(
+                f"outputs[{position}] is {output}: the tree adds to {width} columns from there on, and there "
+                f"are {ensemble.n_outputs}."
+            )
+
+
+def _check_link(ensemble: Ensemble) -> None:
+    n_classes = len(ensemble.schema.target.classes)
+    match ensemble.link:
+        case "mean":
+            fits = ensemble.n_outputs == max(n_classes, 1)
+        case "identity" | "exp":
+            fits = ensemble.n_outputs == 1 and n_classes == 0
+        case "softmax":
+            fits = ensemble.n_outputs == n_classes
+        case _:
+            fits = ensemble.n_outputs == 1 and n_classes == 2
+    if not fits:
+        raise BrokenTreeError(
+            f"the link {ensemble.link!r} cannot make a prediction of {n_classes} classes "
+            f"from {ensemble.n_outputs} scores."
+        )
+    if ensemble.link == "mean" and not ensemble.weights.sum() > 0:
+        raise BrokenTreeError(
+            f'weights sum to {ensemble.weights.sum()}: the link "mean" divides by their sum, so it must be '
+            "positive."
+        )

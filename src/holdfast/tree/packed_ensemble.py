@@ -1,0 +1,160 @@
+"""The trees of an ensemble as its kernel reads them, and the rows that go through them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.data.rows import encoded
+from holdfast.data.schema import Schema
+from holdfast.data.table import Table
+from holdfast.parallel import LEAST_SHARED, run_all
+from holdfast.tree.route import table_rows
+from holdfast.tree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from holdfast.kernels.ensemble import PackedTrees
+    from holdfast.tree.ensemble import Ensemble
+
+# A multiple of the block of the kernel: enough for a thread to be worth it, few enough that all end together.
+ROWS_PER_TASK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """All trees of an ensemble in flat arrays, and the features that at least one of them asks about."""
+
+    schema: Schema
+    used: tuple[int, ...]
+    trees: "PackedTrees"
+
+    @classmethod
+    def of(cls, ensemble: "Ensemble") -> "Packed":
+        """The trees of the ensemble with its weights and outputs."""
+        from holdfast.kernels.ensemble import PackedTrees, Sets
+
+        asked = [np.unique(tree.feature) for tree in ensemble.trees]
+        used = np.setdiff1d(np.concatenate(asked), [LEAF])
+        set_starts, in_set = _packed_sets(ensemble.trees)
+        values = _weighted_values(ensemble)
+        arrays = PackedTrees(
+            nodes=_packed_nodes(ensemble.trees, used, set_starts),
+            root=_starts([tree.n_nodes for tree in ensemble.trees]),
+            has_sets=np.array([len(tree.in_set) > 0 for tree in ensemble.trees]),
+            sets=Sets(in_set, _set_sizes(ensemble.schema, used)),
+            value=np.concatenate([value.ravel() for value in values]),
+            value_start=_starts([value.size for value in values]),
+            width=np.array([value.shape[1] for value in values], np.int64),
+            output=ensemble.outputs.astype(np.int64),
+        )
+        return cls(ensemble.schema, tuple(used.tolist()), _frozen_all(arrays))
+
+    def rows(self, X: Any, unknown: str, missing: str) -> FloatArray:
+        """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
+        if isinstance(X, Table):
+            return frozen(table_rows(self.schema, X, self.used, missing))
+        return frozen(encoded(X, self.schema, self.used, unknown=unknown, missing=missing))
+
+    def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
+        """The scores with what these trees say of the rows added to them, tree after tree."""
+        parts = _parts(len(rows))
+        task = partial(_added, self.trees, trees)
+        items = [(rows[part], scores[part]) for part in parts]
+        return np.concatenate(run_all(task, items, n_jobs if len(parts) > 1 else 1))
+
+    def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
+        """The leaf that each row reaches in each tree."""
+        parts = _parts(len(rows))
+        items = [rows[part] for part in parts]
+        return np.concatenate(run_all(partial(_leaves, self.trees), items, n_jobs if len(parts) > 1 else 1))
+
+
+# -- the work of one task ---------------------------------------------------------------------------------
+
+
+def _parts(n_rows: int) -> list[slice]:
+    """The rows of each task: all in one if they are few, or even if there are none."""
+    size = ROWS_PER_TASK if n_rows >= LEAST_SHARED else max(n_rows, 1)
+    return [slice(begin, begin + size) for begin in range(0, max(n_rows, 1), size)]
+
+
+def _added(trees: "PackedTrees", taken: range, item: tuple[FloatArray, FloatArray]) -> FloatArray:
+    from holdfast.kernels.ensemble import add_values
+
+    rows, start = item
+    scores = start.copy()
+    add_values(frozen(rows), _frozen_all(trees), taken.start, taken.stop, scores)
+    return scores
+
+
+def _leaves(trees: "PackedTrees", rows: FloatArray) -> IntArray:
+    from holdfast.kernels.ensemble import find_leaves
+
+    leaves = np.empty((len(rows), len(trees.root)), np.int32)
+    find_leaves(frozen(rows), _frozen_all(trees), leaves)
+    return leaves
+
+
+def _frozen_all(trees: "PackedTrees") -> "PackedTrees":
+    # Arrays that travelled to another process can be written to, and kernels would compile once more.
+    parts = trees._asdict()
+    sets = trees.sets._replace(**{name: frozen(array) for name, array in parts.pop("sets")._asdict().items()})
+    return trees._replace(sets=sets, **{name: frozen(array) for name, array in parts.items()})
+
+
+# -- the rows ---------------------------------------------------------------------------------------------
+
+
+# -- packing ----------------------------------------------------------------------------------------------
+
+
+def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[LongArray]) -> NDArray[Any]:
+    from holdfast.kernels.ensemble import IS_SET, LEAF_JUMP, MISSING_LEFT, NODE
+
+    packed = []
+    for tree, starts in zip(trees, set_starts, strict=True):
+        nodes = np.zeros(tree.n_nodes, NODE)
+        is_leaf, is_set = tree.feature == LEAF, tree.set_start >= 0
+        question = np.searchsorted(used, tree.feature)
+        question |= (is_set << IS_SET) | (tree.missing_left.astype(np.int64) << MISSING_LEFT)
+        nodes["threshold"] = np.where(is_set, starts, tree.threshold)
+        nodes["question"] = np.where(is_leaf, 0, question)
+        nodes["jump"] = np.where(is_leaf, LEAF_JUMP, tree.right - np.arange(1, tree.n_nodes + 1))
+        packed.append(nodes)
+    return np.concatenate(packed)
+
+
+def _packed_sets(trees: Sequence[Tree]) -> tuple[list[LongArray], BoolArray]:
+    """Where the flags of every node begin, and the flags; each set ends with the flag of missing values."""
+    starts, flags = [], [np.zeros(1, np.bool_)]  # the first one is read by nodes without a set
+    n_flags = 1
+    for tree in trees:
+        nodes = np.flatnonzero(tree.set_start >= 0)
+        # The flags of a tree's sets stand in the order of its nodes.
+        ends = np.append(tree.set_start[nodes][1:], len(tree.in_set))
+        flags.append(np.insert(tree.in_set, ends, tree.missing_left[nodes]))
+        start = np.full(tree.n_nodes, -1, np.int64)
+        start[nodes] = tree.set_start[nodes] + np.arange(len(nodes)) + n_flags
+        starts.append(start)
+        n_flags += len(flags[-1])
+    return starts, np.concatenate(flags)
+
+
+def _set_sizes(schema: Schema, used: LongArray) -> FloatArray:
+    features = [schema.features[index] for index in used.tolist()]
+    return np.array([len(each.categories) if each.is_subset else 0 for each in features], np.float64)
+
+
+def _weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
+    values = [
+        np.eye(tree.value.shape[1])[tree.outcome] if ensemble.votes else tree.value for tree in ensemble.trees
+    ]
+    return [weight * value for weight, value in zip(ensemble.weights.tolist(), values, strict=True)]
+
+
+def _starts(lengths: Sequence[int]) -> LongArray:
+    return np.cumsum([0, *lengths[:-1]], dtype=np.int64)

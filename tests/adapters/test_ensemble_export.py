@@ -1,0 +1,133 @@
+"""Ensembles that take a mean become genuine forests of scikit-learn; all others say why they cannot."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from holdfast.adapters import as_tree, forest_trees, to_sklearn
+from holdfast.adapters.sklearn import ExportError
+from holdfast.data.schema import Schema, Target
+from holdfast.data.table import Table
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+NAMED = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)
+PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
+
+
+def grown(X: object, y: object, criterion: str = "gini", n_trees: int = 5) -> Ensemble:
+    """The mean of trees of different depths, grown on the same rows."""
+    table = Table.from_arrays(X, y)
+    trees = tuple(grow(table, GrowthRules(criterion, max_depth=depth)) for depth in range(1, n_trees + 1))
+    return mean_of(*trees)
+
+
+def mean_of(*trees: Tree) -> Ensemble:
+    """The mean of the trees."""
+    n_trees, n_outputs = len(trees), trees[0].value.shape[1]
+    start = np.zeros(n_outputs)
+    return Ensemble(trees[0].schema, trees, np.ones(n_trees), np.zeros(n_trees), start, "mean")
+
+
+def with_gaps(X: np.ndarray) -> np.ndarray:
+    """The data with every fifth value missing."""
+    return np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"), [(IRIS, NAMED), (with_gaps(CELLS), MALIGNANT == 1)], ids=["text", "missing"]
+)
+def test_a_mean_of_class_trees_is_a_random_forest(X: np.ndarray, y: np.ndarray) -> None:
+    ensemble = grown(X, y)
+    forest = to_sklearn(ensemble)
+    assert isinstance(forest, RandomForestClassifier)
+    assert forest.predict(X).tolist() == ensemble.predict(X).tolist()
+    assert forest.predict_proba(X) == pytest.approx(ensemble.predict_proba(X), abs=1e-14)
+    assert np.array_equal(forest.apply(X), ensemble.leaves(X))
+    assert forest.feature_importances_ == pytest.approx(ensemble.importances)
+    assert forest.score(X, y) > 0.9
+
+
+def test_a_mean_of_number_trees_is_a_random_forest() -> None:
+    ensemble = grown(with_gaps(PATIENTS), PROGRESSION, "squared_error")
+    forest = to_sklearn(ensemble)
+    assert isinstance(forest, RandomForestRegressor)
+    rows = with_gaps(PATIENTS)
+    assert forest.predict(rows) == pytest.approx(ensemble.predict(rows), rel=1e-13)
+
+
+def test_the_forest_is_a_genuine_one() -> None:
+    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    forest = to_sklearn(grown(frame, NAMED))
+    assert forest.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert len(forest) == forest.n_estimators == 5
+    expected = forest.predict(frame)
+    assert pickle.loads(pickle.dumps(forest)).predict(frame).tolist() == expected.tolist()
+    assert clone(forest).fit(frame, NAMED).score(frame, NAMED) > 0.9
+    back = mean_of(*forest_trees(forest))
+    assert back.predict(frame).tolist() == expected.tolist()
+
+
+def test_a_forest_of_scikit_learn_survives_the_journey() -> None:
+    original = RandomForestClassifier(10, random_state=0).fit(CELLS, MALIGNANT)
+    forest = to_sklearn(mean_of(*forest_trees(original)))
+    assert np.array_equal(forest.predict_proba(CELLS), original.predict_proba(CELLS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"votes": True}, "its trees vote"),
+        ({"weights": [1.0, 2.0, 1.0]}, "its trees weigh from 1 to 2"),
+        ({"start": [0.0, 1.0, 0.0]}, "its sums start from"),
+        ({"link": "softmax"}, "has the link 'softmax'"),
+    ],
+)
+def test_an_ensemble_that_is_no_plain_mean_is_refused(changes: dict[str, object], reason: str) -> None:
+    ensemble = grown(IRIS, NAMED, n_trees=3).replace(**changes)
+    with pytest.raises(ExportError, match=rf"{reason}.*to_sklearn\(ensemble\[0\]\)"):
+        to_sklearn(ensemble)
+
+
+def test_a_set_of_categories_is_refused_with_the_number_of_the_tree() -> None:
+    frame = pd.DataFrame({"site": ["a", "b", "c", "a"] * 10, "age": np.arange(40.0)})
+    table = Table.from_arrays(frame, ["x", "y", "x", "x"] * 10)
+    lone = grow(table, GrowthRules(min_samples_split=100))
+    tree = grow(table, GrowthRules(max_depth=1))
+    with pytest.raises(ExportError, match=r"tree 1 of the ensemble: .*column 'site'"):
+        to_sklearn(mean_of(lone, tree))
+
+
+def test_members_and_all_trees_are_read_like_those_of_other_models() -> None:
+    ensemble = grown(IRIS, NAMED)
+    assert as_tree(ensemble[2]) is ensemble[2]
+    assert forest_trees(ensemble) == list(ensemble)
+    with pytest.raises(TypeError, match=r"holds 5 trees, and as_tree reads one: .* ensemble\[0\]"):
+        as_tree(ensemble)
+
+
+def test_trees_of_an_ensemble_are_measured_on_another_ruler() -> None:
+    ensemble = grown(IRIS, NAMED)
+    wide = Table.from_arrays(np.concatenate([IRIS, IRIS * 3]), [*NAMED, *NAMED]).schema
+    assert {tree.schema for tree in forest_trees(ensemble, wide)} == {wide}
+    table = Table.from_arrays(IRIS, SPECIES - 0.5)
+    step = grow(table, GrowthRules("squared_error", max_depth=1))
+    boosted = Ensemble(
+        Schema(step.schema.features, Target("species", classes=("no", "yes"))),
+        (step,),
+        [1.0],
+        [0],
+        [0.0],
+        "logistic",
+    )
+    (tree,) = forest_trees(boosted, Schema(wide.features, boosted.schema.target))
+    assert tree.schema == Schema(wide.features, step.schema.target)

@@ -1,0 +1,208 @@
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+from command_line import holdfast, refusal, write_patients
+
+from holdfast import Table, TreeClassifier
+from holdfast.cli import compare as command
+from holdfast.cli.options import MODELS
+from holdfast.cli.source import Columns, read_rows
+from holdfast.comparison.compare import compare_models
+
+PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_patients(tmp_path_factory.mktemp("data") / "patients.csv")
+
+
+@pytest.fixture
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models that a test can wait for."""
+    few = {
+        "stable": ("stable", "StableTree", {"n_trees": 10, "max_depth": 3}),
+        "pruned": ("tree", "Tree", {"ccp_alpha": "cv", "cv": 3}),
+    }
+    monkeypatch.setattr(command, "_KINDS", command._KINDS | few)
+
+
+def compare(data: Path, *options: object, target: str = "outcome", models: str = "tree,c4.5") -> Result:
+    return holdfast("compare", data, "--target", target, "--jobs", 1, "--models", models, *options)
+
+
+def figures(path: Path) -> dict[str, dict[str, str]]:
+    return {row["model"]: row for row in csv.DictReader(path.read_text().splitlines())}
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_the_table_has_a_line_for_every_model_and_says_how_to_read_it(patients: Path) -> None:
+    result = compare(patients, *PLAIN, models="tree,pruned,c4.5,stable")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    for name in ("tree", "pruned tree", "C4.5", "stable tree"):
+        assert sum(line.startswith(f"{name}  ") and "leaves" in line for line in lines) == 1
+    words = " ".join(result.stdout.split())
+    assert "120 rows, 4 features" in words
+    assert "over the same 5 folds, each of about 24 rows held out" in words
+    assert "standard errors of a difference, which are corrected for the rows that the folds share" in words
+
+
+def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp_path: Path) -> None:
+    result = compare(
+        patients,
+        *PLAIN,
+        "--folds",
+        3,
+        "--seed",
+        7,
+        "--scoring",
+        "log_loss,accuracy",
+        "-o",
+        tmp_path / "c.csv",
+    )
+    assert result.exit_code == 0, result.output
+    rows = read_rows(patients, Columns("outcome", drop=("year", "patient", "weight")))
+    found = compare_models(
+        {"tree": TreeClassifier()},
+        rows.features,
+        rows.frame.column("outcome"),
+        cv=3,
+        seed=7,
+        scoring=["log_loss", "accuracy"],
+    )
+    tree = figures(tmp_path / "c.csv")["tree"]
+    assert float(tree["score"]) == pytest.approx(found.mean[0])
+    assert [float(tree[f"fold_{number}"]) for number in (1, 2, 3)] == pytest.approx(found.scores[0])
+    assert float(tree["accuracy"]) == pytest.approx(found.by("accuracy").mean[0])
+
+
+def test_groups_and_stages_make_the_folds(patients: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.json"
+    stages = compare(patients, "--stage", "year", "--drop", "weight", "--drop", "patient", "--out", out)
+    assert stages.exit_code == 0, stages.output
+    assert "each stage is predicted by models of all before it" in " ".join(stages.stdout.split())
+    # Four years of 30 rows each: the first is only learnt from.
+    assert json.loads(out.read_text())["folds"] == [
+        {"training_rows": learnt, "held_out_rows": 30} for learnt in (30, 60, 90)
+    ]
+    groups = compare(patients, "--groups", "patient", "--drop", "weight", "--drop", "year", "--out", out)
+    assert groups.exit_code == 0, groups.output
+    assert "rows of one group are never divided" in " ".join(groups.stdout.split())
+    assert all(
+        fold["held_out_rows"] % 2 == 0 for fold in json.loads(out.read_text())["folds"]
+    )  # two rows each
+
+
+def test_weights_count(patients: Path, tmp_path: Path) -> None:
+    plain, weighted = tmp_path / "plain.csv", tmp_path / "weighted.csv"
+    assert compare(patients, *PLAIN, "--out", plain, models="tree").exit_code == 0
+    options = ("--weight", "weight", *PLAIN[:4])
+    assert compare(patients, *options, "--out", weighted, models="tree").exit_code == 0
+    assert figures(plain)["tree"]["score"] != figures(weighted)["tree"]["score"]
+
+
+def test_the_file_as_json_has_all_figures_and_no_words_that_json_has_not(
+    patients: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "c.json"
+    assert compare(patients, *PLAIN, "--baseline", "tree", "--out", out).exit_code == 0
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    content = json.loads(out.read_text(), parse_constant=refuse)
+    assert content["baseline"] == "tree"
+    assert content["metrics"] == [{"name": "auc", "title": "AUC", "loss": False}]
+    tree = next(model for model in content["models"] if model["model"] == "tree")
+    assert tree["difference"] == 0
+    assert tree["n_trees"] is None
+    assert tree["n_leaves"] > 1
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_c45_is_left_out_for_numbers_unless_it_is_asked_for(patients: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(command, "MODELS", ("tree", "pruned", "c4.5", "stable"))
+    by_default = compare(patients, *PLAIN, target="age", models="tree,pruned,c4.5,stable")
+    assert by_default.exit_code == 0, by_default.output
+    assert "C4.5" not in by_default.stdout
+    assert "R²" in by_default.stdout
+    asked = compare(patients, *PLAIN, target="age", models="tree,c4.5")
+    assert "c4.5, which is for classes, and the target 'age' is a number" in refusal(asked)
+
+
+def test_the_same_seed_gives_the_same_scores_for_any_number_of_jobs(patients: Path, tmp_path: Path) -> None:
+    scores = []
+    for jobs in (1, 2):
+        out = tmp_path / f"{jobs}.csv"
+        arguments = ("compare", patients, "--target", "outcome", *PLAIN, "--models", "tree,c4.5")
+        assert holdfast(*arguments, "--jobs", jobs, "--out", out).exit_code == 0
+        scores.append(
+            [
+                {name: cell for name, cell in row.items() if "seconds" not in name}
+                for row in figures(out).values()
+            ]
+        )
+    assert scores[0] == scores[1]
+
+
+def test_a_model_that_fails_leaves_the_others_their_lines(patients: Path, monkeypatch: Any) -> None:
+    class Broken(TreeClassifier):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> "Broken":
+            if len(y) > 12:  # more than the rows that make sure of the kernels
+                raise MemoryError("too many rows")
+            return super().fit(X, y)
+
+    models = {"tree": TreeClassifier(), "broken": Broken()}
+    monkeypatch.setattr(command, "models_of", lambda *_: models)
+    result = compare(patients, *PLAIN)
+    assert result.exit_code == 0, result.output
+    assert "broken failed on 5 of 5 folds: MemoryError: too many rows" in result.stdout
+    assert "One model only" in result.stdout
+
+
+@pytest.mark.filterwarnings("ignore:The AUC needs", "ignore:The R² needs")
+@pytest.mark.parametrize("ending", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) -> None:
+    _, stem, settings = command._KINDS[name]
+    if (name, ending) == ("c4.5", "Regressor"):
+        pytest.skip("C4.5 is for classes")
+    X = np.arange(24.0)[:, np.newaxis]
+    y = X[:, 0] if ending == "Regressor" else np.where(X[:, 0] < 12, "a", "b")
+    models = command.models_of([name], Table.from_arrays(X, y).schema.target, None, 3)
+    assert list(models) == [command.TITLES.get(name, name)]
+    (model,) = models.values()
+    assert type(model).__name__ == stem + ending
+    assert model.get_params()["random_state"] == 3
+    assert settings.items() <= model.get_params().items()
+    small = {each: 3 for each in ("n_trees", "n_estimators") if each in model.get_params()}
+    found = compare_models([model.set_params(**small)], X, y, cv=2)
+    assert np.isfinite(found.leaves).all() != np.isfinite(found.trees).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--models", "oak"], "--models 'oak' names 'oak': choose of tree, pruned"),
+        (["--models", ","], "names none"),
+        (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
+        (["--scoring", "r2"], "scoring='r2' is for numbers, and the target 'outcome' holds classes"),
+        (["--folds", "1"], "--folds 1 goes with --stage only"),
+        (["--group", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
+        (["--out", "c.xlsx"], "c.xlsx"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patients: Path) -> None:
+    assert message in refusal(compare(patients, *PLAIN, *options))
+
+
+def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:
+    before = patients.read_bytes()
+    assert "it is what is read" in refusal(compare(patients, *PLAIN, "--out", patients))
+    assert patients.read_bytes() == before

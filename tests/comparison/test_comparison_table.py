@@ -1,0 +1,255 @@
+import copy
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from holdfast import RulesError, Target
+from holdfast.comparison.table import Failure, ModelComparison
+from holdfast.data.folds import Fold
+from holdfast.scoring.metric import metric_of
+
+CLASSES = Target("outcome", classes=("died", "lived"))
+FOUR_FOLDS = [[0.90, 0.80, 0.85, 0.95], [0.86, 0.78, 0.84, 0.90], [0.60, 0.50, 0.55, 0.65]]
+
+
+def folds_of(n_folds: int, n_rows: int = 20) -> tuple[Fold, ...]:
+    """Every fold holds out a part of the same size; of one fold, a quarter."""
+    part = np.arange(n_rows) * max(n_folds, 4) // n_rows
+    return tuple(Fold((part != number).astype(np.int32), part == number) for number in range(n_folds))
+
+
+def comparison(
+    scores: Any,
+    names: tuple[str, ...] = ("forest", "stable", "tree"),
+    scoring: Any = ("auc",),
+    **changes: Any,
+) -> ModelComparison:
+    """A comparison with these scores, (models, folds) or (metrics, models, folds)."""
+    values = np.array(scores, float)
+    values = values[np.newaxis] if values.ndim == 2 else values
+    _, n_models, n_folds = values.shape
+    ones = np.ones((n_models, n_folds))
+    content: dict[str, Any] = {
+        "names": names,
+        "metrics": tuple(metric_of(name, CLASSES) for name in scoring),
+        "all_scores": values,
+        "telling": np.ones((len(values), n_folds), bool),
+        "row_errors": None,
+        "folds": folds_of(n_folds),
+        "target": CLASSES,
+        "predictions": {name: np.full((20, 2), 0.5) for name in names},
+        "fit_seconds": ones,
+        "predict_seconds": 0.002 * ones,
+        "leaves": np.array([np.nan, 8, 90])[:n_models, np.newaxis] * ones,
+        "trees": np.array([100, np.nan, np.nan])[:n_models, np.newaxis] * ones,
+    }
+    return ModelComparison(**(content | changes))
+
+
+# -- figures ----------------------------------------------------------------------------------------------
+
+
+def test_the_mean_and_its_standard_error_are_those_over_the_folds() -> None:
+    found = comparison(FOUR_FOLDS)
+    assert found.mean == pytest.approx([0.875, 0.845, 0.575])
+    assert found.error == pytest.approx([stats.sem(scores) for scores in FOUR_FOLDS])
+
+
+def test_differences_are_taken_fold_by_fold_and_their_error_is_corrected_for_shared_rows() -> None:
+    found = comparison(FOUR_FOLDS).differences()
+    assert found.baseline == "forest"
+    assert found.values[1] == pytest.approx([-0.04, -0.02, -0.01, -0.05])
+    assert found.mean[1] == pytest.approx(-0.03)
+    # Deviations from -0.03: -1, 1, 2, -2 hundredths. Variance (1 + 1 + 4 + 4) / 3 = 10/3, of hundredths.
+    assert found.plain_error[1] == pytest.approx(0.01 * np.sqrt(10 / 3 / 4))
+    # Of 20 rows, 5 are held out for 15 learnt from: 1/4 + 5/15 = 7/12 instead of 1/4.
+    assert found.ratio == pytest.approx(1 / 3)
+    assert found.error[1] == pytest.approx(0.01 * np.sqrt(10 / 3 * 7 / 12))
+    assert found.values[0].tolist() == [0, 0, 0, 0]
+    assert found.error[0] == 0
+
+
+def test_noise_is_what_students_distribution_leaves_to_chance() -> None:
+    found = comparison(FOUR_FOLDS).differences()
+    assert found.quantile == pytest.approx(stats.t.ppf(0.975, 3))
+    # 0.03 is 2.2 corrected errors, and 3.2 of them may be chance; the plain error would say 3.3.
+    assert found.within_noise.tolist() == [True, True, False]
+    assert abs(found.mean[1]) > found.quantile * found.plain_error[1]
+
+
+def test_a_difference_that_is_the_same_on_every_fold_is_no_noise() -> None:
+    found = comparison([[0.75, 0.5, 0.25], [0.5, 0.25, 0.0], [0.75, 0.5, 0.25]]).differences()
+    assert found.error.tolist() == [0, 0, 0]
+    assert found.within_noise.tolist() == [True, False, True]
+
+
+def test_differences_to_another_baseline_change_their_sign() -> None:
+    found = comparison(FOUR_FOLDS, given_baseline="tree")
+    assert found.best == "forest"
+    assert found.differences().baseline == "tree"
+    assert found.differences().mean[0] == pytest.approx(0.3)
+    assert found.differences("forest").mean[2] == pytest.approx(-0.3)
+    with pytest.raises(
+        RulesError, match=r"baseline='wood' is none of the models.*'forest', 'stable', 'tree'"
+    ):
+        found.differences("wood")
+
+
+def test_a_single_split_has_errors_by_its_rows_and_none_of_differences() -> None:
+    found = comparison([[0.9], [0.8], [0.7]], row_errors=np.array([[0.03, 0.04, 0.05]]))
+    assert found.error.tolist() == [0.03, 0.04, 0.05]
+    differences = found.differences()
+    assert differences.mean == pytest.approx([0, -0.1, -0.2])
+    assert np.isnan(differences.error).all()
+    assert differences.within_noise.tolist() == [True, False, False]
+    assert "0.800 ± 0.040 -0.100 8 leaves" in " ".join(found.text().split())
+    assert "Nothing says how far chance moves a difference" in found.reading
+
+
+def test_a_fold_that_tells_nothing_counts_in_no_mean() -> None:
+    telling = np.array([[True, True, False, True]])
+    scores = np.where(telling[0], np.array(FOUR_FOLDS), np.nan)
+    found = comparison(scores, telling=telling)
+    assert found.mean[0] == pytest.approx((0.90 + 0.80 + 0.95) / 3)
+    assert found.differences().n_folds == 3
+    assert "3 of 4 folds" in found.reading
+
+
+def test_another_metric_can_decide() -> None:
+    losses = [[-0.5, -0.6], [-0.4, -0.3], [-0.9, -0.8]]
+    found = comparison([[[0.9, 0.8], [0.8, 0.7], [0.7, 0.6]], losses], scoring=("auc", "log_loss"))
+    assert found.best == "forest"
+    other = found.by("log_loss")
+    assert other.best == "stable"
+    assert other.metric.name == "log_loss"
+    assert other.by("auc") == found
+    with pytest.raises(RulesError, match="metric='brier' was not scored by: choose one of 'auc', 'log_loss'"):
+        found.by("brier")
+
+
+def test_times_are_no_part_of_equality_and_all_else_is() -> None:
+    found = comparison(FOUR_FOLDS)
+    assert found == comparison(FOUR_FOLDS, fit_seconds=np.full((3, 4), 9.0))
+    assert found == pickle.loads(pickle.dumps(found)) == copy.deepcopy(found)
+    assert found != comparison(np.array(FOUR_FOLDS) + 1e-12)
+    assert found != comparison(FOUR_FOLDS, names=("forest", "stable", "trunk"))
+    assert found != comparison(FOUR_FOLDS, folds=folds_of(4)[::-1])
+    assert found != comparison(FOUR_FOLDS, predictions={**found.predictions, "tree": np.full((20, 2), 0.25)})
+    assert found != "a comparison"
+
+
+def test_nothing_in_it_can_be_written_to() -> None:
+    found = comparison(FOUR_FOLDS)
+    for array in (found.scores, found.mean, found.predictions["tree"], found.differences().values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+# -- tables -----------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_line_per_model_the_best_first() -> None:
+    found = comparison(np.array(FOUR_FOLDS)[[2, 0, 1]], names=("tree", "forest", "stable"))
+    assert found.text().splitlines()[0].split() == ["model", "AUC", "to", "forest", "size", "fit", "predict"]
+    assert [line.split()[0] for line in found.text().splitlines()[1:]] == ["forest", "stable", "tree"]
+
+
+def test_a_line_has_the_score_the_difference_the_size_and_the_times() -> None:
+    # Errors 0.032, 0.025 and 0.032: two digits of the one in the middle are three decimals.
+    lines = comparison(FOUR_FOLDS).text().splitlines()
+    assert lines[1].split("  ")[-1].strip() == "2 ms"
+    assert " ".join(lines[1].split()) == "forest 0.875 ± 0.032 100 trees 1.0 s 2 ms"
+    assert " ".join(lines[2].split()) == "stable 0.845 ± 0.025 -0.030 ± 0.014 8 leaves 1.0 s 2 ms"
+    assert " ".join(lines[3].split()) == "tree 0.575 ± 0.032 -0.300 ± 0.000 90 leaves 1.0 s 2 ms"
+
+
+def test_the_table_without_times_says_nothing_of_them() -> None:
+    lines = comparison(FOUR_FOLDS).text(times=False).splitlines()
+    assert lines[0].split() == ["model", "AUC", "to", "forest", "size"]
+    assert lines[1].endswith("100 trees")
+
+
+def test_a_loss_is_shown_as_people_say_it_and_a_worse_one_is_greater() -> None:
+    found = comparison(-np.array(FOUR_FOLDS)[::-1], scoring=("log_loss",), names=("good", "poor", "poorer"))
+    lines = [" ".join(line.split()) for line in found.text().splitlines()]
+    assert lines[1].startswith("good 0.575 ± 0.032")
+    assert lines[3].startswith("poorer 0.875 ± 0.032 +0.300 ± 0.000")
+    assert "By log loss, of which less is better" in found.reading
+
+
+def test_a_fold_that_compiled_for_a_minute_does_not_make_the_time() -> None:
+    found = comparison(FOUR_FOLDS, fit_seconds=np.array([[60.0, 2.0, 2.5, 1.5]] * 3))
+    assert "2.2 s" in found.text()
+
+
+def test_other_metrics_have_a_table_of_their_own() -> None:
+    found = comparison([FOUR_FOLDS, -np.array(FOUR_FOLDS)], scoring=("auc", "brier"))
+    first, second = found.text().split("\n\n")
+    assert "Brier" not in first
+    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(less", "is", "better)"]
+
+
+def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
+    reading = comparison(FOUR_FOLDS).reading
+    assert "over the same 4 folds, each of about 5 rows held out" in reading
+    assert "Within noise of the best, forest: stable." in reading
+    assert "Of these a person can read stable (8 leaves), a single tree." in reading
+    far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
+    assert "forest is the best, by more than noise." in far
+    assert "the best such tree, stable (8 leaves), is 0.4 behind" in far
+    none = comparison(FOUR_FOLDS, leaves=np.full((3, 4), 500.0)).reading
+    assert "None is a single tree of up to 40 leaves" in none
+    alone = comparison(FOUR_FOLDS[:1], names=("forest",)).reading
+    assert "One model only" in alone
+
+
+def test_a_model_that_failed_comes_last_with_the_reason() -> None:
+    scores = np.array(FOUR_FOLDS)
+    scores[0, 1] = np.nan
+    found = comparison(scores, failures=(Failure("forest", 1, "ValueError: on\nfire"),))
+    assert found.order.tolist() == [1, 2, 0]
+    assert "forest failed on 1 of 4 folds: ValueError: on fire" in found.text()
+    assert (
+        found.to_frame("pandas")["failure"].tolist()[2] == "'forest' failed on fold 2. ValueError: on\nfire"
+    )
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
+)
+def test_the_frame_has_one_row_per_model_in_any_library(backend: str, kind: type) -> None:
+    frame = comparison(FOUR_FOLDS).to_frame(backend)
+    assert isinstance(frame, kind)
+    assert frame.shape[0] == 3
+    columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert columns[:7] == [
+        "model",
+        "metric",
+        "score",
+        "score_error",
+        "difference",
+        "difference_error",
+        "within_noise",
+    ]
+    assert columns[-5:] == ["fold_1", "fold_2", "fold_3", "fold_4", "failure"]
+
+
+def test_names_are_text_in_a_notebook_and_never_markup() -> None:
+    found = comparison(FOUR_FOLDS, names=("<script>", "b", "c"))
+    assert "<script>" not in found._repr_html_()
+    assert "&lt;script&gt;" in found._repr_html_()
+    assert found._repr_html_().count("<tr>") == 4
+
+
+def test_differences_print_themselves() -> None:
+    text = repr(comparison(FOUR_FOLDS).differences("tree"))
+    assert text.splitlines()[0].split() == ["model", "AUC,", "to", "tree"]
+    assert "+0.270" in text
+    assert repr(replace(comparison(FOUR_FOLDS).differences(), baseline="stable")).count("within noise") == 1
