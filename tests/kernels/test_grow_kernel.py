@@ -28,7 +28,7 @@ compiled: Callable[[Any], Any] = njit
 
 @compiled
 def sort_all(keys: LongArray) -> None:
-    sort_keys(keys, len(keys))
+    sort_keys(keys, 0, len(keys), np.empty(128, np.int64))
 
 
 @compiled

@@ -9,7 +9,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, Shaped
-from holdfast.growth.grow import _thresholds  # TODO
+from holdfast.growth.grow import thresholds
 from holdfast.kernels import losses as kernels
 from holdfast.kernels.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
 from holdfast.parallel import Team
@@ -78,7 +78,7 @@ def boosted_tree(table: Table, steps: Steps, l2: float, target: str) -> Tree:
     return Tree(
         schema=Schema(table.schema.features, Target(target, (), float(leaves.min()), float(leaves.max()))),
         feature=fields[:, FEATURE].astype(np.int32),
-        threshold=_thresholds(table, fields),
+        threshold=thresholds(table, fields),
         left=left.astype(np.int32),
         right=right.astype(np.int32),
         missing_left=fields[:, MISSING_LEFT] == 1,

@@ -15,7 +15,7 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_targets, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs, shares
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import _thresholds as thresholds  # TODO
+from holdfast.growth.grow import thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import class_importance, split_weight
 from holdfast.kernels import losses as kernels

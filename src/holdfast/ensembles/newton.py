@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray, frozen
 from holdfast.data.table import Table
-from holdfast.growth.grow import _grown, _ready  # TODO
+from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import in_units
 from holdfast.kernels import boost as kernels
@@ -233,5 +233,5 @@ class ExactSplits:
         rules = self.rules.replace(min_weight_fraction_leaf=share)
         importance = bend * (weight / np.maximum(self.repeats, 1))
         units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, np.where(counts > 0, importance, 1.0))
-        task = _ready(self.table, rules, units, counts, seed)
-        return Shaped(_grown(self.table.coded, rules, task), task.rows)
+        task = ready(self.table, rules, units, counts, seed)
+        return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)

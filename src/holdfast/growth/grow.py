@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning
+from holdfast.growth.near import room_near
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
@@ -50,16 +51,16 @@ def grow_samples(
     First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
-    ready = [_ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
-    grown = [_grown(table.coded, rules, task) for task in ready]
+    tasks = [ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
+    grown = [grown_nodes(table.coded, rules, task) for task in tasks]
     trees = []
-    for counts, task, result in zip(samples, ready, grown, strict=True):
+    for counts, task, result in zip(samples, tasks, grown, strict=True):
         tree = _finished(table, rules, units, counts, task.rows, result)
         trees.append(pruned(tree, rules, table, units, counts))
     return trees
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """What the kernel needs to grow one tree."""
 
     plan: Plan
@@ -68,12 +69,13 @@ class _Task(NamedTuple):
     rows: IntArray
 
 
-def _ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> _Task:
+def ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> Task:
+    """Everything that is known before the tree grows."""
     n_rows = int(counts.sum(dtype=np.int64))
     if n_rows == 0:
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if units.weight is None else int(counts @ units.weight)
-    return _Task(
+    return Task(
         plan=_plan(rules, units, n_rows, weight),
         limits=_limits(rules, units, n_rows, weight, len(table.coded.ranks), seed),
         sample=units.sample(counts),
@@ -81,10 +83,12 @@ def _ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, see
     )
 
 
-def _grown(coded: Coded, rules: GrowthRules, task: _Task) -> kernels.Grown:
+def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
+    """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
     histograms = _histograms(coded, task.plan, task.limits, len(task.rows))
     with _deadline(rules.max_seconds) as stop:
-        return kernels.grow(task.plan, task.limits, coded, task.sample, task.rows, histograms, stop)
+        near = room_near(coded, task.limits, len(task.rows))
+        return kernels.grow(task.plan, task.limits, coded, task.sample, task.rows, histograms, near, stop)
 
 
 def _finished(
@@ -96,7 +100,7 @@ def _finished(
     return Tree(
         schema=table.schema,
         feature=fields[:, kernels.FEATURE].astype(np.int32),
-        threshold=_thresholds(table, fields),
+        threshold=thresholds(table, fields),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
         missing_left=fields[:, kernels.MISSING_LEFT] == 1,
@@ -193,25 +197,32 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
     return ()
 
 
-def _thresholds(table: Table, fields: LongArray) -> FloatArray:
+def thresholds(table: Table, fields: LongArray) -> FloatArray:
     """The midpoint between the two values on either side of each split."""
     threshold = np.full(len(fields), np.nan)
     below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
     asks = (fields[:, kernels.FEATURE] >= 0) & (below >= 0)
     threshold[asks & (above < 0)] = KNOWN
     between = np.flatnonzero(asks & (above >= 0))
-    asked = fields[between, kernels.FEATURE].tolist()
-    low, high = (
-        np.array(
-            [table.columns[feature][row] for feature, row in zip(asked, rows[between].tolist(), strict=True)]
-        )
-        for rows in (below, above)
-    )
-    middle = midpoint(low, high)
+    asked = fields[between, kernels.FEATURE]
+    middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
     features = table.schema.features
-    is_ordered = np.array([features[feature].kind == "ordered" for feature in asked], np.bool_)
+    is_ordered = np.array([feature.kind == "ordered" for feature in features])[asked]
     threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold
+
+
+def _values(table: Table, features: LongArray, rows: LongArray) -> FloatArray:
+    """The value of each feature in each row: one by one if they are few, else column by column."""
+    columns = table.columns
+    if len(rows) < 4 * len(columns):
+        cells = zip(features.tolist(), rows.tolist(), strict=True)
+        return np.array([columns[feature][row] for feature, row in cells], np.float64)
+    values = np.empty(len(rows))
+    for feature in set(features.tolist()):
+        places = np.flatnonzero(features == feature)
+        values[places] = columns[feature][rows[places]]
+    return values
 
 
 def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:

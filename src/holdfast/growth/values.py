@@ -8,6 +8,7 @@ from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import Units
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON
+from holdfast.kernels.values import number_values
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
@@ -24,7 +25,7 @@ def node_values(
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         return value, weight * units.weight_unit, class_impurity(units.criterion, value)
     is_poisson = int(units.criterion == POISSON)
-    weight, mean, impurity = kernels.number_values(
+    weight, mean, impurity = number_values(
         fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
     )
     with np.errstate(over="ignore"):

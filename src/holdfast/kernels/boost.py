@@ -126,7 +126,7 @@ def make_children(
     """Divide the rows of a node; the smaller child is noted, and its sums are worked out."""
     fields, total, counters, rows = growing.fields, growing.total, growing.counters, growing.rows
     first, last = fields[parent, START], fields[parent, END]
-    middle = first + divide(coded, rows[first:last], growing.buffer, fields[parent], in_set)
+    middle = first + divide(coded, rows, growing.buffer, fields, parent, in_set)
     left, right = counters[N_NODES], counters[N_NODES] + 1
     fields[parent, LEFT], fields[parent, RIGHT] = left, right
     for side in range(2):

@@ -16,7 +16,7 @@ from holdfast.kernels import classes, pair
 from holdfast.kernels.classes import START
 from holdfast.kernels.criteria import MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
 from holdfast.kernels.histogram import Coded, last_code
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.jit import inner, int64, making
 from holdfast.kernels.sort import sort_by
 from holdfast.kernels.split import RIGHT, Scratch, Split
 
@@ -35,15 +35,16 @@ def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
 @inner
 def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, order: LongArray) -> int:
     """Write the codes that occur in the node, the missing one last; how many they are."""
-    n = int64(0)
-    for code in range(coded.n_codes[feature]):
-        if weight_of(plan, histogram, place_of(plan, coded, feature, code)) > 0:
-            order[n] = code
-            n += 1
-    last = last_code(coded, feature, NO_SHIFT)
-    if weight_of(plan, histogram, place_of(plan, coded, feature, last)) > 0:
-        order[n] = last
-        n += 1
+    n, n_weights = int64(0), max(plan.n_classes, 1)
+    n_codes, last = int64(coded.n_codes[feature]), last_code(coded, feature, NO_SHIFT)
+    for i in range(n_codes + 1):
+        code = i if i < n_codes else last
+        at = place_of(plan, coded, feature, code)
+        order[n] = code
+        for k in range(n_weights):
+            if histogram[at + k] > 0:
+                n += 1
+                break
     return n
 
 
@@ -56,7 +57,7 @@ def lists_all(plan: Plan, n: int) -> bool:
     return n <= MOST_LISTED and (plan.n_classes > 2 or is_ratio or is_limited)
 
 
-@inner
+@making
 def place_on_component(
     plan: Plan,
     coded: Coded,
@@ -92,7 +93,7 @@ def place_on_component(
         place[order[i]] = along
 
 
-@inner
+@making
 def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
     """The axis of greatest variance, by the power method from the class that varies most."""
     n = len(covariance)
@@ -151,6 +152,30 @@ def consider(
 
 
 @inner
+def scan_prefixes(
+    plan: Plan,
+    node: Node,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    order: LongArray,
+    n: int,
+    best: Split,
+) -> Split:
+    """The best prefix of the n categories, for a numeric target or two classes: sums stay in registers."""
+    n_stats, start = plan.n_stats, int64(coded.start[feature])
+    units = sum_ = rows = int64(0)
+    for i in range(n - 1):
+        at = (start + order[i]) * n_stats
+        units += histogram[at] + (histogram[at + 1] if plan.n_classes else 0)
+        sum_ += histogram[at + 1]
+        rows += histogram[at + n_stats - 1]
+        n_rows = rows if plan.counts_apart else units
+        _, best = pair.consider(plan, node, n_rows, units, sum_, feature, int64(i + 1), RIGHT, best)
+    return best
+
+
+@inner
 def scan_categories(
     plan: Plan,
     node: Node,
@@ -173,6 +198,8 @@ def scan_categories(
         left[k] = 0
     if not lists_all(plan, n):
         arrange(plan, coded, feature, histogram, total, order, n, scratch.place)
+        if plan.n_classes <= 2:
+            return scan_prefixes(plan, node, coded, feature, histogram, order, n, best), True
         for i in range(n - 1):
             at = place_of(plan, coded, feature, order[i])
             for k in range(n_stats):

@@ -197,7 +197,7 @@ def open_classes(
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
     block, lane = feature // 4, 8 * (feature % 4)
-    n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
+    n_keys = gather_keys(coded, rows, feature, shift, scratch, int64(n_codes), best)
     begin = coded.start[feature] * n_stats
     at_missing = begin + (MISSING_CODE >> fine) * n_stats
     any_missing = weight_of(plan, histogram, at_missing) > 0
@@ -257,7 +257,7 @@ def scan_few_classes(
             continue
         keys[n_keys] = (rank << 32) | row
         n_keys += 1
-    sort_keys(keys, n_keys)
+    sort_keys(keys, int64(0), n_keys, scratch.waiting)
     if n_keys == 0 or (n_missing == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
         return best, False
     for i in range(n_keys):

@@ -1,6 +1,5 @@
 """Growing one tree: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,8 @@ from holdfast.kernels.categories import choose_set
 from holdfast.kernels.classes import START as HEAD
 from holdfast.kernels.criteria import NEVER, Plan, weight_of
 from holdfast.kernels.histogram import Coded, Sample, count_all
-from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.jit import inner, int64, kernel, making
+from holdfast.kernels.near import Near, move_near
 from holdfast.kernels.ratio import best_split
 from holdfast.kernels.search import FEW_ROWS, FULL_ROWS, describe, mix
 from holdfast.kernels.split import Scratch, no_split
@@ -18,8 +18,8 @@ from holdfast.kernels.split import Scratch, no_split
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
 START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
-MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT = range(7, 13)
-N_FIELDS = 13
+MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT, CONSTANT = range(7, 14)
+N_FIELDS = 14
 NONE = int64(-1)
 
 
@@ -89,43 +89,49 @@ def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
 
 
 @inner
-def divide(coded: Coded, rows: IntArray, buffer: IntArray, node: LongArray, in_set: SignArray) -> int:
+def divide(
+    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
+) -> int:
     """Move the rows that go left to the front, both sides in their old order; how many they are.
 
     Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
     are none.
     """
-    feature, cut, first = node[FEATURE], node[CUT], node[SET_START]
-    ranks = coded.ranks[feature]
-    is_subset = coded.is_subset[feature] > 0
-    n_left, n_right, any_missing = int64(0), int64(0), False
-    top, bottom = int64(-1), int64(1 << 40)
-    for row in rows:
-        rank = ranks[row]
+    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
+    missing_left, ranks, is_subset = (
+        fields[node, MISSING_LEFT] == 1,
+        coded.ranks,
+        coded.is_subset[feature] > 0,
+    )
+    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
+    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
+    for i in range(start, fields[node, END]):
+        row = rows[i]
+        rank = int64(ranks[feature, row])
         if rank < 0:
-            goes_left, any_missing = node[MISSING_LEFT] == 1, True
+            goes_left, any_missing = missing_left, True
         elif is_subset:
             goes_left = in_set[first + rank] == 1
         else:
             goes_left = rank <= cut
             if goes_left and rank > top:
-                top, node[LAST_LEFT] = rank, row
+                top, last_left = rank, int64(row)
             elif not goes_left and rank < bottom:
-                bottom, node[FIRST_RIGHT] = rank, row
-        if goes_left:
-            rows[n_left] = row
-            n_left += 1
-        else:
-            buffer[n_right] = row
-            n_right += 1
+                bottom, first_right = rank, int64(row)
+        # Written to both sides, kept on one: a branch would be guessed wrong every other time.
+        rows[start + n_left] = row
+        buffer[n_right] = row
+        n_left += goes_left
+        n_right += not goes_left
     for i in range(n_right):
-        rows[n_left + i] = buffer[i]
+        rows[start + n_left + i] = buffer[i]
     if not any_missing:
-        node[MISSING_LEFT] = NONE
+        fields[node, MISSING_LEFT] = NONE
+    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
     return n_left
 
 
-@inner
+@making
 def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
@@ -142,9 +148,13 @@ def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
         np.empty((n_features, 256), np.int64),
         np.empty(n_features, np.int64),
         np.empty(n_rows, np.int64),
+        np.empty(256, np.int64),
+        np.empty(128, np.int64),
         np.empty(widest, np.int64),
         np.empty(widest, np.float64),
         np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+        np.zeros(1, np.int64),
         np.empty(n_features, np.int64),
         np.empty((n_features, 4), np.int64),
         np.empty((n_features, 2), np.float64),
@@ -160,11 +170,13 @@ def grow(
     sample: Sample,
     rows: IntArray,
     histograms: LongArray,
+    near: Near,
     stop: ByteArray,
 ) -> Grown:
     """Grow one tree from the rows, which are put in the order of the leaves.
 
-    `histograms` is memory for a few of them; another thread may raise `stop[0]`. One long function: every
+    `histograms` is memory for a few of them, and `near` for the rows of a small node, whose subtree is grown
+    there. Another thread may raise `stop[0]`. One long function: every
     level of calls is optimised again by the compiler, and six of them took a minute.
     """
     capacity = 2 * min(len(rows), limits.max_leaves)
@@ -181,6 +193,7 @@ def grow(
     zero, one = int64(0), int64(1)
     n_nodes, n_leaves, n_open, n_set, ended_early = one, one, zero, zero, zero
     n_free, parent = len(histograms) - 1, NONE
+    near_first, near_last, here, own_sample = zero, zero, coded, sample
     for k in range(N_FIELDS):
         fields[0, k] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
@@ -199,7 +212,7 @@ def grow(
             ):
                 # The smaller side is counted; the larger is the parent minus it.
                 own = rows[fields[small, START] : fields[small, END]]
-                count_all(plan, coded, sample, own, zero, histograms[0])
+                count_all(plan, here, own_sample, own, zero, histograms[0])
                 for i in range(histograms.shape[1]):
                     histograms[slot, i] -= histograms[0, i]
                 small_ready, large_ready = zero, slot
@@ -210,7 +223,7 @@ def grow(
             at = small if turn == 0 else large
             slot = small_ready if turn == 0 else large_ready
             own = rows[fields[at, START] : fields[at, END]]
-            node = describe(plan, sample, own, total[at])
+            node = describe(plan, own_sample, own, total[at])
             best, shift = no_split(), zero
             if (
                 node.impurity > 0.0
@@ -226,16 +239,17 @@ def grow(
                         n_free -= 1
                         slot = free[n_free]
                     if not was_ready and len(own) > FEW_ROWS:
-                        count_all(plan, coded, sample, own, shift, histograms[slot])
+                        count_all(plan, here, own_sample, own, shift, histograms[slot])
                     elif slot > 0:
                         for i in range(histograms.shape[1]):
                             histograms[slot, i] = histograms[0, i]
+                scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
                 best = best_split(
                     plan,
                     node,
                     total[at],
-                    coded,
-                    sample,
+                    here,
+                    own_sample,
                     own,
                     shift,
                     histograms[max(slot, 0)],
@@ -254,6 +268,7 @@ def grow(
                 continue
             feature = best.feature
             fields[at, FEATURE], fields[at, CUT] = feature, best.cut
+            fields[at, CONSTANT] = scratch.constant[0]
             fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
             if coded.is_subset[feature]:
                 fields[at, MISSING_LEFT] = choose_set(
@@ -282,7 +297,18 @@ def grow(
         n_open -= 1
         n_leaves += 1
         first, last = fields[parent, START], fields[parent, END]
-        middle = first + divide(coded, rows[first:last], buffer, fields[parent], in_set)
+        if near_last > 0 and (first < near_first or last > near_last):
+            for i in range(near_first, near_last):
+                rows[i] = near.origin[rows[i]]
+            near_last, here, own_sample = zero, coded, sample
+        if near_last == 0 and last - first <= len(near.origin):
+            move_near(plan, coded, sample, rows[first:last], near)
+            near_first, near_last, here, own_sample = first, last, near.coded, near.sample
+        middle = first + divide(here, rows, buffer, fields, parent, in_set)
+        if near_last > 0 and fields[parent, LAST_LEFT] != NONE:
+            fields[parent, LAST_LEFT] = near.origin[fields[parent, LAST_LEFT]]
+        if near_last > 0 and fields[parent, FIRST_RIGHT] != NONE:
+            fields[parent, FIRST_RIGHT] = near.origin[fields[parent, FIRST_RIGHT]]
         fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
         for side in range(2):
             for k in range(N_FIELDS):
@@ -291,11 +317,13 @@ def grow(
             fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
             fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
             n_nodes += 1
+    for i in range(near_first, near_last):
+        rows[i] = near.origin[rows[i]]
     growing = Growing(fields, total, in_set[:n_set], n_nodes, n_open, ended_early)
     return in_preorder(plan, coded, growing)
 
 
-@inner
+@making
 def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
     """The finished tree: nodes in preorder, every category and the missing values on a side."""
     n_nodes, in_set = growing.n_nodes, growing.in_set
@@ -332,55 +360,3 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
                 sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
             n_set += coded.n_codes[feature]
     return Grown(fields, total, sets[:n_set], growing.n_open, growing.ended_early)
-
-
-@kernel
-def number_values(
-    fields: LongArray,
-    rows: IntArray,
-    target: FloatArray,
-    weight: FloatArray,
-    count: IntArray,
-    is_poisson: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight, mean and impurity of the target at every node: two passes at the leaves, then upwards.
-
-    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance. A node without rows
-    has no weight, and 0 for the rest.
-    """
-    n_nodes = len(fields)
-    weights, mean, impurity = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
-    for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
-        if fields[i, FEATURE] == NONE:
-            first, last = fields[i, START], fields[i, END]
-            if first == last:
-                continue
-            origin = target[rows[first]]  # a leaf of equal targets has exactly their mean
-            for j in range(first, last):
-                own = weight[rows[j]] * count[rows[j]]
-                weights[i] += own
-                mean[i] += own * (target[rows[j]] - origin)
-            mean[i] = origin + mean[i] / weights[i]
-            for j in range(first, last):
-                own = weight[rows[j]] * count[rows[j]] / weights[i]
-                if not is_poisson:
-                    impurity[i] += own * (target[rows[j]] - mean[i]) ** 2
-                elif target[rows[j]] > 0.0:
-                    impurity[i] += own * target[rows[j]] * math.log(target[rows[j]] / mean[i])
-        else:
-            a, b = fields[i, LEFT], fields[i, RIGHT]
-            weights[i] = weights[a] + weights[b]
-            if weights[i] == 0.0:
-                continue
-            share_a, share_b = weights[a] / weights[i], weights[b] / weights[i]
-            mean[i] = mean[a] + (mean[b] - mean[a]) * share_b
-            impurity[i] = share_a * impurity[a] + share_b * impurity[b]
-            if not is_poisson:
-                impurity[i] += share_a * share_b * (mean[a] - mean[b]) ** 2
-            else:
-                for child in (a, b):
-                    if mean[child] > 0.0:
-                        share = weights[child] / weights[i]
-                        impurity[i] += share * mean[child] * math.log(mean[child] / mean[i])
-        impurity[i] = max(impurity[i], 0.0)
-    return weights, mean, impurity

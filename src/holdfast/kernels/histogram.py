@@ -45,6 +45,22 @@ def last_code(coded: Coded, feature: int, shift: int) -> int:
 
 
 @inner
+def bits_dropped(coded: Coded, feature: int, shift: int) -> int:
+    """How many bits the codes of the feature drop, where a feature of 240 codes drops `shift`.
+
+    Fewer codes drop fewer bits, or a column of two values would end up in one bin, to be opened every time.
+    Categories keep all.
+    """
+    if coded.is_subset[feature]:
+        return int64(0)
+    n_codes = int64(coded.n_codes[feature])
+    while shift > 0 and n_codes <= 128:
+        n_codes *= 2
+        shift -= 1
+    return shift
+
+
+@inner
 def add_row(plan: Plan, sample: Sample, row: int, stats: LongArray) -> None:
     """Add one row to a vector of statistics."""
     weight = sample.weight[row]
@@ -125,21 +141,33 @@ def count_one(
     codes, ranks, block, lane = coded.codes, coded.ranks, feature // 4, 8 * (feature % 4)
     weights, totals, squares, counts = sample.weight, sample.total, sample.square, sample.repeats
     bits = plan.label_bits
-    n_stats, start, is_wide = plan.n_stats, coded.start[feature], coded.is_wide[feature]
-    last = last_code(coded, feature, shift)
-    for i in range(start * n_stats, (start + last + 1) * n_stats):
+    n_stats, start, is_wide = plan.n_stats, int64(coded.start[feature]), coded.is_wide[feature]
+    n_codes, last = int64(coded.n_codes[feature]), last_code(coded, feature, shift)
+    for i in range(start * n_stats, (start + ((n_codes - 1) >> shift) + 1) * n_stats):
         histogram[i] = 0
-    for row in rows:
-        code = int64(ranks[feature, row]) if is_wide else int64(codes[block, row] >> lane & 255) >> shift
-        at = (start + (code if code >= 0 else last)) * n_stats
-        if plan.n_classes > 0:
-            histogram[at + (weights[row] & ((1 << bits) - 1))] += weights[row] >> bits
-        else:
-            histogram[at] += weights[row]
-            histogram[at + 1] += totals[row]
-            histogram[at + 2] += squares[row]
-        if plan.counts_apart:
-            histogram[at + n_stats - 1] += counts[row]
+    for i in range((start + last) * n_stats, (start + last + 1) * n_stats):
+        histogram[i] = 0
+    if plan.n_classes > 0 and not is_wide and not plan.counts_apart:
+        # The loop of forests of classes: unsigned indices spare the test for negative ones.
+        first, step, mask, own = uint64(start * n_stats), uint64(n_stats), (1 << bits) - 1, uint64(block)
+        for i in range(len(rows)):
+            line = uint64(rows[i])
+            weight = weights[line]
+            place = first + uint64((codes[own, line] >> lane & 255) >> shift) * step
+            histogram[place + uint64(weight & mask)] += weight >> bits
+    else:
+        for i in range(len(rows)):
+            row = rows[i]
+            code = int64(ranks[feature, row]) if is_wide else int64(codes[block, row] >> lane & 255) >> shift
+            at = (start + (code if code >= 0 else last)) * n_stats
+            if plan.n_classes > 0:
+                histogram[at + (weights[row] & ((1 << bits) - 1))] += weights[row] >> bits
+            else:
+                histogram[at] += weights[row]
+                histogram[at + 1] += totals[row]
+                histogram[at + 2] += squares[row]
+            if plan.counts_apart:
+                histogram[at + n_stats - 1] += counts[row]
 
 
 @inner
@@ -149,8 +177,13 @@ def count_all(
     """The histograms of every feature."""
     start, is_subset, n_stats = coded.start, coded.is_subset, plan.n_stats
     for feature in range(len(is_subset)):
-        length = n_stats * (256 if is_subset[feature] else 256 >> shift)
-        for i in range(start[feature] * n_stats, start[feature] * n_stats + length):
+        # All of it if no bits are dropped, for such histograms are subtracted as a whole.
+        own, at = bits_dropped(coded, int64(feature), shift), start[feature] * n_stats
+        n_used = ((coded.n_codes[feature] - 1) >> own) + 1 if shift > 0 else 256
+        for i in range(at, at + n_used * n_stats):
+            histogram[i] = 0
+        at += (MISSING_CODE >> own) * n_stats
+        for i in range(at, at + n_stats):
             histogram[i] = 0
     for block in range(coded.codes.shape[0]):
         f = 4 * int64(block)
@@ -161,10 +194,10 @@ def count_all(
             uint64(start[f + 3] * n_stats),
         )
         shifts = (
-            0 if is_subset[f] else shift,
-            0 if is_subset[f + 1] else shift,
-            0 if is_subset[f + 2] else shift,
-            0 if is_subset[f + 3] else shift,
+            bits_dropped(coded, f, shift),
+            bits_dropped(coded, f + 1, shift),
+            bits_dropped(coded, f + 2, shift),
+            bits_dropped(coded, f + 3, shift),
         )
         count_four(plan, coded.codes, int64(block), sample, rows, starts, shifts, histogram)
     for feature in range(coded.ranks.shape[0]):

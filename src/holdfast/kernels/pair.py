@@ -219,7 +219,7 @@ def open_pair(
     bounds, keys, codes = scratch.bounds, scratch.keys, coded.codes
     weights, totals, counts = sample.weight, sample.total, sample.repeats
     block, lane, both, bits = feature // 4, 8 * (feature % 4), plan.n_classes, plan.label_bits
-    n_keys = gather_keys(coded, rows, feature, shift, bounds, keys, best)
+    n_keys = gather_keys(coded, rows, feature, shift, scratch, int64(n_codes), best)
     begin = coded.start[feature] * n_stats
     at = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
@@ -272,11 +272,12 @@ def scan_few(
     sample: Sample,
     rows: IntArray,
     feature: int,
-    keys: LongArray,
+    scratch: Scratch,
     best: Split,
 ) -> tuple[Split, bool]:
     """The best threshold of the feature in a small node, row by row; and whether it takes several values."""
     weights, totals, counts, ranks = sample.weight, sample.total, sample.repeats, coded.ranks
+    keys = scratch.keys
     both, bits = plan.n_classes, plan.label_bits
     n_keys = missing_weight = missing_sum = missing_rows = int64(0)
     for i in range(len(rows)):
@@ -289,7 +290,7 @@ def scan_few(
             continue
         keys[n_keys] = (rank << 32) | row
         n_keys += 1
-    sort_keys(keys, n_keys)
+    sort_keys(keys, int64(0), n_keys, scratch.waiting)
     if n_keys == 0 or (missing_weight == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
         return best, False
     weight = sum_ = n = int64(0)

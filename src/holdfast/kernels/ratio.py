@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
-
 from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.categories import choose_set, place_of
 from holdfast.kernels.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
-from holdfast.kernels.histogram import Coded, Sample, count_one, last_code
+from holdfast.kernels.histogram import Coded, Sample, bits_dropped, count_one, last_code
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.search import FEW_ROWS, mix, search
 from holdfast.kernels.split import LEFT, Scratch, Split, better, no_split
@@ -132,7 +130,9 @@ def best_split(
         return search(
             plan, node, total, coded, sample, rows, fine, histogram, scratch, n_drawn, seed, NONE, n_features
         )
-    order = np.arange(n_features)
+    order = scratch.turns
+    for i in range(n_features):
+        order[i] = i
     for i in range(n_features):
         if n_drawn > 0:
             state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
@@ -140,7 +140,7 @@ def best_split(
             order[i], order[other] = order[other], order[i]
         feature, n = int64(order[i]), i + 1
         if n_drawn > 0 and (coded.is_subset[feature] or len(rows) > FEW_ROWS):
-            shift = NONE if coded.is_subset[feature] else fine
+            shift = bits_dropped(coded, feature, fine)
             count_one(plan, coded, sample, rows, feature, shift, histogram)
         own = search(
             plan, node, total, coded, sample, rows, fine, histogram, scratch, NONE, NONE, feature, feature + 1

@@ -15,7 +15,7 @@ from holdfast.kernels.criteria import (
     weight_of,
     x_log_x,
 )
-from holdfast.kernels.histogram import Coded, Sample, add_row, count_one
+from holdfast.kernels.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.pair import open_pair, scan_few, scan_pair
 from holdfast.kernels.split import Scratch, Split, could_win, no_split
@@ -34,8 +34,20 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     """The node that these rows make; its statistics are written to `total`."""
     for k in range(plan.n_stats):
         total[k] = 0
-    for row in rows:
-        add_row(plan, sample, int64(row), total)
+    # Not by `add_row`: a call that passes arrays counts references, four times a row here.
+    bits, mask = plan.label_bits, (1 << plan.label_bits) - 1
+    if plan.n_classes > 0:
+        for i in range(len(rows)):
+            weight_of_row = sample.weight[rows[i]]
+            total[weight_of_row & mask] += weight_of_row >> bits
+    else:
+        for i in range(len(rows)):
+            total[0] += sample.weight[rows[i]]
+            total[1] += sample.total[rows[i]]
+            total[2] += sample.square[rows[i]]
+    if plan.counts_apart:
+        for i in range(len(rows)):
+            total[plan.n_stats - 1] += sample.repeats[rows[i]]
     units = weight_of(plan, total, START)
     weight = float(units)
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
@@ -45,7 +57,8 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         for k in range(plan.n_classes):
             most = max(most, float(total[k]))
             squares += float(total[k]) * float(total[k])
-            logs += x_log_x(float(total[k]))
+            if plan.criterion != GINI:
+                logs += x_log_x(float(total[k]))
         if most == weight:
             impurity = 0.0
         elif plan.criterion == GINI:
@@ -59,7 +72,8 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         )
     mean = total[1] / weight
     low, high, differs = math.inf, -math.inf, False
-    for row in rows:
+    for i in range(len(rows)):
+        row = rows[i]
         # Rounding to units can part equal targets of different weight: compare the targets themselves.
         differs = differs or sample.target[row] != sample.target[rows[0]]
         target = sample.total[row] / sample.weight[row]
@@ -87,6 +101,17 @@ def mix(x: int) -> int:
 
 
 @inner
+def varies(coded: Coded, rows: IntArray, feature: int) -> bool:
+    """True if the rows differ in the feature: most columns show it in a few rows."""
+    ranks = coded.ranks
+    first = ranks[feature, rows[0]]
+    for i in range(1, len(rows)):  # noqa: SIM110 (a kernel)
+        if ranks[feature, rows[i]] != first:
+            return True
+    return False
+
+
+@inner
 def search(
     plan: Plan,
     node: Node,
@@ -108,16 +133,16 @@ def search(
     that could hold the best split are opened last, the most promising feature first. Only the features from
     `first` on and before `last` are looked at.
     """
-    best, is_pair, shift = no_split(), plan.n_classes <= 2, fine
+    best, is_pair, coarse = no_split(), plan.n_classes <= 2, fine
     is_small = len(rows) <= FEW_ROWS
     rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096 if plan.n_classes > 0 else 1024
-    while shift < 4 and len(rows) << shift < rows_to_scan_all:
-        shift += 1
+    while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
+        coarse += 1
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
     drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
     for i in range(n_features):
         drawn[i], promise[i] = i, NEVER
-    n_varied, state, no_shift = int64(0), seed, int64(0)
+    n_varied, state = int64(0), seed
     for i in range(first, last):
         feature = int64(i)
         if n_drawn > 0:
@@ -125,48 +150,57 @@ def search(
             other = i + state % (n_features - i)
             drawn[i], drawn[other] = drawn[other], drawn[i]
             feature = drawn[i]
-        if coded.is_subset[feature]:
-            if n_drawn > 0 or is_small:
-                count_one(plan, coded, sample, rows, feature, no_shift, histogram)
-        elif n_drawn > 0 and not is_small:
-            count_one(plan, coded, sample, rows, feature, fine, histogram)
-        n_codes, begin, varied = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats, False
-        if coded.is_subset[feature]:
-            best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
-        elif is_small and is_pair:
-            best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch.keys, best)
-        elif is_small:
-            best, varied = scan_few_classes(plan, node, total, coded, sample, rows, feature, scratch, best)
-        elif is_pair:
-            best, promise[feature], varied = scan_pair(
-                plan,
-                node,
-                n_codes,
-                coded.top_rank,
-                feature,
-                fine,
-                shift,
-                histogram,
-                begin,
-                scratch.bounds,
-                best,
-            )
-        else:
-            best, promise[feature], varied = scan_classes(
-                plan,
-                node,
-                total,
-                n_codes,
-                coded.top_rank,
-                feature,
-                fine,
-                shift,
-                histogram,
-                begin,
-                scratch.bounds,
-                four,
-                best,
-            )
+        # What does not vary in a node does not vary below it.
+        is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1
+        varied = n_drawn == 0 or (not is_known and varies(coded, rows, feature))
+        if not varied and not is_known and feature < 63:
+            scratch.constant[0] |= int64(1) << feature
+        if varied:
+            n_codes, begin = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats
+            own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
+            if n_drawn > 0 and n_codes == coded.n_ranks[feature] and n_codes <= 128:
+                own_fine = shift = int64(0)  # each value its own bin: there is nothing to open
+            by_rows = is_small and not coded.is_subset[feature] and n_codes * 4 > len(rows)
+            if (n_drawn > 0 or is_small) and not by_rows:
+                count_one(plan, coded, sample, rows, feature, own_fine, histogram)
+            if coded.is_subset[feature]:
+                best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
+            elif by_rows and is_pair:
+                best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch, best)
+            elif by_rows:
+                best, varied = scan_few_classes(
+                    plan, node, total, coded, sample, rows, feature, scratch, best
+                )
+            elif is_pair:
+                best, promise[feature], varied = scan_pair(
+                    plan,
+                    node,
+                    n_codes,
+                    coded.top_rank,
+                    feature,
+                    own_fine,
+                    shift,
+                    histogram,
+                    begin,
+                    scratch.bounds,
+                    best,
+                )
+            else:
+                best, promise[feature], varied = scan_classes(
+                    plan,
+                    node,
+                    total,
+                    n_codes,
+                    coded.top_rank,
+                    feature,
+                    own_fine,
+                    shift,
+                    histogram,
+                    begin,
+                    scratch.bounds,
+                    four,
+                    best,
+                )
         n_varied += varied
         if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
             break  # two rows can be parted in one way only, and the first feature wins the tie
@@ -174,21 +208,21 @@ def search(
             continue
         while True:
             feature = int64(-1)
-            for f in range(n_features):
-                if could_win(best, promise[f], int64(f), NEVER) and (
-                    feature < 0 or promise[f] > promise[feature]
-                ):
-                    feature = int64(f)
+            for j in range(first, i + 1):
+                f = drawn[j]
+                if could_win(best, promise[f], f, NEVER) and (feature < 0 or promise[f] > promise[feature]):
+                    feature = f
             if feature < 0:
                 break
             promise[feature] = NEVER
+            own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
             if is_pair:
                 best = open_pair(
-                    plan, node, coded, sample, rows, feature, fine, shift, histogram, scratch, best
+                    plan, node, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
                 )
             else:
                 best = open_classes(
-                    plan, node, total, coded, sample, rows, feature, fine, shift, histogram, scratch, best
+                    plan, node, total, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
                 )
         if best.worth != NEVER:
             break

@@ -1,7 +1,5 @@
 """Sorting small arrays in place inside a kernel."""
 
-import numpy as np
-
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels.jit import inner
 
@@ -20,19 +18,15 @@ def _insert(keys: LongArray, start: int, end: int) -> None:
 
 
 @inner
-def sort_keys(keys: LongArray, n: int) -> None:
-    """Sort keys[:n], whole numbers without repeats.
+def sort_keys(keys: LongArray, start: int, end: int, waiting: LongArray) -> None:
+    """Sort keys[start:end], whole numbers without repeats; `waiting` is memory for 128 of them.
 
     No recursion: the larger part waits. It is at most half of the one that waits before it, so 64 are enough.
     """
-    if n <= FEW:
-        _insert(keys, 0, n)
-        return
-    starts, ends = np.empty(64, np.int64), np.empty(64, np.int64)
-    starts[0], ends[0], n_waiting = 0, n, 1
+    waiting[0], waiting[1], n_waiting = start, end, 1
     while n_waiting > 0:
         n_waiting -= 1
-        start, end = starts[n_waiting], ends[n_waiting]
+        start, end = waiting[2 * n_waiting], waiting[2 * n_waiting + 1]
         while end - start > FEW:
             middle = (start + end) // 2
             a, b, c = keys[start], keys[middle], keys[end - 1]
@@ -48,10 +42,10 @@ def sort_keys(keys: LongArray, n: int) -> None:
                     i += 1
                     j -= 1
             if j + 1 - start < end - i:
-                starts[n_waiting], ends[n_waiting] = i, end
+                waiting[2 * n_waiting], waiting[2 * n_waiting + 1] = i, end
                 end = j + 1
             else:
-                starts[n_waiting], ends[n_waiting] = start, j + 1
+                waiting[2 * n_waiting], waiting[2 * n_waiting + 1] = start, j + 1
                 start = i
             n_waiting += 1
         _insert(keys, start, end)

@@ -25,6 +25,7 @@ from holdfast.kernels.sort import sort_keys
 
 RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
 SURE = int64(1 << 60)  # bound of a bin that must be opened
+ROWS_TO_PLACE = 256  # with fewer rows, sorting all keys at once is faster
 ROW_MASK = 0xFFFFFFFF  # the row in a key
 
 
@@ -48,10 +49,14 @@ class Scratch(NamedTuple):
     bounds: LongArray  # (features, 256) worth that a threshold inside the bin could have at most
     promise: LongArray  # (features,) the highest bound of the feature
     keys: LongArray  # (rows,) rank and row, to be sorted
+    places: LongArray  # (256,) where the keys of each code go
+    waiting: LongArray  # (128,) for sorting
     order: LongArray  # (categories + 1,)
     place: FloatArray  # (categories + 1,)
     in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
     drawn: LongArray  # (features,) the features in the order they are drawn
+    constant: LongArray  # (1,) bit f is 1 if feature f < 63 is known to take one value in the node
+    turns: LongArray  # (features,) the same, where each is searched by itself
     offers: (
         LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, left weight
     )
@@ -137,19 +142,45 @@ def lowest_rank(top_rank: IntArray, feature: int, b: int, shift: int) -> int:
 
 @inner
 def gather_keys(
-    coded: Coded, rows: IntArray, feature: int, shift: int, bounds: LongArray, keys: LongArray, best: Split
+    coded: Coded, rows: IntArray, feature: int, shift: int, scratch: Scratch, n_codes: int, best: Split
 ) -> int:
-    """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are."""
-    last, lane, block = MISSING_CODE >> shift, 8 * (feature % 4), feature // 4
-    codes, ranks, top_rank = coded.codes, coded.ranks, coded.top_rank
+    """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are.
+
+    Codes are in the order of ranks: the keys are put in their order, and only those of one code are compared.
+    """
+    lane, block, keys, places = 8 * (feature % 4), feature // 4, scratch.keys, scratch.places
+    codes, ranks, top_rank, bounds = coded.codes, coded.ranks, coded.top_rank, scratch.bounds
     n_keys = int64(0)
+    for b in range(((n_codes - 1) >> shift) + 1):
+        is_open = could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift))
+        for code in range(b << shift, min((b + 1) << shift, n_codes)):
+            places[code] = 0 if is_open else NEVER
+    places[MISSING_CODE] = NEVER
+    if len(rows) < ROWS_TO_PLACE:
+        for i in range(len(rows)):
+            row = int64(rows[i])
+            if places[codes[block, row] >> lane & 255] != NEVER:
+                keys[n_keys] = (int64(ranks[feature, row]) << 32) | row
+                n_keys += 1
+        sort_keys(keys, int64(0), n_keys, scratch.waiting)
+        return n_keys
     for i in range(len(rows)):
-        row = rows[i]
-        b = int64(codes[block, row] >> lane & 255) >> shift
-        if b != last and could_win(
-            best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)
-        ):
-            keys[n_keys] = (int64(ranks[feature, row]) << 32) | row
-            n_keys += 1
-    sort_keys(keys, n_keys)
+        code = int64(codes[block, rows[i]] >> lane & 255)
+        if places[code] != NEVER:
+            places[code] += 1
+    for code in range(n_codes):
+        if places[code] != NEVER:
+            places[code], n_keys = n_keys, n_keys + places[code]
+    for i in range(len(rows)):
+        row = int64(rows[i])
+        code = int64(codes[block, row] >> lane & 255)
+        place = places[code]
+        if place != NEVER:
+            keys[place] = (int64(ranks[feature, row]) << 32) | row
+            places[code] = place + 1
+    start = int64(0)
+    for code in range(n_codes):
+        if places[code] != NEVER:
+            sort_keys(keys, start, places[code], scratch.waiting)
+            start = places[code]
     return n_keys
