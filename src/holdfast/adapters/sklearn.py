@@ -109,8 +109,8 @@ def _nodes_of(tree: Any) -> Nodes:
 # -- to scikit-learn --------------------------------------------------------------------------------------
 
 
-def to_sklearn(model: Tree | Ensemble) -> Any:
-    """A fitted model of scikit-learn that predicts as ours does.
+def to_sklearn(model: Any) -> Any:
+    """A fitted model of scikit-learn that predicts as ours does: a tree, an ensemble, or an estimator of one.
 
     A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor, an ensemble that takes the mean of its
     trees a RandomForestClassifier or RandomForestRegressor; an ExportError says why another one cannot.
@@ -119,6 +119,12 @@ def to_sklearn(model: Tree | Ensemble) -> Any:
     values to float32: a row can get another prediction if that makes a value equal to the threshold it is
     compared with. Splits on categories and on questions cannot be expressed: an ExportError names them.
     """
+    model = getattr(model, "ensemble_", getattr(model, "tree_", model))  # of a fitted estimator
+    if not isinstance(model, Tree | Ensemble):
+        raise TypeError(
+            f"Cannot export a {type(model).__name__}: it is no tree, no ensemble, and no fitted estimator of "
+            "one."
+        )
     return _sklearn_forest(model) if isinstance(model, Ensemble) else _sklearn_model(model)
 
 

@@ -164,7 +164,8 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
             small = {name: 2 for name in ("n_trees", "n_estimators") if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"
             y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
-            clone(model).set_params(**small).fit(cells, y).predict(cells)
+            for bins in [{}, {"splits": "binned"}] if "splits" in model.get_params() else [{}]:
+                clone(model).set_params(**small, **bins).fit(cells, y).predict(cells)
 
 
 # -- what is shown ----------------------------------------------------------------------------------------

@@ -21,11 +21,13 @@ def model_file(path: Path) -> Path:
 
 
 def check_output(output: Path, *inputs: Path) -> None:
-    """Raise a DataError if the output would replace what it is made from, or the model of a run."""
+    """Raise a DataError if there is no place for the output, or it would replace what it is made from."""
     target = output.resolve()
     for path in inputs:
         if target in (path.resolve(), model_file(path).resolve()):
             raise DataError(f"Cannot write to '{output}': it is what is read. Give another name.")
+    if not target.parent.is_dir():
+        raise DataError(f"Cannot write to '{output}': there is no folder '{output.parent}'. Make it first.")
 
 
 def check_place(folder: Path) -> None:

@@ -122,6 +122,8 @@ def _named(models: Any) -> dict[str, Any]:
     """The models by name; those of a list are called by their class, and numbered if it has several."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
+        if len(named) < len(models):
+            raise RulesError(f"models has names that are alike as text: {listed(map(str, models))}.")
     elif isinstance(models, Iterable) and not hasattr(models, "fit"):
         named = {}
         for model in models:
@@ -129,7 +131,10 @@ def _named(models: Any) -> dict[str, Any]:
             number = sum(each == name or each.startswith(f"{name} ") for each in named)
             named[f"{name} {number + 1}" if number else name] = model
     else:
-        raise RulesError("models is neither a mapping of names to estimators nor a list of estimators.")
+        raise RulesError(
+            "models is neither a mapping of names to estimators nor a list of estimators: write [model] for "
+            "a single one."
+        )
     if not named:
         raise RulesError("models is empty: give at least one estimator.")
     for name, model in named.items():

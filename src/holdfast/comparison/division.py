@@ -23,12 +23,10 @@ def shared_folds(
         return tuple(
             _without(fold, ~counted, place) for place, fold in enumerate(given_folds(table, groups, cv))
         )
-    own_groups = numbered(groups, counted)
-    if stage is not None:
-        own_stage = np.unique(stage[counted], return_inverse=True)[1]
-        folds = forward_folds(own_stage, cv, own_groups)
-    else:
-        folds = steady_folds(table.taken(counted), own_groups, cv, (seed, _FOLDS))
+    if stage is None:
+        return tuple(steady_folds(table, groups, cv, (seed, _FOLDS)))
+    own_stage = np.unique(stage[counted], return_inverse=True)[1]
+    folds = forward_folds(own_stage, cv, numbered(groups, counted))
     return tuple(fold.spread(np.flatnonzero(counted), table.n_rows) for fold in folds)
 
 

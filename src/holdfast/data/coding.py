@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Feature
 from holdfast.kernels.categories import QUESTION
 from holdfast.kernels.histogram import MISSING_CODE, MOST_BINS, Coded
 
 
-def code_columns(features: Sequence[Feature], columns: Sequence[FloatArray]) -> Coded:
+def code_columns(
+    features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None = None
+) -> Coded:
     """The columns as ranks and as bins that never divide equal values.
+
+    `repeats` says how many rows each row stands for: bins hold about equal numbers of these.
 
     >>> ages = np.array([40.0, 20.0, np.nan, 40.0])
     >>> code_columns([Feature("age")], [ages]).ranks.tolist()
@@ -33,7 +37,7 @@ def code_columns(features: Sequence[Feature], columns: Sequence[FloatArray]) -> 
             bins = ranks[j]
         else:
             n_ranks[j] = rank_values(column, ranks[j])
-            bins, tops = bin_ranks(ranks[j], int(n_ranks[j]))
+            bins, tops = bin_ranks(ranks[j], int(n_ranks[j]), repeats)
             n_codes[j] = len(tops)
             top_rank[j, : len(tops)] = tops
         if not is_wide[j]:
@@ -61,15 +65,23 @@ def rank_values(column: FloatArray, out: IntArray) -> int:
     return int(steps[-1]) + 1
 
 
-def bin_ranks(ranks: IntArray, n_ranks: int) -> tuple[IntArray, IntArray]:
-    """The bin of every row, bins of about equal numbers of rows, and the highest rank in each bin."""
-    if n_ranks <= MOST_BINS:
+def bin_ranks(ranks: IntArray, n_ranks: int, repeats: LongArray | None = None) -> tuple[IntArray, IntArray]:
+    """The bin of every row, bins of about equal numbers of rows, and the highest rank in each bin.
+
+    A value whose rows stand for none shares a bin with one that has some.
+    """
+    if n_ranks <= MOST_BINS and repeats is None:
         return ranks, np.arange(n_ranks, dtype=np.int32)
-    rows_below = np.cumsum(np.bincount(ranks[ranks >= 0], minlength=n_ranks))
-    rows_below = np.concatenate(([0], rows_below[:-1]))
-    n_known = int(np.count_nonzero(ranks >= 0))
-    share = rows_below * MOST_BINS // n_known
-    bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(share) > 0))).astype(np.int32)
+    known = ranks >= 0
+    weights = None if repeats is None else repeats[known]
+    rows_at = np.bincount(ranks[known], weights, n_ranks).astype(np.int64)
+    if np.count_nonzero(rows_at) <= MOST_BINS:
+        bin_of_rank = np.maximum(np.cumsum(rows_at > 0) - 1, 0)
+    else:
+        rows_below = np.cumsum(rows_at) - rows_at
+        share = rows_below * MOST_BINS // max(int(rows_at.sum()), 1)
+        bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(share) > 0)))
+    bin_of_rank = bin_of_rank.astype(np.int32)
     tops = np.flatnonzero(np.append(np.diff(bin_of_rank) > 0, True)).astype(np.int32)
     return bin_of_rank[ranks], tops  # missing rows read the last rank's bin, which the caller overwrites
 

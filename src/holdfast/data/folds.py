@@ -40,7 +40,9 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
     if n_units < 2:
         what = "row" if groups is None else "group"
-        raise DataError(f"There is one {what} only: folds hold some {what}s out and learn from others.")
+        raise DataError(
+            f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
+        )
     place = places(strata_of(table), groups, seed)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
@@ -58,10 +60,16 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
 
 
 def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
-    """Drawn folds that do not depend on the order of the rows, and keep copies of a row together."""
+    """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
+
+    A row without weight is in none of them.
+    """
     order = fixed_order(table, [] if groups is None else [groups])
+    if table.weight is not None:
+        order = order[table.weight[order] > 0]
     ordered = table.taken(order)
-    units = unit_numbers(ordered) if groups is None else groups[order]
+    own = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
+    units = unit_numbers(ordered) if own is None else own
     return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, seed)]
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from holdfast.kernels.histogram import Coded
 
 
+MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows ready for growing: one column per feature, a target, weights.
@@ -65,7 +68,11 @@ class Table:
         """The columns as small whole numbers: made once, shared by every tree grown from the table."""
         from holdfast.data.coding import code_columns
 
-        return code_columns(self.schema.features, self.columns)
+        repeats = None
+        if self.weight is not None:
+            is_whole = np.all(self.weight == np.rint(self.weight)) and self.weight.sum() < MOST_REPEATS
+            repeats = (self.weight if is_whole else self.weight > 0).astype(np.int64)
+        return code_columns(self.schema.features, self.columns, repeats)
 
     @classmethod
     def from_arrays(

@@ -70,7 +70,7 @@ def grow_adaboost(
     check_n_trees(n_trees)
     _check_rate(learning_rate)
     units = measure(table, rules)
-    n_classes = len(table.schema.target.classes)
+    n_classes = len(np.unique(table.target[units.repeats > 0]))
     rounds: list[_Round] = []
     log_weight = np.log(units.importance)
     while len(rounds) < n_trees:

@@ -1,5 +1,6 @@
 """What a boosted tree adds to the score of each row, and the tree itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,7 +58,14 @@ def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
     return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
 
 
-def boosted_tree(table: Table, steps: Steps, l2: float, target: str) -> Tree:
+def step_schema(table: Table, steps: Sequence[Steps]) -> Schema:
+    """The schema of trees that predict steps of a score."""
+    leaves = np.concatenate([each.value[each.grown.fields[:, FEATURE] == LEAF] for each in steps])
+    target = Target(f"score of {table.schema.target.name}", (), float(leaves.min()), float(leaves.max()))
+    return Schema(table.schema.features, target)
+
+
+def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
     """The tree, whose values are steps of the score.
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
@@ -68,15 +76,16 @@ def boosted_tree(table: Table, steps: Steps, l2: float, target: str) -> Tree:
     sums = steps.sums.copy()
     kernels.add_upwards(fields, sums)
     below = sums[:, HESSIAN] + l2
-    reached = np.where(below > 0.0, sums[:, GRADIENT] ** 2 / np.where(below > 0.0, below, 1.0), 0.0)
+    scale = float(np.abs(sums[:, GRADIENT]).max()) or 1.0  # whose square may be too large for a float
+    slope = sums[:, GRADIENT] / scale
+    reached = np.where(below > 0.0, slope * slope / np.where(below > 0.0, below, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
     kernels.add_upwards(fields, risk)
     weight = sums[:, WEIGHT]
     value = np.where(inner, newton_steps(sums, l2), steps.value)
-    leaves = value[~inner]
     return Tree(
-        schema=Schema(table.schema.features, Target(target, (), float(leaves.min()), float(leaves.max()))),
+        schema=schema,
         feature=fields[:, FEATURE].astype(np.int32),
         threshold=thresholds(table, fields),
         left=left.astype(np.int32),
@@ -87,6 +96,11 @@ def boosted_tree(table: Table, steps: Steps, l2: float, target: str) -> Tree:
         value=value[:, None],
         count=sums[:, COUNT],
         weight=weight,
-        impurity=risk[:, 0] / np.where(weight > 0.0, weight, 1.0),
+        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), scale),
         criterion="newton",
     )
+
+
+def _finite(impurity: FloatArray, scale: float) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(impurity * scale * scale, np.finfo(np.float64).max), np.float64)

@@ -10,7 +10,7 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.splits import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.boosted_tree import boosted_tree
+from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
@@ -59,29 +59,30 @@ def boost(
     with Team(n_jobs) as team:
         if rules.early_stopping != "cv":
             fold = _validation(table, rules, marks, seed)
-            return _boosted(Rounds.of(table, rules, marks, fold, seed, team), progress)
+            rounds = Rounds.of(table, rules, marks, fold, seed, team)
+            return _history(rounds, progress).result(rounds)
         by_round = []
         for number, fold in enumerate(_folds(table, rules, marks, seed)):
             rounds = Rounds.of(table, rules, marks, fold, seed, team)
             bar = f"{progress} fold {number + 1}" if progress else ""
-            by_round.append(_boosted(rounds, bar).validation_loss)
+            by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
         best = replace(rules, n_rounds=int(mean.argmin()) + 1, early_stopping=False)
-        boosted = _boosted(Rounds.of(table, best, marks, _whole(table), seed, team), progress)
-        return replace(boosted, validation_loss=mean)
+        rounds = Rounds.of(table, best, marks, _whole(table), seed, team)
+        return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
 
-def _boosted(state: Rounds, progress: str) -> Boosting:
-    """Round after round, until there are enough."""
-    history = _History(state.rules)
-    for number in _counted(state.rules.n_rounds, progress):
-        state.draw(number)
-        before = state.mean_losses() if state.rules.subsample < 1.0 else _NO_LOSSES
-        state.trees.append(state.round_of_trees(number))
-        state.derive()
-        if history.is_over(before, state.mean_losses()):
+def _history(rounds: Rounds, progress: str) -> "_History":
+    """What round after round brought, until there are enough."""
+    history = _History(rounds.rules)
+    for number in _counted(rounds.rules.n_rounds, progress):
+        rounds.draw(number)
+        before = rounds.mean_losses() if rounds.rules.subsample < 1.0 else _NO_LOSSES
+        rounds.trees.append(rounds.round_of_trees(number))
+        rounds.derive()
+        if history.is_over(before, rounds.mean_losses()):
             break
-    return history.result(state)
+    return history
 
 
 def _counted(n_rounds: int, progress: str) -> Iterable[int]:
@@ -150,8 +151,9 @@ class _History:
         """The ensemble of the best number of rounds."""
         table, l2 = state.table, state.rules.l2_regularization
         rounds = state.trees[: self.best or None]
-        name = table.schema.target.name
-        trees = tuple(boosted_tree(table, steps, l2, name) for each in rounds for steps in each)
+        steps = [each for trees in rounds for each in trees]
+        schema = step_schema(table, steps)
+        trees = tuple(boosted_tree(table, schema, each, l2) for each in steps)
         n_outputs = len(state.start)
         ensemble = Ensemble(
             schema=table.schema,

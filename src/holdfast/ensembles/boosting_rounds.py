@@ -12,7 +12,7 @@ from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_targets, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs, shares
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import thresholds
@@ -41,6 +41,7 @@ class Rounds:
     splits: list[Splits]  # one for each output, which has its own memory
     y: FloatArray  # the number, or the class
     weight: FloatArray
+    importance: FloatArray  # the weight of one repetition
     repeats: IntArray
     role: ByteArray
     start: FloatArray  # (outputs,)
@@ -48,6 +49,8 @@ class Rounds:
     gradient: FloatArray
     hessian: FloatArray
     lost: FloatArray  # (rows,) weight times loss
+    alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
+    first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
     trees: list[list[Steps]] = field(default_factory=list)
 
     @classmethod
@@ -64,7 +67,6 @@ class Rounds:
         loss = loss_of(rules.loss, table.schema.target)
         n_outputs = len(table.schema.target.classes) if loss.number == kernels.MULTINOMIAL else 1
         _check_steps(rules, n_outputs)
-        growth = rules.growth(table.n_rows)
         repeats, importance = split_weight(table.weight, table.n_rows)
         repeats = np.where(fold.held_out, repeats, repeats * fold.training).astype(np.int32)
         chosen = GrowthRules(class_weight=rules.class_weight)
@@ -74,9 +76,12 @@ class Rounds:
         _check_roles(role)
         y, weight = table.target.astype(np.float64), repeats * importance
         learnt = role == LEARNT
-        check_targets(rules.loss, table.schema.target, y[repeats > 0])
+        growth = rules.growth(int(repeats[learnt].sum(dtype=np.int64)))
+        check_targets(rules.loss, table.schema.target, y[learnt])
         start = np.zeros(n_outputs)
-        if rules.start == "constant":
+        if rules.start == "constant" and loss.start is None:
+            start = log_shares(y[learnt], weight[learnt], n_outputs)
+        elif rules.start == "constant" and loss.start is not None:
             start[:] = loss.start(y[learnt], weight[learnt], rules.alpha)
         least = LEAST_HESSIAN * float(weight[learnt].sum() / repeats[learnt].sum())
         _ = table.coded
@@ -90,6 +95,7 @@ class Rounds:
             splits=[_splits(table, rules, growth, repeats, least) for _ in range(n_outputs)],
             y=y,
             weight=weight,
+            importance=importance,
             repeats=repeats,
             role=role,
             start=start,
@@ -101,22 +107,15 @@ class Rounds:
         state.derive()
         return state
 
-    @property
-    def alpha(self) -> float:
-        """The quantile, or the size of a residual from which Huber's loss is no longer squared."""
-        if self.loss.number != kernels.HUBER:
-            return self.rules.alpha
-        learnt = (self.role == LEARNT) | (self.role == LEFT_OUT)
-        size = np.abs(self.y[learnt] - self.score[0, learnt])
-        return weighted_quantile(size, self.weight[learnt], self.rules.alpha)
-
     def derive(self) -> None:
         """Work out the loss of every row and its derivatives."""
-        self.delta = self.alpha
+        self.alpha = self._next_alpha()
+        self.first_alpha = self.first_alpha or self.alpha
         self.team.run(
             lambda part: kernels.derive(
                 self.loss.number,
-                self.delta,
+                self.alpha,
+                self.first_alpha,
                 self.y,
                 self.score,
                 self.weight,
@@ -127,6 +126,13 @@ class Rounds:
             ),
             shares(self.table.n_rows, self.team),
         )
+
+    def _next_alpha(self) -> float:
+        if self.loss.number != kernels.HUBER:
+            return self.rules.alpha
+        learnt = (self.role == LEARNT) | (self.role == LEFT_OUT)
+        size = np.abs(self.y[learnt] - self.score[0, learnt])
+        return weighted_quantile(size, self.weight[learnt], self.rules.alpha)
 
     def draw(self, number: int) -> None:
         """Draw the rows that a round learns from."""
@@ -178,7 +184,9 @@ class Rounds:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by = hessian if self.rules.second_order else np.ones(len(hessian))
         seed = np.random.SeedSequence(self.seed, spawn_key=(_SAMPLES, number, output)).generate_state(1)[0]
-        shaped = self.splits[output].tree(Slopes(gradient, by, self.weight, self.role, rows), int(seed), team)
+        shaped = self.splits[output].tree(
+            Slopes(gradient, by, self.importance, self.role, rows), int(seed), team
+        )
         sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), team)
         value = self._values(shaped, sums, output)
         self._add(shaped, value, output, team)
@@ -190,6 +198,10 @@ class Rounds:
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
             value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
+            if loss.number != kernels.SQUARED:
+                label = output if loss.number == kernels.MULTINOMIAL else 1
+                slopes = self.gradient[output], self.hessian[output], self.weight
+                kernels.check_steps(fields, rows, loss.number, float(label), self.y, *slopes, value)
             if self.rules.leaf_steps > 1:
                 further = self.rules.leaf_steps - 1, self.rules.l2_regularization
                 kernels.refine(
@@ -199,7 +211,7 @@ class Rounds:
         value = np.zeros(len(fields))
         for leaf in np.flatnonzero(is_leaf).tolist():
             own = rows[fields[leaf, START] : fields[leaf, END]]
-            value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.delta)
+            value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.alpha)
         return value
 
     def _add(self, shaped: Shaped, value: FloatArray, output: int, team: Team) -> None:

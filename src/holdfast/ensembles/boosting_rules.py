@@ -1,14 +1,17 @@
 """How an ensemble is boosted."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal
+
+import numpy as np
 
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import RulesError
 from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
 
+MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
 MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
 
 
@@ -27,7 +30,7 @@ class BoostingRules:
     max_depth: int | None = 3  # the interaction depth: so many features act together at most
     max_leaf_nodes: int | None = None  # the most useful splits first
     min_samples_leaf: int | float = 10  # rows; a float is a share of all rows
-    min_gain: float = 0.0  # what a split must gain, in units of the loss (twice the decrease), per row
+    min_gain: float = 0.0  # what a split must gain at least: twice the decrease of the summed loss
     l2_regularization: float = 0.0  # added to the curvature of a leaf: small leaves take smaller steps
     max_features: MaxFeatures = None  # drawn anew at every split
     subsample: float = 1.0  # share of the rows that each round learns from
@@ -44,8 +47,15 @@ class BoostingRules:
     tol: float = 1e-7  # what counts as a gain of the mean loss
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            if isinstance(value := getattr(self, each.name), np.generic):
+                object.__setattr__(self, each.name, value.item())
         _check_whole("n_rounds", self.n_rounds, 1)
         _check_whole("leaf_steps", self.leaf_steps, 1)
+        if self.leaf_steps > MOST_STEPS:
+            raise RulesError(
+                f"leaf_steps={self.leaf_steps} is out of range: {MOST_STEPS} are more than enough."
+            )
         _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
         _check("learning_rate", self.learning_rate, 0.0, 1.0, "above 0 and at most 1")
         _check("subsample", self.subsample, 0.0, 1.0, "above 0 and at most 1")

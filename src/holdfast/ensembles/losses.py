@@ -22,25 +22,25 @@ LossName = Literal[
 class Loss:
     """A loss of a target and a score.
 
-    `start` gives the constant score that loses least. `leaf_value`, where the loss has no curvature to step
-    by, gives the best shift of the residuals of a leaf; elsewhere the leaf takes a Newton step.
+    `start` gives the constant score that loses least, if it is a single one. `leaf_value`, where the loss has
+    no curvature to step by, gives the best shift of the residuals of a leaf; others take Newton steps.
     """
 
     number: int  # the kernels' name of it
     link: Link
-    start: Callable[[FloatArray, FloatArray, float], float | FloatArray]  # of targets, weights and alpha
+    start: Callable[[FloatArray, FloatArray, float], float] | None = None  # of targets, weights and alpha
     leaf_value: Callable[[FloatArray, FloatArray, float], float] | None = None  # of residuals, weights, alpha
 
 
 def loss_of(name: str, target: Target) -> Loss:
     """The loss of that name for the target."""
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
-    if name not in own:
+    if not isinstance(name, str) or name not in own:
         is_other = isinstance(name, str) and name in others
         held = "classes" if target.is_classes else "numbers"
         why = f"is not for {held}, which {target.name!r} holds" if is_other else "is unknown"
         raise RulesError(f"loss={name!r} {why}: choose one of {sorted(own)}.")
-    if name == "log_loss" and len(target.classes) > 2:
+    if (name == "log_loss" and len(target.classes) != 2) or len(target.classes) == 1:
         return _MULTINOMIAL
     if name == "exponential" and len(target.classes) > 2:
         raise RulesError(
@@ -102,6 +102,12 @@ def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> flo
     return float(corners[place - 1] - rise[place - 1] / slopes[place - 1])
 
 
+def log_shares(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
+    """The logarithms of the shares of the classes, of one that no row has too."""
+    of_class = np.bincount(y.astype(np.int64), weight, n_classes)
+    return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_SHARE)), np.float64)
+
+
 # -- the constants that lose least ----------------------------------------------------------------------
 
 
@@ -126,11 +132,6 @@ def _half_log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:
     return _log_odds(y, weight, alpha) / 2
 
 
-def _log_shares(y: FloatArray, weight: FloatArray, alpha: float) -> FloatArray:
-    of_class = np.bincount(y.astype(np.int64), weight)
-    return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_SHARE)), np.float64)
-
-
 def _half(residuals: FloatArray, weight: FloatArray, alpha: float) -> float:
     return weighted_quantile(residuals, weight, 0.5)
 
@@ -148,4 +149,4 @@ _OF_CLASSES = {
     "log_loss": Loss(kernels.LOGISTIC, "logistic", _log_odds),
     "exponential": Loss(kernels.EXPONENTIAL, "double_logistic", _half_log_odds),
 }
-_MULTINOMIAL = Loss(kernels.MULTINOMIAL, "softmax", _log_shares)
+_MULTINOMIAL = Loss(kernels.MULTINOMIAL, "softmax")

@@ -36,7 +36,7 @@ class Slopes(NamedTuple):
 
     gradient: FloatArray
     hessian: FloatArray
-    weight: FloatArray
+    importance: FloatArray  # the weight of one repetition
     role: ByteArray
     rows: IntArray  # those that are learnt from
 
@@ -104,7 +104,7 @@ class BinnedSplits:
         is_repeated = bool((self.repeats[rows] != 1).any())
         n_rows = int(self.repeats[rows].sum(dtype=np.int64)) if is_repeated else len(rows)
         count_bits = n_rows.bit_length()
-        hessian_bits = min(62 - count_bits - len(rows).bit_length(), _GRADIENT_BITS)
+        hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
         units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
         packed = self.memory.packed
         team.run(lambda part: losses.pack(*lines, *part, units, packed), parts)
@@ -115,12 +115,12 @@ class BinnedSplits:
         of_gradient, of_hessian = units
         rules = self.rules
         return Limits(
-            max_depth=rules.max_depth or _NO_LIMIT,
-            max_leaves=rules.max_leaf_nodes or _NO_LIMIT,
-            min_rows=int(rules.min_samples_leaf),
+            max_depth=min(rules.max_depth or _NO_LIMIT, _NO_LIMIT),
+            max_leaves=min(rules.max_leaf_nodes or _NO_LIMIT, _NO_LIMIT),
+            min_rows=min(int(rules.min_samples_leaf), _NO_LIMIT),
             min_hessian=self.least_hessian * of_hessian,
             l2=self.l2 * of_hessian,
-            min_gain=rules.min_gain * of_gradient**2 / of_hessian,
+            min_gain=rules.min_gain * of_gradient / of_hessian * of_gradient if rules.min_gain else 0.0,
             n_drawn=features_drawn(rules.max_features, self.table.n_features),
             best_first=int(rules.max_leaf_nodes is not None),
             rows_to_share=LEAST_SHARED if team.size > 1 else _NO_LIMIT,
@@ -225,13 +225,14 @@ class ExactSplits:
 
     def tree(self, slopes: Slopes, seed: int, team: Team) -> Shaped:
         """The tree that lowers the loss most, split by split."""
-        gradient, hessian, weight, role, rows = slopes
+        gradient, hessian, importance, role, rows = slopes
         counts = np.where(role == losses.LEARNT, self.repeats, 0).astype(np.int32)
         # A row without curvature has no target of its own, and next to no weight.
         bend = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
-        share = min(self.least_hessian / float((bend * weight)[rows].sum()), 0.5)
-        rules = self.rules.replace(min_weight_fraction_leaf=share)
-        importance = bend * (weight / np.maximum(self.repeats, 1))
-        units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, np.where(counts > 0, importance, 1.0))
+        importance = np.where(counts > 0, bend * importance, 1.0)
+        total = float(counts[rows] @ importance[rows])
+        share = min(self.least_hessian / total, 0.5)
+        rules = self.rules.replace(min_weight_fraction_leaf=share, min_gain=self.rules.min_gain / total)
+        units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
         task = ready(self.table, rules, units, counts, seed)
         return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)

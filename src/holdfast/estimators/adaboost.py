@@ -9,7 +9,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.frame import frame_of
 from holdfast.ensembles.adaboost import grow_adaboost
 from holdfast.ensembles.bagging import check_n_trees
-from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import ClassEnsemble
 from holdfast.growth.rules import MaxFeatures
 
@@ -104,8 +104,7 @@ class AdaBoostClassifier(ClassEnsemble):
         check_n_trees(self.n_estimators, "n_estimators")
         rules = self._rules()
         table = self._table(X, y, sample_weight, "classification")
-        # A generator of the caller's is left alone where nothing is drawn.
-        seed = 0 if self.max_features is None else drawn_seed(self.random_state)
+        seed = seed_if(self.max_features is not None, self.random_state)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)
         self.estimator_weights_ = boosted.ensemble.weights
         self.estimator_errors_ = boosted.errors

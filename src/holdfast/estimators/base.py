@@ -143,11 +143,8 @@ class TreeEstimator(TableEstimator):
     tree_: Tree
 
     def _seed(self, rules: GrowthRules) -> int:
-        """A seed of 32 bits, drawn only if features are: else the caller's generator is left alone."""
-        if rules.max_features is None:
-            _checked_generator(self.random_state)
-            return 0
-        return drawn_seed(self.random_state)
+        """A seed of 32 bits, drawn only if features are."""
+        return seed_if(rules.max_features is not None, self.random_state)
 
     def _remember(self, X: Any, tree: Tree) -> Self:
         """Take the tree for the fitted one, along with the names of the columns of X."""
@@ -214,6 +211,14 @@ class TreeEstimator(TableEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
+
+
+def seed_if(is_needed: bool, random_state: Any) -> int:
+    """A seed of 32 bits; 0 if none is needed, and then the caller's generator is left alone."""
+    if is_needed:
+        return drawn_seed(random_state)
+    _checked_generator(random_state)
+    return 0
 
 
 def drawn_seed(random_state: Any) -> int:

@@ -12,7 +12,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
-from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, NumberEnsemble
 from holdfast.growth.rules import MaxFeatures
 
@@ -40,13 +40,12 @@ class BoostedEstimator(EnsembleEstimator):
 
     def _boosted(self, table: Table, groups: Any) -> Boosting:
         rules = self._boosting_rules()
-        # A generator of the caller's is left alone where nothing is drawn.
         is_drawn = rules.max_features is not None or rules.subsample < 1.0 or bool(rules.early_stopping)
         return boost(
             table,
             rules,
             groups=groups,
-            seed=drawn_seed(self.random_state) if is_drawn else 0,
+            seed=seed_if(is_drawn, self.random_state),
             n_jobs=self.n_jobs,
             progress="boosting" if self.verbose else "",
         )
@@ -65,7 +64,8 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     """Small trees, one after the other, each a step down the loss of all before it.
 
     With more than two classes, each round grows one tree for every class. Text, categories and missing values
-    are read as they are, and whole weights count as repeated rows.
+    are read as they are, and whole weights count as repeated rows (where rows are drawn or held out, a row
+    with its weight is one).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     max_depth
         The interaction depth: how many features can act together. None: no limit.
     max_leaf_nodes
-        The most leaves of a tree, the most useful splits made first. None: no limit.
+        The most leaves of a tree, the most useful splits made first; with max_depth=None they alone limit it.
     min_samples_leaf
         The fewest rows in a leaf; a float is a share of all rows.
     min_gain
@@ -94,10 +94,11 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         True chooses splits by slope and curvature of the loss (Newton's method), False by slope alone, as a
         regression tree on the pseudo-residuals.
     leaf_steps
-        Newton steps that each leaf takes towards its best value; 1 is usual, more search on.
+        Newton steps that each leaf takes towards its best value: 1 is usual, more search on. For one score
+        only, not with several classes; losses of medians and quantiles need none.
     splits
         "exact" looks between any two values, "binned" between at most 240 bins of each column, which is much
-        faster for many rows; "auto" takes bins for more than 10,000 rows.
+        faster for many rows; "auto" takes bins for more than 10,000 rows, and for l2_regularization.
     start
         "constant" starts from the constant that loses least, "zero" from zero.
     class_weight

@@ -126,7 +126,7 @@ def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
         counts_apart=int(units.weight is not None),
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
-        square_unit=units.square_unit * units.weight_unit / units.total_unit**2,
+        square_unit=units.square_unit / units.total_unit * (units.weight_unit / units.total_unit),
     )
 
 

@@ -94,7 +94,10 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
     if isinstance(max_features, str):
         shares = {"sqrt": math.sqrt(n_features), "log2": math.log2(n_features), "third": n_features / 3}
         if max_features not in shares:
-            raise RulesError(f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}.")
+            raise RulesError(
+                f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}, a number, a "
+                "share, or None; forests also take 'oob' and 'cv'."
+            )
         drawn = int(shares[max_features])
     elif not _is_number(max_features) or not max_features > 0:
         raise RulesError(

@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Label
-from holdfast.data.table import Table
+from holdfast.data.table import MOST_REPEATS, Table
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.criteria import POISSON
 from holdfast.kernels.histogram import Sample
-
-MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
 
 
 @dataclass(frozen=True, eq=False)

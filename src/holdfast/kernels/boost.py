@@ -107,9 +107,9 @@ def add_rows(gradients: Gradients, rows: IntArray, total: LongArray) -> None:
     sum_, other, is_repeated = int64(0), int64(0), len(gradients.repeats) > 0
     for i in range(len(rows)):
         both = gradients.packed[rows[i]]
-        sum_ += both >> 32
-        other += (both & 0xFFFFFFFF) << gradients.count_bits
-        other += int64(gradients.repeats[rows[i]]) if is_repeated else int64(1)
+        times = int64(gradients.repeats[rows[i]]) if is_repeated else int64(1)
+        sum_ += (both >> 32) * times
+        other += (((both & 0xFFFFFFFF) << gradients.count_bits) + 1) * times
     total[0], total[1] = other, sum_
 
 

@@ -10,7 +10,7 @@ from holdfast.kernels.jit import inner, int64, kernel, uint64
 class Gradients(NamedTuple):
     """What each row adds to the sums."""
 
-    packed: LongArray  # (rows,) in units: the gradient in the upper 32 bits, the hessian in the lower
+    packed: LongArray  # (rows,) once, in units: the gradient in the upper 32 bits, the hessian in the lower
     repeats: IntArray  # (rows,) how many rows it stands for; empty if each is one
     count_bits: int  # in a sum, the last bits are the number of rows and those above the hessian
 
@@ -46,8 +46,8 @@ def count_wide(
         at = 2 * (start + rank) if rank >= 0 else last
         both = gradients.packed[row]
         times = int64(gradients.repeats[row]) if len(gradients.repeats) else int64(1)
-        histogram[at] += both >> 32
-        histogram[at + 1] += ((both & 0xFFFFFFFF) << gradients.count_bits) + times
+        histogram[at] += (both >> 32) * times
+        histogram[at + 1] += (((both & 0xFFFFFFFF) << gradients.count_bits) + 1) * times
 
 
 @inner
@@ -64,8 +64,10 @@ def count_block(coded: Coded, gradients: Gradients, rows: IntArray, block: int, 
     for i in range(len(rows)):
         row = uint64(rows[i])
         four, both = codes[at_block, row], packed[row]
-        gradient, other = both >> 32, (both & 0xFFFFFFFF) << bits
-        other += int64(repeats[row]) if is_repeated else int64(1)
+        gradient, other = both >> 32, ((both & 0xFFFFFFFF) << bits) + 1
+        if is_repeated:
+            gradient *= int64(repeats[row])
+            other *= int64(repeats[row])
         at_0 = start_0 + uint64(four & 255) * two
         at_1 = start_1 + uint64(four >> 8 & 255) * two
         at_2 = start_2 + uint64(four >> 16 & 255) * two

@@ -13,6 +13,8 @@ SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL 
 # What a row does in a round of boosting; the last has no weight.
 LEARNT, LEFT_OUT, HELD_OUT, UNUSED = range(4)
 N_ROLES = 4
+SURE_STEP = 1.79  # a Newton step up to this long never raises the loss: e^t - t - 1 <= t^2
+LONGEST_STEP = 30.0  # no leaf is surer than that: e^30 to one
 HIGHEST = 500.0  # scores beyond it are as good as this one, and no exponential of it overflows
 
 
@@ -50,6 +52,7 @@ def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, flo
 def derive(
     loss: int,
     alpha: float,
+    first_alpha: float,
     y: FloatArray,
     score: FloatArray,
     weight: FloatArray,
@@ -68,6 +71,8 @@ def derive(
         own = weight[row]
         if loss != MULTINOMIAL:
             value, slope, bend = derived(loss, alpha, y[row], score[0, row])
+            if loss == HUBER:  # by one measure in all rounds
+                value = derived(loss, first_alpha, y[row], score[0, row])[0]
             gradient[0, row], hessian[0, row], lost[row] = slope, bend, own * value
             continue
         highest, total = score[0, row], 0.0
@@ -85,14 +90,14 @@ def derive(
 
 @kernel
 def greatest(
-    gradient: FloatArray, hessian: FloatArray, weight: FloatArray, role: ByteArray, first: int, last: int
+    gradient: FloatArray, hessian: FloatArray, importance: FloatArray, role: ByteArray, first: int, last: int
 ) -> tuple[float, float]:
     """The greatest gradient, without its sign, and hessian of the rows that are learnt from, weighted."""
     most_gradient, most_hessian = 0.0, 0.0
     for row in range(first, last):
         if role[row] == LEARNT:
-            most_gradient = max(most_gradient, abs(gradient[row]) * weight[row])
-            most_hessian = max(most_hessian, hessian[row] * weight[row])
+            most_gradient = max(most_gradient, abs(gradient[row]) * importance[row])
+            most_hessian = max(most_hessian, hessian[row] * importance[row])
     return most_gradient, most_hessian
 
 
@@ -100,7 +105,7 @@ def greatest(
 def pack(
     gradient: FloatArray,
     hessian: FloatArray,
-    weight: FloatArray,
+    importance: FloatArray,
     role: ByteArray,
     first: int,
     last: int,
@@ -111,7 +116,7 @@ def pack(
     of_gradient, of_hessian = units
     for row in range(first, last):
         if role[row] == LEARNT:
-            slope, bend = gradient[row] * weight[row], hessian[row] * weight[row]
+            slope, bend = gradient[row] * importance[row], hessian[row] * importance[row]
             packed[row] = int64(np.rint(slope * of_gradient)) << 32 | int64(np.rint(bend * of_hessian))
 
 
@@ -162,6 +167,51 @@ def sum_by_role(
     return weights, losses
 
 
+@inner
+def shortened(step: float) -> float:
+    """A step that lowers the loss for sure, where a Newton step of this length may not.
+
+    The third derivative of these losses is never larger than the second, so that the curvature grows by less
+    than e^t over a step t. A leaf of slope G and curvature H then loses at most H (e^t - t - 1) - G t more.
+    That is below 0 up to t = G / H if this is at most SURE_STEP, and at 1 + log(G / H) if it is at least 1.
+    """
+    return math.copysign(1.0 + math.log(abs(step)), step) if abs(step) > SURE_STEP else step
+
+
+@kernel
+def check_steps(
+    fields: LongArray,
+    rows: IntArray,
+    loss: int,
+    label: float,
+    y: FloatArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    weight: FloatArray,
+    value: FloatArray,
+) -> None:
+    """Shorten the steps of leaves that would lose more by them, and those without a measure.
+
+    `label` is the class whose score the tree moves, for the losses of shares.
+    """
+    for node in range(len(fields)):
+        if fields[node, FEATURE] != NONE or abs(value[node]) <= SURE_STEP:
+            continue
+        step = max(min(value[node], LONGEST_STEP), -LONGEST_STEP)
+        more = 0.0
+        for i in range(fields[node, START], fields[node, END]):
+            row = rows[i]
+            if loss == POISSON:
+                own = hessian[row] * math.expm1(step) - y[row] * step
+            elif loss == EXPONENTIAL:
+                own = hessian[row] * math.expm1(-step if y[row] > 0.0 else step)
+            else:
+                is_label = 1.0 if y[row] == label else 0.0
+                own = math.log1p((gradient[row] + is_label) * math.expm1(step)) - is_label * step
+            more += weight[row] * own
+        value[node] = step if more < 0.0 else shortened(value[node])
+
+
 @kernel
 def refine(
     fields: LongArray,
@@ -187,7 +237,9 @@ def refine(
                 bend += weight[row] * second
             if bend <= 0.0:
                 break
-            value[node] -= slope / bend
+            value[node] -= shortened(slope / bend) if loss != SQUARED else slope / bend
+        if loss != SQUARED:
+            value[node] = max(min(value[node], LONGEST_STEP), -LONGEST_STEP)
 
 
 @kernel

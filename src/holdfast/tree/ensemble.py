@@ -12,7 +12,7 @@ from holdfast.data.schema import Schema
 from holdfast.data.wording import listed
 from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
 from holdfast.tree.packed_ensemble import Packed
-from holdfast.tree.tree import Tree, label_array
+from holdfast.tree.tree import Tree, label_array, shares_of
 
 Link = Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
 
@@ -89,9 +89,15 @@ class Ensemble:
 
     @cached_property
     def importances(self) -> FloatArray:
-        """The mean of the trees' importances by their absolute weights; they sum to 1, or to 0."""
-        total = np.abs(self.weights) @ np.array([tree.importances for tree in self.trees])
-        return frozen(total / total.sum() if total.sum() > 0 else total)
+        """Share of what all splits gained that each feature brought; they sum to 1, or to 0.
+
+        Trees that are averaged or vote count alike, or by the size of their weights; trees that add up to a
+        score count by what they gain.
+        """
+        if self.link == "mean" or self.votes:
+            of_trees = [tree.importances for tree in self.trees]
+            return frozen(shares_of(np.abs(self.weights) @ np.array(of_trees)))
+        return frozen(shares_of(np.sum([tree.decreases for tree in self.trees], axis=0)))
 
     # -- prediction -----------------------------------------------------------------------------------
 

@@ -35,7 +35,8 @@ def fitted_tree(model: Any) -> Tree:
     if not isinstance(tree, Tree):
         raise TypeError(
             f"Cannot save a {type(model).__name__}: it is no tree, and no estimator with a fitted tree_. "
-            "Fit it first, or turn another library's model into a tree: as_tree(model)."
+            "Fit it first, take it out of its search or pipeline (search.best_estimator_, pipeline[-1]), or "
+            "turn another library's model into a tree: as_tree(model)."
         )
     return tree
 

@@ -108,14 +108,19 @@ class Tree:
         return frozen(self.value.argmax(axis=1).astype(np.int32))
 
     @cached_property
-    def importances(self) -> FloatArray:
-        """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
+    def decreases(self) -> FloatArray:
+        """The decrease of impurity, times weight, that each feature brought."""
         risk = self.weight * self.impurity
         inner = np.flatnonzero(self.feature != LEAF)
         decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
         total = np.zeros(len(self.schema.features))
         np.add.at(total, self.feature[inner], decrease)
-        return frozen(total / total.sum() if total.sum() > 0 else total)
+        return frozen(total)
+
+    @cached_property
+    def importances(self) -> FloatArray:
+        """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
+        return frozen(shares_of(self.decreases))
 
     def on(self, schema: Schema) -> "Tree":
         """The same tree measured on another ruler, which holds all its features, categories and classes."""
@@ -201,6 +206,12 @@ class Tree:
     def replace(self, **changes: Any) -> "Tree":
         """The same tree with some of its fields changed."""
         return replace(self, **changes)
+
+
+def shares_of(amounts: FloatArray) -> FloatArray:
+    """The amounts as shares of their sum; all 0 if there is nothing to share."""
+    total = float(amounts.sum())
+    return amounts / total if total > 0 else np.zeros(len(amounts))
 
 
 def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
