@@ -33,6 +33,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.distance
 	$(BIN)/python -m benchmarks.stable
 	$(BIN)/python -m benchmarks.pruning
+	$(BIN)/python -m benchmarks.ensembles
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "holdfast needs Python 3.11 or newer: make PYTHON=python3.12 ...")'

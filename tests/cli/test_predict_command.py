@@ -152,7 +152,7 @@ def test_what_is_no_model_or_no_data_is_refused(model: Path, new: Path, tmp_path
 def test_an_output_that_cannot_be_written_is_refused(model: Path, new: Path, tmp_path: Path) -> None:
     assert "must end in .csv" in refusal(holdfast("predict", model, new, "-o", tmp_path / "scored"))
     nowhere = tmp_path / "no such folder" / "scored.csv"
-    assert "No such file" in refusal(holdfast("predict", model, new, "-o", nowhere))
+    assert "there is no folder" in refusal(holdfast("predict", model, new, "-o", nowhere))
 
 
 def test_neither_the_data_nor_the_model_is_overwritten(model: Path, new: Path) -> None:

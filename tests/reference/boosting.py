@@ -76,7 +76,7 @@ def boosted(table: Table, setting: Setting, row_sets: Sequence[Rows] | None = No
             growing = Growing(table, setting, g, h if setting.second_order else loss.weight, loss.repeats)
             tree = growing.tree(rows)
             for leaf in tree.leaves():
-                leaf.value = loss.leaf_value(leaf.rows, run.scores[:, output], g, h)
+                leaf.value = loss.leaf_value(leaf.rows, run.scores, output, g, h)
             for row in range(table.n_rows):
                 steps[row, output] = reached(tree, table, row).value
             trees.append(tree)

@@ -11,6 +11,8 @@ from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 
 Rows = tuple[int, ...]
+SURE = 1.79  # a Newton step up to this length lowers the loss for sure
+LONGEST = 30.0  # no step is longer
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class Loss:
         """The loss of each row."""
         raise NotImplementedError
 
-    def leaf_value(self, rows: Rows, scores: FloatArray, g: FloatArray, h: FloatArray) -> float:
-        """One Newton step."""
+    def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
+        """One Newton step in one of the scores."""
         curvature = math.fsum(h[row] for row in rows) + self.l2
         return -math.fsum(g[row] for row in rows) / curvature if curvature > 0 else 0.0
 
@@ -104,8 +106,8 @@ class Quantile(Loss):
         is_above = self.y[:, None] > scores
         return np.where(is_above, -self.share, 1 - self.share), np.ones_like(scores)
 
-    def leaf_value(self, rows: Rows, scores: FloatArray, g: FloatArray, h: FloatArray) -> float:
-        return self.quantile(self.y - scores, rows, self.share)
+    def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
+        return self.quantile(self.y - scores[:, output], rows, self.share)
 
     def loss(self, scores: FloatArray) -> FloatArray:
         error = self.y - scores[:, 0]
@@ -126,9 +128,12 @@ class AbsoluteError(Quantile):
 
 class Huber(Loss):
     delta = 0.0
+    first_delta: float | None = None  # by which the loss of every round is measured
 
     def prepare(self, scores: FloatArray, counted: Rows) -> None:
         self.delta = self.quantile(np.abs(self.y - scores[:, 0]), counted, self.setting.alpha)
+        if self.first_delta is None:
+            self.first_delta = self.delta
 
     def constant(self, counted: Rows) -> FloatArray:
         return np.array([self.quantile(self.y, counted, 0.5)])
@@ -136,16 +141,37 @@ class Huber(Loss):
     def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.clip(scores - self.y[:, None], -self.delta, self.delta), np.ones_like(scores)
 
-    def leaf_value(self, rows: Rows, scores: FloatArray, g: FloatArray, h: FloatArray) -> float:
-        residuals = [(float(self.y[row] - scores[row]), float(self.weight[row])) for row in rows]
+    def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
+        residuals = [(float(self.y[row] - scores[row, output]), float(self.weight[row])) for row in rows]
         return huber_centre(residuals, self.delta)
 
     def loss(self, scores: FloatArray) -> FloatArray:
-        error = np.abs(self.y - scores[:, 0])
-        return np.where(error <= self.delta, error**2 / 2, self.delta * (error - self.delta / 2))
+        error, delta = np.abs(self.y - scores[:, 0]), self.first_delta or 0.0
+        return np.where(error <= delta, error**2 / 2, delta * (error - delta / 2))
 
 
-class Poisson(Loss):
+class CheckedLoss(Loss):
+    """A loss of exponentials, whose parabola can promise more than the loss keeps."""
+
+    def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
+        """The Newton step; a long one must lower the loss of the rows, or else its logarithm counts."""
+        newton = super().leaf_value(rows, scores, output, g, h)
+        if abs(newton) <= SURE:
+            return newton
+        clipped = max(-LONGEST, min(newton, LONGEST))
+        if self.lost(rows, scores, output, clipped) < self.lost(rows, scores, output, 0.0):
+            return clipped
+        return math.copysign(1 + math.log(abs(newton)), newton)
+
+    def lost(self, rows: Rows, scores: FloatArray, output: int, step: float) -> float:
+        """The loss of some rows after a step in one of their scores."""
+        moved = scores.copy()
+        moved[:, output] += step
+        losses = self.loss(moved)
+        return math.fsum(self.weight[row] * losses[row] for row in rows)
+
+
+class Poisson(CheckedLoss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.log([self.mean(self.y, counted)])
 
@@ -156,7 +182,7 @@ class Poisson(Loss):
         return np.exp(scores[:, 0]) - self.y * scores[:, 0]
 
 
-class Logistic(Loss):
+class Logistic(CheckedLoss):
     def constant(self, counted: Rows) -> FloatArray:
         share = self.mean(self.y, counted)
         return np.array([math.log(share / (1 - share))])
@@ -185,7 +211,7 @@ class Exponential(Logistic):
         return np.exp(-self.y * scores[:, 0])
 
 
-class Multinomial(Loss):
+class Multinomial(CheckedLoss):
     def __init__(self, table: Table, setting: Setting) -> None:
         super().__init__(table, setting)
         self.n_outputs = len(table.schema.target.classes)

@@ -269,11 +269,24 @@ def test_numbers_have_no_probabilities() -> None:
 
 
 def test_importances_are_weighted_by_the_size_of_the_weights() -> None:
-    # PRICE asks about rooms and age, the stump about age alone, at weights 1 and -3.
+    # PRICE asks about rooms and age, the stump about age alone, at weights 1 and 3.
     on_age = tree_of(
         split("age", 50.0, leaf(10, 1.0, impurity=0.0), leaf(10, 3.0, impurity=0.0)),
         PRICE.schema.features,
         PRICE.schema.target,
     )
-    ensemble = Ensemble(PRICE.schema, (PRICE, on_age), [1.0, -3.0], [0, 0], [0.0], "identity")
+    ensemble = Ensemble(PRICE.schema, (PRICE, on_age), [1.0, 3.0], [0, 0], [0.0], "mean")
     assert ensemble.importances == pytest.approx((PRICE.importances + 3 * np.array([0.0, 1.0])) / 4)
+
+
+def test_importances_of_trees_that_add_up_are_shares_of_what_all_their_splits_gain() -> None:
+    # A tree that gains a hundred times as much counts a hundred times as much, whatever its weight.
+    small = PRICE.replace(impurity=PRICE.impurity / 100)
+    on_age = tree_of(
+        split("age", 50.0, leaf(10, 1.0, impurity=0.0), leaf(10, 3.0, impurity=0.0)),
+        PRICE.schema.features,
+        PRICE.schema.target,
+    )
+    ensemble = Ensemble(PRICE.schema, (small, on_age), [1.0, -3.0], [0, 0], [0.0], "identity")
+    total = PRICE.decreases / 100 + on_age.decreases
+    assert ensemble.importances == pytest.approx(total / total.sum())

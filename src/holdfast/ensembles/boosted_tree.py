@@ -75,14 +75,14 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
     left, right = fields[:, LEFT], fields[:, RIGHT]
     sums = steps.sums.copy()
     kernels.add_upwards(fields, sums)
-    below = sums[:, HESSIAN] + l2
-    scale = float(np.abs(sums[:, GRADIENT]).max()) or 1.0  # whose square may be too large for a float
-    slope = sums[:, GRADIENT] / scale
+    # By weight and by the greatest slope: squares may be too large or too small for a float.
+    whole, steepest = float(sums[0, WEIGHT]) or 1.0, float(np.abs(sums[:, GRADIENT]).max()) or 1.0
+    slope, below = sums[:, GRADIENT] / steepest, (sums[:, HESSIAN] + l2) / whole
     reached = np.where(below > 0.0, slope * slope / np.where(below > 0.0, below, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
     kernels.add_upwards(fields, risk)
-    weight = sums[:, WEIGHT]
+    weight = sums[:, WEIGHT] / whole
     value = np.where(inner, newton_steps(sums, l2), steps.value)
     return Tree(
         schema=schema,
@@ -95,8 +95,8 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
         in_set=grown.in_set,
         value=value[:, None],
         count=sums[:, COUNT],
-        weight=weight,
-        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), scale),
+        weight=sums[:, WEIGHT],
+        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), steepest / whole),
         criterion="newton",
     )
 

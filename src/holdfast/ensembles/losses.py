@@ -44,8 +44,8 @@ def loss_of(name: str, target: Target) -> Loss:
         return _MULTINOMIAL
     if name == "exponential" and len(target.classes) > 2:
         raise RulesError(
-            f"loss='exponential' is for two classes, and {target.name!r} has {len(target.classes)}: use "
-            "loss='log_loss', or AdaBoostClassifier."
+            f"Only binary classification is supported. loss='exponential' is for two classes, and "
+            f"{target.name!r} has {len(target.classes)}: use loss='log_loss', or AdaBoostClassifier."
         )
     return own[name]
 

@@ -204,6 +204,11 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self._remember_classes(y, table)
         return self._remember(X, boosted.ensemble)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.loss != "exponential"
+        return tags
+
     def decision_function(self, X: Any) -> FloatArray:
         """The scores before they become probabilities, (rows, classes); for two classes one per row."""
         check_is_fitted(self)
@@ -309,4 +314,5 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss == "poisson"
+        tags.regressor_tags.poor_score = self.loss == "quantile"  # R² is about means
         return tags

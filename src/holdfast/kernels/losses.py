@@ -24,7 +24,11 @@ def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, flo
     if loss == LOGISTIC:
         small = math.exp(-abs(score))  # at most 1
         p = 1.0 / (1.0 + small) if score >= 0.0 else small / (1.0 + small)
-        return math.log1p(small) + max(score, 0.0) - y * score, p - y, small / ((1.0 + small) * (1.0 + small))
+        return (
+            math.log1p(small) + (max(score, 0.0) - y * score),
+            p - y,
+            small / ((1.0 + small) * (1.0 + small)),
+        )
     if loss == POISSON:
         rate = math.exp(min(score, HIGHEST))
         return rate - y * score, rate - y, rate

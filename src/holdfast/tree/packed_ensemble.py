@@ -106,9 +106,6 @@ def _frozen_all(trees: "PackedTrees") -> "PackedTrees":
     return trees._replace(sets=sets, **{name: frozen(array) for name, array in parts.items()})
 
 
-# -- the rows ---------------------------------------------------------------------------------------------
-
-
 # -- packing ----------------------------------------------------------------------------------------------
 
 

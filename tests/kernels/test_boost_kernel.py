@@ -1,0 +1,305 @@
+"""The kernels of boosting: sums over bins, splits by slope and curvature, whole trees against a slow twin."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.ensembles import newton
+from holdfast.ensembles.newton import BinnedSplits, Shaped, Slopes
+from holdfast.growth.rules import GrowthRules
+from holdfast.kernels import losses
+from holdfast.kernels.boost_histogram import Gradients, count_blocks, subtract
+from holdfast.kernels.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
+from holdfast.kernels.histogram import Coded
+from holdfast.parallel import Team
+from reference.boosting import Growing, Node
+from reference.boosting_losses import Setting
+
+# A kernel for kernels has no door to Python: it is called through a small one that has.
+compiled: Callable[[Any], Any] = njit
+
+
+@compiled
+def take_from(coded: Coded, whole: LongArray, part: LongArray) -> None:
+    subtract(coded, whole, part)
+
+
+def nominal(name: str, n_categories: int) -> Feature:
+    return Feature(name, "nominal", categories=tuple(range(n_categories)))
+
+
+def mixed_table(seed: int, n_rows: int = 60, widths: tuple[int, ...] = (4, 3)) -> Table:
+    """Two columns of numbers, one of them with gaps, and columns of so many categories, with gaps."""
+    generator = np.random.default_rng(seed)
+    x, z = generator.normal(size=(2, n_rows)).round(1)
+    z[generator.random(n_rows) < 0.2] = np.nan
+    codes = [generator.integers(0, width, n_rows).astype(float) for width in widths]
+    for column in codes:
+        column[generator.random(n_rows) < 0.1] = np.nan
+    features = (
+        Feature("x"),
+        Feature("z"),
+        *(nominal(f"c{i}", width) for i, width in enumerate(widths)),
+    )
+    y = generator.normal(size=n_rows)
+    return Table(Schema(features, Target("y", low=y.min(), high=y.max())), (x, z, *codes), y)
+
+
+def slopes_of(table: Table, seed: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Gradients and hessians without ties, some of it explained by the columns."""
+    generator = np.random.default_rng(seed)
+    known = [np.nan_to_num(column, nan=-1.0) for column in table.columns]
+    slope = (
+        np.sin(2 * known[0]) + known[1] / 3 + np.cos(5 * known[2]) + generator.normal(size=table.n_rows) / 2
+    )
+    return slope, generator.uniform(0.05, 1.0, table.n_rows)
+
+
+def tree_of(
+    table: Table,
+    rules: GrowthRules,
+    slopes: tuple[FloatArray, FloatArray],
+    *,
+    l2: float = 0.0,
+    least: float = 0.0,
+    repeats: IntArray | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Shaped:
+    repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
+    rows = np.flatnonzero(repeats).astype(np.int32)
+    role = np.where(repeats > 0, losses.LEARNT, losses.UNUSED).astype(np.uint8)
+    splits = BinnedSplits(table, repeats, rules, least, l2)
+    with Team(n_threads) as team:
+        return splits.tree(Slopes(*slopes, np.ones(table.n_rows), role, rows), seed, team)
+
+
+def leaves_of(shaped: Shaped) -> set[frozenset[int]]:
+    fields = shaped.grown.fields
+    return {
+        frozenset(shaped.rows[fields[node, START] : fields[node, END]].tolist())
+        for node in range(len(fields))
+        if fields[node, FEATURE] == NONE
+    }
+
+
+def twin(
+    table: Table,
+    slopes: tuple[FloatArray, FloatArray],
+    repeats: IntArray | None = None,
+    **options: Any,
+) -> Node:
+    """The tree that tries every split."""
+    repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
+    g, h = slopes[0] * repeats, slopes[1] * repeats
+    growing = Growing(table, Setting("squared_error", **options), g, h, repeats.tolist())
+    return growing.tree(tuple(np.flatnonzero(repeats).tolist()))
+
+
+def parts(node: Node) -> set[frozenset[int]]:
+    return {frozenset(leaf.rows) for leaf in node.leaves()}
+
+
+def assert_same_nodes(one: Shaped, other: Shaped) -> None:
+    """Everything but the places where histograms were kept."""
+    kept = [column for column in range(N_FIELDS) if column != SLOT]
+    assert np.array_equal(one.grown.fields[:, kept], other.grown.fields[:, kept])
+    assert np.array_equal(one.grown.in_set, other.grown.in_set)
+    assert np.array_equal(one.rows, other.rows)
+
+
+def number_of_sets(shaped: Shaped) -> int:
+    return int((shaped.grown.fields[:, SET_START] >= 0).sum())
+
+
+# -- counting -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("is_repeated", [False, True])
+@pytest.mark.parametrize("n_categories", [3, 240, 241, 254, 255, 256, 300])
+def test_a_histogram_holds_the_sums_of_every_bin(n_categories: int, is_repeated: bool) -> None:
+    table = mixed_table(0, 320, (n_categories, 5, n_categories))
+    generator = np.random.default_rng(1)
+    gradient, hessian = generator.integers(-1000, 1000, 320), generator.integers(0, 1000, 320)
+    repeats = generator.integers(1, 4, 320).astype(np.int32) if is_repeated else np.empty(0, np.int32)
+    gradients = Gradients(gradient << 32 | hessian, repeats, 12)
+    coded, rows = table.coded, np.arange(0, 320, 2, dtype=np.int32)
+    length = 2 * int(coded.start[-1])
+    memory = np.full(length + 64, 7, np.int64)
+    count_blocks(coded, gradients, rows, 0, len(coded.codes), memory[:length])
+    assert (memory[length:] == 7).all()
+    times = repeats if is_repeated else np.ones(320, np.int64)
+    for feature in (2, 3, 4):
+        begin, n_codes = int(coded.start[feature]), int(coded.n_codes[feature])
+        column = table.columns[feature][rows]
+        own = memory[2 * begin : 2 * (begin + n_codes)].reshape(-1, 2)
+        at = (column == np.arange(n_codes)[:, None]) * times[rows]
+        assert own[:, 0].tolist() == (at @ gradient[rows]).tolist()
+        assert (own[:, 1] >> 12).tolist() == (at @ hessian[rows]).tolist()
+        assert (own[:, 1] & 0xFFF).tolist() == at.sum(axis=1).tolist()
+        # The gaps come last, behind 255 codes or behind all categories.
+        last = begin + max(255, n_codes) if n_codes > 240 else begin + 255
+        gaps = np.isnan(column) * times[rows]
+        assert memory[2 * last] == gaps @ gradient[rows]
+        assert memory[2 * last + 1] & 0xFFF == gaps.sum()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("n_categories", [3, 300])
+def test_a_parent_without_one_child_is_the_other(n_categories: int) -> None:
+    table = mixed_table(0, 320, (n_categories,))
+    generator = np.random.default_rng(1)
+    packed = generator.integers(-1000, 1000, 320) << 32 | generator.integers(0, 1000, 320)
+    gradients, coded = Gradients(packed, np.empty(0, np.int32), 12), table.coded
+    rows = generator.permutation(320).astype(np.int32)
+    whole, part, rest = np.zeros((3, 2 * int(coded.start[-1])), np.int64)
+    for own, memory in ((rows, whole), (rows[:100], part), (rows[100:], rest)):
+        count_blocks(coded, gradients, np.sort(own), 0, len(coded.codes), memory)
+    take_from(coded, whole, part)
+    end = 2 * int(coded.start[table.n_features])  # behind it, places for columns that are not there
+    assert np.array_equal(whole[:end], rest[:end])
+
+
+# -- whole trees ----------------------------------------------------------------------------------------
+
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"max_depth": 3},
+    {"max_depth": 1},
+    {"max_depth": 4, "min_samples_leaf": 6},
+    {"max_depth": None, "max_leaf_nodes": 7},
+    {"max_depth": 3, "max_leaf_nodes": 5, "min_samples_leaf": 3},
+)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("l2", [0.0, 2.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_tree_is_the_best_of_all(seed: int, l2: float, options: dict[str, Any]) -> None:
+    table = mixed_table(seed)
+    slopes = slopes_of(table, seed)
+    shaped = tree_of(table, GrowthRules("squared_error", **options), slopes, l2=l2)
+    assert leaves_of(shaped) == parts(twin(table, slopes, l2_regularization=l2, **options))
+
+
+@pytest.mark.kernel
+def test_a_repeated_row_counts_as_several() -> None:
+    table = mixed_table(5)
+    slopes, repeats = slopes_of(table), np.random.default_rng(0).integers(0, 4, 60).astype(np.int32)
+    rules = GrowthRules("squared_error", max_depth=4, min_samples_leaf=8)
+    shaped = tree_of(table, rules, slopes, repeats=repeats)
+    expected = parts(twin(table, slopes, repeats, max_depth=4, min_samples_leaf=8))
+    assert leaves_of(shaped) == expected
+    assert min(sum(int(repeats[row]) for row in leaf) for leaf in expected) >= 8
+
+
+@pytest.mark.kernel
+def test_a_leaf_without_curvature_is_not_made() -> None:
+    table = mixed_table(1)
+    slope, hessian = slopes_of(table)
+    hessian[np.argsort(table.columns[0])[:20]] = 1e-6
+    rules = GrowthRules("squared_error", max_depth=6)
+    for leaf in leaves_of(tree_of(table, rules, (slope, hessian), least=0.5)):
+        assert sum(hessian[row] for row in leaf) >= 0.5
+    free = leaves_of(tree_of(table, rules, (slope, hessian)))
+    assert min(sum(hessian[row] for row in leaf) for leaf in free) < 0.5
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+@pytest.mark.parametrize("n_categories", [250, 256, 300])
+def test_a_wide_column_is_divided_where_its_best_prefix_ends(n_categories: int, l2: float) -> None:
+    generator = np.random.default_rng(n_categories)
+    codes = np.concatenate([np.arange(n_categories), generator.integers(0, n_categories, 300)]).astype(float)
+    codes[generator.random(len(codes)) < 0.05] = np.nan
+    y = generator.normal(size=len(codes))
+    schema = Schema((nominal("c", n_categories),), Target("y", low=y.min(), high=y.max()))
+    slope, hessian = np.nan_to_num(codes % 7, nan=3.0) - 3 + y, generator.uniform(0.1, 1, len(codes))
+    shaped = tree_of(
+        Table(schema, (codes,), y), GrowthRules("squared_error", max_depth=1), (slope, hessian), l2=l2
+    )
+    # Gaps are a category of their own. The gain is convex, so the best set is a prefix by slope / curvature.
+    own = np.where(np.isnan(codes), n_categories, codes).astype(int)
+    g, h = np.bincount(own, slope), np.bincount(own, hessian)
+    present = np.flatnonzero(h)
+    order = present[np.argsort((-g / np.where(h > 0, h, 1))[present])]
+    g_left, h_left = np.cumsum(g[order])[:-1], np.cumsum(h[order])[:-1]
+    gain = g_left**2 / (h_left + l2) + (g.sum() - g_left) ** 2 / (h.sum() - h_left + l2)
+    prefix = np.isin(own, order[: gain.argmax() + 1])
+    expected = {frozenset(np.flatnonzero(prefix).tolist()), frozenset(np.flatnonzero(~prefix).tolist())}
+    assert leaves_of(shaped) == expected
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("options", [{"max_depth": 5}, {"max_depth": None, "max_leaf_nodes": 26}], ids=str)
+def test_room_for_sets_grows_as_they_become_more(options: dict[str, Any]) -> None:
+    table = mixed_table(3, 120, (5, 4, 4, 3))
+    slope, hessian = slopes_of(table)
+    slope = slope + 3 * np.cos(7 * np.nan_to_num(table.columns[4]) * np.nan_to_num(table.columns[3]))
+    shaped = tree_of(table, GrowthRules("squared_error", **options), (slope, hessian))
+    assert number_of_sets(shaped) > 8  # there is room for eight to begin with
+    assert leaves_of(shaped) == parts(twin(table, (slope, hessian), **options))
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("n_slots", [2, 3, 4])
+@pytest.mark.parametrize("options", [{"max_depth": 6}, {"max_depth": None, "max_leaf_nodes": 20}], ids=str)
+@pytest.mark.parametrize("widths", [(4, 3), (300,)])
+def test_a_histogram_without_a_place_is_counted_again(
+    n_slots: int, options: dict[str, Any], widths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = mixed_table(4, 150, widths)
+    slopes, rules = slopes_of(table), GrowthRules("squared_error", **options)
+    expected = tree_of(table, rules, slopes)
+    monkeypatch.setattr(newton, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
+    assert len(BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.histograms) == n_slots
+    cramped = tree_of(table, rules, slopes)
+    assert len(expected.grown.fields) > 20
+    assert_same_nodes(cramped, expected)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("n_slots", [2, 1000])
+def test_threads_that_count_together_change_no_node(n_slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = mixed_table(6, 150, (4, 3, 300, 5))
+    slopes, rules = slopes_of(table), GrowthRules("squared_error", max_depth=6)
+    alone = tree_of(table, rules, slopes)
+    monkeypatch.setattr(newton, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
+    monkeypatch.setattr(newton, "LEAST_SHARED", 10)
+    together = tree_of(table, rules, slopes, n_threads=2)
+    assert_same_nodes(together, alone)
+
+
+@pytest.mark.kernel
+def test_the_memory_of_one_tree_serves_the_next() -> None:
+    table, rules = mixed_table(7), GrowthRules("squared_error", max_depth=4)
+    everyone = np.ones(60, np.int32)
+    role, rows = np.full(60, losses.LEARNT, np.uint8), np.arange(60, dtype=np.int32)
+    splits = BinnedSplits(table, everyone, rules, 0.0, 0.0)
+    with Team(1) as team:
+        for seed in (1, 2, 1):
+            slopes = slopes_of(table, seed)
+            again = splits.tree(Slopes(*slopes, np.ones(60), role, rows), 0, team)
+            assert leaves_of(again) == leaves_of(tree_of(table, rules, slopes))
+
+
+@pytest.mark.kernel
+def test_of_drawn_features_the_best_is_taken() -> None:
+    table = mixed_table(8)
+    slopes, rules = slopes_of(table), GrowthRules("squared_error", max_depth=1, max_features=1)
+    seen = set()
+    for seed in range(30):
+        shaped = tree_of(table, rules, slopes, seed=seed)
+        feature = int(shaped.grown.fields[0, FEATURE])
+        schema = Schema((table.schema.features[feature],), table.schema.target)
+        alone = Table(schema, (table.columns[feature],), table.target)
+        assert leaves_of(shaped) == parts(twin(alone, slopes, max_depth=1))
+        seen.add(feature)
+    assert seen == {0, 1, 2, 3}
