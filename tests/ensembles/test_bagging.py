@@ -225,3 +225,14 @@ def test_groups_must_be_as_long_as_the_rows() -> None:
 def test_bootstrap_is_a_flag() -> None:
     with pytest.raises(RulesError, match="bootstrap='yes' is no flag"):
         Sampling(bootstrap="yes")  # type: ignore[arg-type]
+
+
+def test_ties_between_drawn_features_favour_no_column() -> None:
+    # Two rows can be parted by any column that tells them apart: without a fair rule the first would win.
+    draw = np.random.default_rng(0)
+    table = Table.from_arrays(draw.normal(size=(400, 8)), draw.integers(0, 2, 400), task="classification")
+    trees = grow_bagging(table, GrowthRules(max_features=3), 100).ensemble
+    asked = np.concatenate([tree.feature[(tree.feature >= 0) & (tree.count == 2)] for tree in trees])
+    shares = np.bincount(asked, minlength=8) / len(asked)
+    error = np.sqrt(1 / 8 * 7 / 8 / len(asked))
+    assert np.abs(shares - 1 / 8).max() < 4 * error

@@ -81,7 +81,7 @@ def offer(
 
 
 @inner
-def best_offer(node: Node, order: LongArray, n: int, scratch: Scratch) -> Split:
+def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Scratch) -> Split:
     """Of the questions that features offer, the one with the highest gain ratio; the lowest feature if tied.
 
     Only those that gain at least the average of all count: the ratio alone would favour lopsided splits.
@@ -103,7 +103,10 @@ def best_offer(node: Node, order: LongArray, n: int, scratch: Scratch) -> Split:
         units = offers[feature, 3]
         worth = parts_of(node, offered[feature, 1], split_entropy(float(units), float(node.units - units)))
         gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
-        best = better(best, worth, gain, feature, cut, missing_left)
+        if (
+            not is_drawn or worth > best.worth
+        ):  # the features stand as they were drawn: the first one wins a tie
+            best = better(best, worth, gain, feature, cut, missing_left)
     return best
 
 
@@ -153,4 +156,4 @@ def best_split(
         n_offers += scratch.offers[feature, 0] != NEVER
         if n_drawn > 0 and n_offers == n_drawn:
             break
-    return best_offer(node, order, n, scratch)
+    return best_offer(node, order, n, n_drawn > 0, scratch)

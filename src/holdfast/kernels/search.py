@@ -18,7 +18,7 @@ from holdfast.kernels.criteria import (
 from holdfast.kernels.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.pair import open_pair, scan_few, scan_pair
-from holdfast.kernels.split import Scratch, Split, could_win, no_split
+from holdfast.kernels.split import Scratch, Split, could_win, no_split, of_nobody
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
@@ -155,6 +155,9 @@ def search(
         varied = n_drawn == 0 or (not is_known and varies(coded, rows, feature))
         if not varied and not is_known and feature < 63:
             scratch.constant[0] |= int64(1) << feature
+        earlier = best
+        if n_drawn > 0:
+            best = of_nobody(best, feature)
         if varied:
             n_codes, begin = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats
             own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
@@ -201,6 +204,7 @@ def search(
                     four,
                     best,
                 )
+        best = earlier if best.feature < 0 else best
         n_varied += varied
         if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
             break  # two rows can be parted in one way only, and the first feature wins the tie
@@ -210,11 +214,15 @@ def search(
             feature = int64(-1)
             for j in range(first, i + 1):
                 f = drawn[j]
-                if could_win(best, promise[f], f, NEVER) and (feature < 0 or promise[f] > promise[feature]):
+                rival = of_nobody(best, f) if n_drawn > 0 else best
+                if could_win(rival, promise[f], f, NEVER) and (feature < 0 or promise[f] > promise[feature]):
                     feature = f
             if feature < 0:
                 break
             promise[feature] = NEVER
+            earlier = best
+            if n_drawn > 0:
+                best = of_nobody(best, feature)
             own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
             if is_pair:
                 best = open_pair(
@@ -224,6 +232,7 @@ def search(
                 best = open_classes(
                     plan, node, total, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
                 )
+            best = earlier if best.feature < 0 else best
         if best.worth != NEVER:
             break
     return best
