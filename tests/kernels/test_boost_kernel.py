@@ -273,6 +273,7 @@ def test_threads_that_count_together_change_no_node(n_slots: int, monkeypatch: p
     alone = tree_of(table, rules, slopes)
     monkeypatch.setattr(newton, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
     monkeypatch.setattr(newton, "LEAST_SHARED", 10)
+    monkeypatch.setattr(newton, "CELLS_SHARED", 40)
     together = tree_of(table, rules, slopes, n_threads=2)
     assert_same_nodes(together, alone)
 

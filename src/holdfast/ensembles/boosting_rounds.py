@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
-from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs, shares
+from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import thresholds
 from holdfast.growth.rules import GrowthRules
@@ -49,6 +49,8 @@ class Rounds:
     gradient: FloatArray
     hessian: FloatArray
     lost: FloatArray  # (rows,) weight times loss
+    weight_by_role: FloatArray
+    lost_by_role: FloatArray
     alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
     first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
     trees: list[list[Steps]] = field(default_factory=list)
@@ -103,6 +105,8 @@ class Rounds:
             gradient=np.empty((n_outputs, table.n_rows)),
             hessian=np.empty((n_outputs, table.n_rows)),
             lost=np.empty(table.n_rows),
+            weight_by_role=sums_by_role(role, weight),
+            lost_by_role=np.empty(kernels.N_ROLES),
         )
         state.derive()
         return state
@@ -111,7 +115,7 @@ class Rounds:
         """Work out the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
-        self.team.run(
+        found = self.team.run(
             lambda part: kernels.derive(
                 self.loss.number,
                 self.alpha,
@@ -123,9 +127,11 @@ class Rounds:
                 self.gradient,
                 self.hessian,
                 self.lost,
+                self.role,
             ),
-            shares(self.table.n_rows, self.team),
+            runs(self.table.n_rows, ROWS_A_SUM),
         )
+        self.lost_by_role = np.sum(found, axis=0)  # in the same order for any number of threads
 
     def _next_alpha(self) -> float:
         if self.loss.number != kernels.HUBER:
@@ -150,6 +156,8 @@ class Rounds:
             replacement=False,
         )
         self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+        self.weight_by_role = sums_by_role(self.role, self.weight)
+        self.lost_by_role = sums_by_role(self.role, self.lost)
 
     @cached_property
     def order(self) -> LongArray:
@@ -163,12 +171,7 @@ class Rounds:
 
     def mean_losses(self) -> FloatArray:
         """The mean loss of the rows of each role; NaN where there are none."""
-        # Added up in the same order for any number of threads.
-        found = self.team.run(
-            lambda part: kernels.sum_by_role(self.role, self.weight, self.lost, *part),
-            runs(self.table.n_rows, ROWS_A_SUM),
-        )
-        weight, lost = sum(each[0] for each in found), sum(each[1] for each in found)
+        weight, lost = self.weight_by_role, self.lost_by_role
         return np.asarray(np.where(weight > 0, lost / np.where(weight > 0, weight, 1.0), np.nan))
 
     def round_of_trees(self, number: int) -> list[Steps]:
@@ -237,6 +240,11 @@ class Rounds:
             values = self.distinct[fields[node, FEATURE]]
             fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
         return fields
+
+
+def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
+    """What the values of the rows of each role add up to."""
+    return np.asarray(np.bincount(role, values, kernels.N_ROLES), np.float64)
 
 
 def _check_steps(rules: BoostingRules, n_outputs: int) -> None:

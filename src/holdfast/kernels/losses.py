@@ -65,12 +65,13 @@ def derive(
     gradient: FloatArray,
     hessian: FloatArray,
     lost: FloatArray,
-) -> None:
-    """Write gradient and hessian of some rows, and their loss times their weight.
+    role: ByteArray,
+) -> FloatArray:
+    """Write gradient and hessian of some rows, and their loss times their weight; the sums of that by role.
 
     Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class.
     """
-    n_classes = len(score)
+    n_classes, sums = len(score), np.zeros(N_ROLES)
     for row in range(first, last):
         own = weight[row]
         if loss != MULTINOMIAL:
@@ -78,6 +79,7 @@ def derive(
             if loss == HUBER:  # by one measure in all rounds
                 value = derived(loss, first_alpha, y[row], score[0, row])[0]
             gradient[0, row], hessian[0, row], lost[row] = slope, bend, own * value
+            sums[role[row]] += lost[row]
             continue
         highest, total = score[0, row], 0.0
         for k in range(1, n_classes):
@@ -86,10 +88,12 @@ def derive(
             gradient[k, row] = math.exp(score[k, row] - highest)
             total += gradient[k, row]
         lost[row] = own * (math.log(total) + highest - score[int64(y[row]), row])
+        sums[role[row]] += lost[row]
         for k in range(n_classes):
             p = gradient[k, row] / total
             gradient[k, row] = p - (1.0 if int64(y[row]) == k else 0.0)
             hessian[k, row] = p * (1.0 - p)
+    return sums
 
 
 @kernel
@@ -157,18 +161,6 @@ def add_upwards(fields: LongArray, sums: FloatArray) -> None:
         if fields[node, FEATURE] != NONE:
             for k in range(sums.shape[1]):
                 sums[node, k] += sums[fields[node, LEFT], k] + sums[fields[node, RIGHT], k]
-
-
-@kernel
-def sum_by_role(
-    role: ByteArray, weight: FloatArray, lost: FloatArray, first: int, last: int
-) -> tuple[FloatArray, FloatArray]:
-    """The weight and the loss of the rows of each role."""
-    weights, losses = np.zeros(N_ROLES), np.zeros(N_ROLES)
-    for row in range(first, last):
-        weights[role[row]] += weight[row]
-        losses[role[row]] += lost[row]
-    return weights, losses
 
 
 @inner
