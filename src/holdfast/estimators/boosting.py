@@ -239,7 +239,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
 
     >>> X, y = [[float(age)] for age in range(20, 80)], [0.0] * 30 + [10.0] * 30
     >>> BoostingRegressor(n_estimators=50).fit(X, y).predict([[35.0], [65.0]]).round(1)
-    array([0., 10.])
+    array([ 0., 10.])
     """
 
     def __init__(
