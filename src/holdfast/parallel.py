@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeVar
 
 from holdfast.errors import RulesError
+from holdfast.interruption import Run, current_run
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
 ROWS_PER_TASK = 20_000
@@ -25,15 +26,28 @@ def run_all(
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
     with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
-    with the text of `progress` shows how far it is.
+    with the text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
     """
+    _check_jobs(n_jobs)
+    if (run := current_run()) is not None:
+        return _run_all(run, task, items, n_jobs, progress)
+    run = Run()
+    try:
+        return _run_all(run, task, items, n_jobs, progress)
+    except BaseException:
+        run.stop()
+        raise
+
+
+def _run_all(
+    run: Run, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None, progress: str
+) -> list[_R]:
     from joblib import Parallel, delayed
 
-    _check_jobs(n_jobs)
     # Not every backend can hand out results one by one, which only the bar needs.
     returned = "generator" if progress else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
-    results: Iterable[_R] = parallel(delayed(task)(item) for item in items)
+    results: Iterable[_R] = parallel(delayed(run.call)(task, item) for item in items)
     if progress:
         from rich.progress import track
 

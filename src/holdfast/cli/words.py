@@ -102,14 +102,16 @@ def ready_kernels(console: Console) -> tuple[bool, float]:
     """Whether the kernels had to be compiled, or else were on disk, and the seconds until they were ready."""
     with console.status("Compiling the kernels, or loading them from disk"):
         _, seconds = timed(_train_smallest)
+    from holdfast.kernels.jit import Kernel
+
     kernels = [
         each
         for name, module in sys.modules.items()
         if name.startswith("holdfast.kernels.")
         for each in vars(module).values()
-        if hasattr(each, "stats")
+        if isinstance(each, Kernel)
     ]
-    return any(kernel.stats.cache_misses for kernel in kernels), seconds
+    return any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds
 
 
 def _train_smallest() -> None:

@@ -28,7 +28,8 @@ def fixed_order(table: Table, marks: Sequence[LongArray] = ()) -> LongArray:
     [1, 2, 0]
     """
     weight = [] if table.weight is None else [table.weight]
-    keys: list[NDArray[Any]] = [*table.columns, *marks, table.target, *weight]
+    columns = [table.columns[index] for index in telling_order(table)]
+    keys: list[NDArray[Any]] = [*columns, *marks, table.target, *weight]
     n_keys = 1
     while True:
         order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
@@ -36,6 +37,44 @@ def fixed_order(table: Table, marks: Sequence[LongArray] = ()) -> LongArray:
         if n_keys >= len(keys) or _all_differ([key[order] for key in keys[:n_keys]]):
             return order
         n_keys *= 4
+
+
+def telling_order(table: Table) -> list[int]:
+    """The features in an order that does not depend on where they stand: those first that tell most.
+
+    What a feature tells of the target is the share of the variance of its ranks that lies between the
+    classes, or between tenths of the numbers. So a column that has nothing to do with the target comes last,
+    and the order of rows that differ in other columns is the same with it and without it. Of equal ones the
+    first by name comes first.
+    """
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
+    group = table.target if table.schema.target.is_classes else _tenths(table.target, weight)
+    told = {
+        index: _share_between(_ranks(table.columns[index]), group, weight)
+        for index in table.schema.name_order
+    }
+    return sorted(told, key=lambda index: -told[index])
+
+
+def _ranks(values: FloatArray) -> LongArray:
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _tenths(values: FloatArray, weight: FloatArray) -> LongArray:
+    """The tenth of the rows that each number is in, the same for equal numbers."""
+    rank = _ranks(values)
+    rows_at = np.bincount(rank, weight)
+    before = np.cumsum(rows_at) - rows_at
+    return np.asarray((10 * before / max(rows_at.sum(), 1.0))[rank], np.int64)
+
+
+def _share_between(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
+    """Share of the variance of the ranks that lies between the groups, to five decimals, not the last bit."""
+    from_mean = rank - np.average(rank, weights=weight)
+    size, sums = np.bincount(group, weight), np.bincount(group, weight * from_mean)
+    between = float((sums * sums / np.where(size > 0, size, 1.0)).sum())
+    whole = float((weight * from_mean * from_mean).sum())
+    return round(between / whole, 5) if whole > 0 else 0.0
 
 
 def _all_differ(columns: Sequence[NDArray[Any]]) -> bool:

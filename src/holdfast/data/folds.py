@@ -20,6 +20,10 @@ class Fold(NamedTuple):
     training: IntArray  # how often each row is learnt from
     held_out: BoolArray
 
+    def taken(self, rows: LongArray) -> "Fold":
+        """The fold of these rows, in their order."""
+        return Fold(self.training[rows], self.held_out[rows])
+
     def spread(self, rows: LongArray, n_rows: int) -> "Fold":
         """The fold of some of the rows, or of rows in another order, in the order of all."""
         training, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)

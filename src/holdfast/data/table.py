@@ -65,14 +65,15 @@ class Table:
 
     @cached_property
     def coded(self) -> "Coded":
-        """The columns as small whole numbers: made once, shared by every tree grown from the table."""
+        """The columns, by name, as small whole numbers: made once, shared by every tree grown from them."""
         from holdfast.data.coding import code_columns
 
         repeats = None
         if self.weight is not None:
             is_whole = np.all(self.weight == np.rint(self.weight)) and self.weight.sum() < MOST_REPEATS
             repeats = (self.weight if is_whole else self.weight > 0).astype(np.int64)
-        return code_columns(self.schema.features, self.columns, repeats)
+        order, features = self.schema.name_order, self.schema.features
+        return code_columns([features[i] for i in order], [self.columns[i] for i in order], repeats)
 
     @classmethod
     def from_arrays(

@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.row_keys import content_order
 from holdfast.data.splits import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
@@ -56,13 +57,18 @@ def boost(
     """
     check_table(table)
     marks = None if groups is None else read_groups(groups, table.n_rows)
+    folds = _folds(table, rules, marks, seed)
+    # Sums of floats depend on their order: it is the same in whatever order the rows came.
+    order = content_order(table, [] if marks is None else [marks])
+    table, marks = table.taken(order), None if marks is None else marks[order]
+    folds = [fold.taken(order) for fold in folds]
     with Team(n_jobs) as team:
         if rules.early_stopping != "cv":
-            fold = _validation(table, rules, marks, seed)
+            (fold,) = folds
             rounds = Rounds.of(table, rules, marks, fold, seed, team)
             return _history(rounds, progress).result(rounds)
         by_round = []
-        for number, fold in enumerate(_folds(table, rules, marks, seed)):
+        for number, fold in enumerate(folds):
             rounds = Rounds.of(table, rules, marks, fold, seed, team)
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
@@ -100,6 +106,15 @@ def _whole(table: Table) -> Fold:
     return Fold(np.ones(table.n_rows, np.int32), np.zeros(table.n_rows, np.bool_))
 
 
+def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> list[Fold]:
+    """The rows to learn from and those held out; several times if folds decide on the number of rounds."""
+    if rules.early_stopping != "cv":
+        return [_validation(table, rules, groups, seed)]
+    if is_number(rules.cv):
+        return steady_folds(table, groups, rules.cv, (seed, _VALIDATION))
+    return given_folds(table, groups, rules.cv)
+
+
 def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> Fold:
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
     if not rules.early_stopping:
@@ -111,13 +126,6 @@ def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, se
             "out, or none to learn from: give another share, or leave early_stopping out."
         )
     return fold
-
-
-def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> list[Fold]:
-    """The folds that decide on the number of rounds together."""
-    if is_number(rules.cv):
-        return steady_folds(table, groups, rules.cv, (seed, _VALIDATION))
-    return given_folds(table, groups, rules.cv)
 
 
 # -- what is remembered -------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
-from holdfast.data.canonical import fixed_order
 from holdfast.data.folds import Fold
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
@@ -15,7 +14,7 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import thresholds
+from holdfast.growth.grow import features_asked, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import class_importance, split_weight
 from holdfast.kernels import losses as kernels
@@ -115,7 +114,9 @@ class Rounds:
         """Work out the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
-        found = self.team.run(
+        parts = runs(self.table.n_rows, ROWS_A_SUM)
+        sums = np.empty((len(parts), kernels.N_ROLES))
+        self.team.run(
             lambda part: kernels.derive(
                 self.loss.number,
                 self.alpha,
@@ -123,15 +124,16 @@ class Rounds:
                 self.y,
                 self.score,
                 self.weight,
-                *part,
+                *parts[part],
                 self.gradient,
                 self.hessian,
                 self.lost,
                 self.role,
+                sums[part],
             ),
-            runs(self.table.n_rows, ROWS_A_SUM),
+            range(len(parts)),
         )
-        self.lost_by_role = np.sum(found, axis=0)  # in the same order for any number of threads
+        self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
 
     def _next_alpha(self) -> float:
         if self.loss.number != kernels.HUBER:
@@ -146,23 +148,17 @@ class Rounds:
             return
         known = (self.role == LEARNT) | (self.role == LEFT_OUT)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
-        drawn = np.empty(len(known), np.int32)
-        drawn[self.order] = bootstrap_counts(
-            known[self.order].astype(np.int32),
+        drawn = bootstrap_counts(
+            known.astype(np.int32),
             self.seed,
             (_SAMPLES, number),
-            None if self.groups is None else self.groups[self.order],
+            self.groups,
             n_draws=max(round(self.rules.subsample * n_units), 1),
             replacement=False,
         )
         self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
         self.weight_by_role = sums_by_role(self.role, self.weight)
         self.lost_by_role = sums_by_role(self.role, self.lost)
-
-    @cached_property
-    def order(self) -> LongArray:
-        """The rows as they are counted off for drawing, whatever order they came in."""
-        return fixed_order(self.table)
 
     @cached_property
     def distinct(self) -> list[FloatArray]:
@@ -234,10 +230,10 @@ class Rounds:
 
         A threshold is half-way between two values of these, and a row that lies between them is on one side.
         """
-        threshold = thresholds(self.table, fields)
+        threshold, asked = thresholds(self.table, fields), features_asked(self.table, fields)
         fields = fields.copy()
         for node in np.flatnonzero(threshold == threshold).tolist():
-            values = self.distinct[fields[node, FEATURE]]
+            values = self.distinct[asked[node]]
             fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
         return fields
 

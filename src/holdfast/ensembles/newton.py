@@ -15,7 +15,7 @@ from holdfast.kernels import losses
 from holdfast.kernels.boost_histogram import Gradients, count_blocks
 from holdfast.kernels.boost_search import Limits, Scratch
 from holdfast.kernels.criteria import SQUARED_ERROR, Plan
-from holdfast.kernels.grow import DEPTH, END, N_FIELDS, NONE, SEED, START, Grown
+from holdfast.kernels.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 from holdfast.parallel import Team
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
@@ -94,15 +94,18 @@ class BinnedSplits:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
             if state == kernels.DONE:
                 break
-        grown = kernels.finished(_PLAN, coded, growing, in_set)
+        grown = _room(growing.counters)
+        kernels.finish(_PLAN, coded, growing, in_set, grown)
+        grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
         return Shaped(grown, growing.rows)
 
     def _measured(self, slopes: Slopes, team: Team) -> tuple[Gradients, Limits]:
         """Gradients and hessians in whole units, as fine as the sums over all rows allow, and the limits."""
         lines, rows = slopes[:4], slopes.rows
         parts = shares(self.table.n_rows, team)
-        found = team.run(lambda part: losses.greatest(*lines, *part), parts)
-        most_gradient, most_hessian = max(each[0] for each in found), max(each[1] for each in found)
+        most = np.zeros((len(parts), 2))
+        team.run(lambda part: losses.greatest(*lines, *parts[part], most[part]), range(len(parts)))
+        most_gradient, most_hessian = most.max(axis=0).tolist()
         is_repeated = bool((self.repeats[rows] != 1).any())
         n_rows = int(self.repeats[rows].sum(dtype=np.int64)) if is_repeated else len(rows)
         count_bits = n_rows.bit_length()
@@ -195,6 +198,17 @@ class _Memory:
         )
         in_set = np.empty(8 * widest, np.int8)
         return cls(growing, np.empty((n_slots, length), np.int64), in_set, np.zeros(n_rows, np.int64))
+
+
+def _room(counters: LongArray) -> Grown:
+    """Memory for the finished nodes."""
+    n_nodes, n_set = counters[kernels.N_NODES], counters[kernels.N_SET]
+    return Grown(
+        np.empty((n_nodes, N_FIELDS), np.int64),
+        np.empty((n_nodes, _PLAN.n_stats), np.int64),
+        np.empty(n_set, np.bool_),
+        np.zeros(N_COUNTERS, np.int64),
+    )
 
 
 def _start(growing: kernels.Growing, gradients: Gradients, n_slots: int, seed: int) -> None:

@@ -1,7 +1,9 @@
 """What the estimators share: parameters as growth rules, columns under their names, one fitted tree."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +27,21 @@ OTHER_NAMES = {"min_gain": "min_impurity_decrease"}
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, after whose failure, Ctrl-C included, the estimator is what it was before."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return fit_or_restore
+
+
 class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator that grows its model, one tree or many, on a table.
 
@@ -45,6 +62,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     n_outputs_: int
 
     # -- fitting --------------------------------------------------------------------------------------
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _all_or_nothing(vars(cls)["fit"])
 
     def _rules(self, **changes: Any) -> GrowthRules:
         """The growth rules that the parameters spell out; a RulesError names one that is out of range.

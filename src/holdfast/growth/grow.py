@@ -16,15 +16,17 @@ from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import node_values
+from holdfast.interruption import call_kernel, stop_flag
 from holdfast.kernels import grow as kernels
 from holdfast.kernels.criteria import POISSON, Plan
 from holdfast.kernels.histogram import Coded, Sample
 from holdfast.kernels.search import FULL_ROWS
-from holdfast.tree.tree import KNOWN, Tree
+from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 NO_LIMIT = 2**40
 LONGEST_TIMER = 1e8  # seconds; more than three years are no limit
 HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child of their node
+SET_BYTES = 2**22  # memory for sets of categories at first
 
 
 def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
@@ -85,10 +87,48 @@ def ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    histograms = _histograms(coded, task.plan, task.limits, len(task.rows))
-    with _deadline(rules.max_seconds) as stop:
-        near = room_near(coded, task.limits, len(task.rows))
-        return kernels.grow(task.plan, task.limits, coded, task.sample, task.rows, histograms, near, stop)
+    plan, limits, sample, rows = task
+    histograms = _histograms(coded, plan, limits, len(rows))
+    near, n_steps = room_near(coded, limits, len(rows)), coded.ranks.size
+    growing, grown = _rooms(coded, plan, limits, len(rows))
+    as_given = rows.copy()
+    with stop_flag() as stop, _deadline(rules.max_seconds, stop):
+        while True:
+            arguments = (plan, limits, coded, sample, rows, histograms, near, stop, growing, grown)
+            call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
+            if grown.counters[kernels.STATE] != kernels.NO_ROOM:
+                break
+            growing = growing._replace(in_set=np.empty(4 * len(growing.in_set), np.int8))
+            grown = grown._replace(in_set=np.empty(len(growing.in_set), np.bool_))
+            rows[:] = as_given
+    n_nodes, n_set = grown.counters[kernels.N_NODES], grown.counters[kernels.N_SET]
+    return kernels.Grown(
+        grown.fields[:n_nodes].copy(),
+        grown.total[:n_nodes].copy(),
+        grown.in_set[:n_set].copy(),
+        grown.counters,
+    )
+
+
+def _rooms(
+    coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int
+) -> tuple[kernels.Growing, kernels.Grown]:
+    """Memory for the nodes: pages that are not written to cost nothing."""
+    n_nodes = 2 * min(n_rows, limits.max_leaves)
+    if limits.max_depth < 20:
+        n_nodes = min(n_nodes, 2 << limits.max_depth)
+    widest = int(coded.n_codes[coded.is_subset > 0].max(initial=0))
+    n_flags = min(n_nodes * widest, max(SET_BYTES, 4 * widest))
+    fields, total = (n_nodes, kernels.N_FIELDS), (n_nodes, plan.n_stats)
+    return (
+        kernels.Growing(np.empty(fields, np.int64), np.empty(total, np.int64), np.empty(n_flags, np.int8)),
+        kernels.Grown(
+            np.empty(fields, np.int64),
+            np.empty(total, np.int64),
+            np.empty(n_flags, np.bool_),
+            np.zeros(kernels.N_COUNTERS, np.int64),
+        ),
+    )
 
 
 def _finished(
@@ -99,7 +139,7 @@ def _finished(
     apart = units.weight is not None
     return Tree(
         schema=table.schema,
-        feature=fields[:, kernels.FEATURE].astype(np.int32),
+        feature=features_asked(table, fields),
         threshold=thresholds(table, fields),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
@@ -171,43 +211,48 @@ def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -
 
 
 @contextmanager
-def _deadline(seconds: float | None) -> Iterator[ByteArray]:
-    """A flag that is raised when the time is up; kernels look at it before every split."""
-    stop = np.zeros(1, np.uint8)
+def _deadline(seconds: float | None, stop: ByteArray) -> Iterator[None]:
+    """Raise the flag when the time is up."""
     if seconds is None or seconds > LONGEST_TIMER:
-        yield stop
+        yield
         return
     timer = threading.Timer(seconds, stop.fill, args=(1,))
     timer.daemon = True
     timer.start()
     try:
-        yield stop
+        yield
     finally:
         timer.cancel()
 
 
 def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
-    if grown.n_open == 0:
+    n_open, state = grown.counters[kernels.N_OPEN], grown.counters[kernels.STATE]
+    if n_open == 0:
         return ()
-    left = f"the tree is the best so far, and {grown.n_open} of its leaves could still be split"
-    if grown.ended_early:
+    left = f"the tree is the best so far, and {n_open} of its leaves could still be split"
+    if state == kernels.STOPPED:
         return (f"Growth ended after {rules.max_seconds:g} seconds (max_seconds): {left}.",)
     if rules.max_nodes is not None and len(grown.fields) + 2 > rules.max_nodes:
         return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
     return ()
 
 
+def features_asked(table: Table, fields: LongArray) -> IntArray:
+    """The feature of the table that each node asks about; LEAF at a leaf. Kernels count columns by name."""
+    order = np.array([*table.schema.name_order, LEAF], np.int32)
+    return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
+
+
 def thresholds(table: Table, fields: LongArray) -> FloatArray:
     """The midpoint between the two values on either side of each split."""
-    threshold = np.full(len(fields), np.nan)
+    threshold, features = np.full(len(fields), np.nan), features_asked(table, fields)
     below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
-    asks = (fields[:, kernels.FEATURE] >= 0) & (below >= 0)
+    asks = (features != LEAF) & (below >= 0)
     threshold[asks & (above < 0)] = KNOWN
     between = np.flatnonzero(asks & (above >= 0))
-    asked = fields[between, kernels.FEATURE]
+    asked = features[between].astype(np.int64)
     middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
-    features = table.schema.features
-    is_ordered = np.array([feature.kind == "ordered" for feature in features])[asked]
+    is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[asked]
     threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold
 

@@ -25,8 +25,17 @@ def node_values(
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         return value, weight * units.weight_unit, class_impurity(units.criterion, value)
     is_poisson = int(units.criterion == POISSON)
-    weight, mean, impurity = number_values(
-        fields, rows, units.target, frozen(units.importance), frozen(counts), is_poisson
+    weight, mean, impurity = np.zeros((3, len(fields)))
+    number_values(
+        fields,
+        rows,
+        units.target,
+        frozen(units.importance),
+        frozen(counts),
+        is_poisson,
+        weight,
+        mean,
+        impurity,
     )
     with np.errstate(over="ignore"):
         impurity = np.ldexp(impurity, units.exponent * (1 if is_poisson else 2))

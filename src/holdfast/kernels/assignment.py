@@ -15,7 +15,7 @@ of the costs: reduced costs, and all distances, stay far below PAD.
 
 from typing import NamedTuple
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import ByteArray, LongArray
 from holdfast.kernels.jit import inner, int64
 
 FREE = int64(-1)
@@ -94,11 +94,11 @@ def reduce_costs(cost: LongArray, m: int, prices: Prices) -> int:
 
 
 @inner
-def assign(cost: LongArray, m: int, prices: Prices) -> int:
+def assign(cost: LongArray, m: int, prices: Prices, stop: ByteArray) -> int:
     """The lowest total cost of giving every row of a matrix with m columns a column of its own.
 
     Starts from the prices of `reduce_costs` and leaves the last ones, and in `column` the columns of the
-    rows.
+    rows. Ends with 0 once `stop[0]` is raised.
     """
     u, v, owner, column, (n, width) = prices.u, prices.v, prices.owner, prices.column, cost.shape
     distance, final, via, place = prices.distance, prices.final, prices.via, prices.place
@@ -117,6 +117,8 @@ def assign(cost: LongArray, m: int, prices: Prices) -> int:
             owner[found], place[found], column[i] = i, found + OWNED, found
             n_level -= v[found] == 0
     for start in range(n):
+        if stop[0]:
+            return int64(0)
         if column[start] != FREE:
             continue
         for j in range(width):

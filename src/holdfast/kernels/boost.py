@@ -226,12 +226,7 @@ def advance(
 
 
 @kernel
-def finished(plan: Plan, coded: Coded, growing: Growing, in_set: SignArray) -> Grown:
-    """The nodes in preorder, every category and the missing values on a side."""
-    counters = growing.counters
-    n_nodes, n_set, never = counters[N_NODES], counters[N_SET], int64(0)
-    return in_preorder(
-        plan,
-        coded,
-        GrowingTree(growing.fields, growing.total, in_set[:n_set], n_nodes, counters[N_OPEN], never),
-    )
+def finish(plan: Plan, coded: Coded, growing: Growing, in_set: SignArray, grown: Grown) -> None:
+    """Put the nodes in preorder, every category and the missing values on a side."""
+    nodes = GrowingTree(growing.fields, growing.total, in_set)
+    in_preorder(plan, coded, nodes, growing.counters[N_NODES], grown)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel, making
 
 NO_WEIGHT = 1e-9  # below it a sum of weights is what rounding left; a row weighs about 1
@@ -132,6 +132,7 @@ def best_thresholds(
     likelihood: FloatArray,
     places: LongArray,
     missing_left: LongArray,
+    stop: ByteArray,
 ) -> None:
     """Of every column: the best likelihood of two sides, the last place on the left, and where gaps go.
 
@@ -139,6 +140,8 @@ def best_thresholds(
     can be asked about; `least` is the number of rows that each side must keep. A place of -1: no question.
     """
     for f in range(len(orders)):
+        if stop[0]:
+            return
         order = orders[f]
         n_known = len(order)
         while n_known > 0 and ranks[f, order[n_known - 1]] < 0:

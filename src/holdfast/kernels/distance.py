@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import ByteArray, LongArray
 from holdfast.kernels.assignment import PAD, Prices, assign, padded, reduce_costs
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 from holdfast.kernels.paths import count_bits
@@ -170,14 +170,17 @@ def measure(
     solve: bool,
     scratch: Scratch,
     prices: Prices,
+    stop: ByteArray,
     out: LongArray,
 ) -> None:
     """out[k] = distance in units of the trees first[k] and second[k]; or, unless `solve`, a lower bound.
 
-    Costs, prices and assignment of the last pair stay in the scratch memory.
+    Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is raised.
     """
     lowest = prices.v
     for k in range(len(first)):
+        if stop[0]:
+            return
         small, large = first[k], second[k]
         n = packed.leaf_start[small + 1] - packed.leaf_start[small]
         m = packed.leaf_start[large + 1] - packed.leaf_start[large]
@@ -197,4 +200,4 @@ def measure(
         if packed.label_cost > 0 and not solve:
             guess_prices(packed, small, large, scratch, lowest)
         bound = reduce_costs(cost, m, prices)
-        out[k] = total + (assign(cost, m, prices) if solve else bound)
+        out[k] = total + (assign(cost, m, prices, stop) if solve else bound)

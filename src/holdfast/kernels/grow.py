@@ -37,24 +37,26 @@ class Limits(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A tree while it grows: its nodes in the order in which they were made."""
+    """Room for the nodes of a tree while it grows, in the order in which they are made."""
 
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, stats)
     in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
-    n_nodes: int
-    n_open: int  # nodes that could still be split
-    ended_early: int  # 1 if the stop flag was raised
 
 
 class Grown(NamedTuple):
-    """The finished nodes in preorder."""
+    """Room for the finished nodes in preorder, or just these nodes."""
 
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, stats)
     in_set: BoolArray
-    n_open: int  # nodes that could still be split
-    ended_early: int  # 1 if the stop flag was raised
+    counters: LongArray
+
+
+# The counters of a finished tree; nodes are open that could still be split.
+N_NODES, N_SET, N_OPEN, STATE = range(4)
+N_COUNTERS = 4
+COMPLETE, STOPPED, NO_ROOM = int64(0), int64(1), int64(2)  # why growth ended; no room for more sets
 
 
 @inner
@@ -172,26 +174,24 @@ def grow(
     histograms: LongArray,
     near: Near,
     stop: ByteArray,
-) -> Grown:
-    """Grow one tree from the rows, which are put in the order of the leaves.
+    growing: Growing,
+    grown: Grown,
+) -> None:
+    """Grow one tree from the rows, which are put in the order of the leaves, into `grown`.
 
     `histograms` is memory for a few of them, and `near` for the rows of a small node, whose subtree is grown
-    there. Another thread may raise `stop[0]`. One long function: every
+    there. Another thread may raise `stop[0]`: growth ends with the best tree so far. One long function: every
     level of calls is optimised again by the compiler, and six of them took a minute.
     """
-    capacity = 2 * min(len(rows), limits.max_leaves)
-    if limits.max_depth < 20:
-        capacity = min(capacity, 2 << limits.max_depth)
-    fields = np.empty((capacity, N_FIELDS), np.int64)
-    total = np.empty((capacity, plan.n_stats), np.int64)
+    fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
-    buffer, in_set = np.empty(len(rows), np.int32), np.empty(256, np.int8)
+    buffer = np.empty(len(rows), np.int32)
     scratch = new_scratch(plan, coded, len(rows))
     free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
     zero, one = int64(0), int64(1)
-    n_nodes, n_leaves, n_open, n_set, ended_early = one, one, zero, zero, zero
+    n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
     n_free, parent = len(histograms) - 1, NONE
     near_first, near_last, here, own_sample = zero, zero, coded, sample
     for k in range(N_FIELDS):
@@ -212,7 +212,7 @@ def grow(
             ):
                 # The smaller side is counted; the larger is the parent minus it.
                 own = rows[fields[small, START] : fields[small, END]]
-                count_all(plan, here, own_sample, own, zero, histograms[0])
+                count_all(plan, here, own_sample, own, zero, histograms[0], stop)
                 for i in range(histograms.shape[1]):
                     histograms[slot, i] -= histograms[0, i]
                 small_ready, large_ready = zero, slot
@@ -239,7 +239,7 @@ def grow(
                         n_free -= 1
                         slot = free[n_free]
                     if not was_ready and len(own) > FEW_ROWS:
-                        count_all(plan, here, own_sample, own, shift, histograms[slot])
+                        count_all(plan, here, own_sample, own, shift, histograms[slot], stop)
                     elif slot > 0:
                         for i in range(histograms.shape[1]):
                             histograms[slot, i] = histograms[0, i]
@@ -256,6 +256,7 @@ def grow(
                     scratch,
                     limits.n_drawn,
                     fields[at, SEED],
+                    stop,
                 )
             if (
                 best.worth == NEVER
@@ -277,20 +278,18 @@ def grow(
                 fields[at, SET_START] = n_set
                 n_codes = coded.n_codes[feature]
                 if n_set + n_codes > len(in_set):
-                    larger = np.empty(2 * (n_set + n_codes), np.int8)
-                    for code in range(n_set):
-                        larger[code] = in_set[code]
-                    in_set = larger
+                    grown.counters[STATE] = NO_ROOM
+                    return
                 for code in range(n_codes):
                     in_set[n_set + code] = scratch.in_set[code]
                 n_set += n_codes
             priority[at] = max(best.gain, 0.0) if limits.best_first else float(at)
             push(heap, priority, n_open, at)
             n_open += 1
-        if n_open == 0 or n_leaves >= limits.max_leaves:
+        if stop[0]:  # also where a search was cut short
+            state, n_open = STOPPED, max(n_open, one)
             break
-        if stop[0]:
-            ended_early = one
+        if n_open == 0 or n_leaves >= limits.max_leaves:
             break
         # Split the node that comes next.
         parent = pop(heap, priority, n_open)
@@ -319,17 +318,14 @@ def grow(
             n_nodes += 1
     for i in range(near_first, near_last):
         rows[i] = near.origin[rows[i]]
-    growing = Growing(fields, total, in_set[:n_set], n_nodes, n_open, ended_early)
-    return in_preorder(plan, coded, growing)
+    in_preorder(plan, coded, growing, n_nodes, grown)
+    grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
 
 
 @making
-def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
+def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown: Grown) -> None:
     """The finished tree: nodes in preorder, every category and the missing values on a side."""
-    n_nodes, in_set = growing.n_nodes, growing.in_set
-    fields = np.empty((n_nodes, N_FIELDS), np.int64)
-    total = np.empty((n_nodes, plan.n_stats), np.int64)
-    sets = np.empty(len(in_set), np.bool_)
+    in_set, fields, total, sets = growing.in_set, grown.fields, grown.total, grown.in_set
     waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
     waiting[0], parents[0], n_waiting, n_set = 0, NONE, int64(1), int64(0)
     for i in range(n_nodes):
@@ -359,4 +355,4 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing) -> Grown:
                 side = in_set[start + code]
                 sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
             n_set += coded.n_codes[feature]
-    return Grown(fields, total, sets[:n_set], growing.n_open, growing.ended_early)
+    grown.counters[N_NODES], grown.counters[N_SET] = n_nodes, n_set

@@ -172,9 +172,15 @@ def count_one(
 
 @inner
 def count_all(
-    plan: Plan, coded: Coded, sample: Sample, rows: IntArray, shift: int, histogram: LongArray
+    plan: Plan,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    shift: int,
+    histogram: LongArray,
+    stop: ByteArray,
 ) -> None:
-    """The histograms of every feature."""
+    """The histograms of every feature; unfinished once `stop[0]` is raised."""
     start, is_subset, n_stats = coded.start, coded.is_subset, plan.n_stats
     for feature in range(len(is_subset)):
         # All of it if no bits are dropped, for such histograms are subtracted as a whole.
@@ -186,6 +192,8 @@ def count_all(
         for i in range(at, at + n_stats):
             histogram[i] = 0
     for block in range(coded.codes.shape[0]):
+        if stop[0]:
+            return
         f = 4 * int64(block)
         starts = (
             uint64(start[f] * n_stats),
@@ -201,5 +209,5 @@ def count_all(
         )
         count_four(plan, coded.codes, int64(block), sample, rows, starts, shifts, histogram)
     for feature in range(coded.ranks.shape[0]):
-        if coded.is_wide[feature]:
+        if coded.is_wide[feature] and not stop[0]:
             count_one(plan, coded, sample, rows, int64(feature), int64(0), histogram)

@@ -7,6 +7,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from holdfast.interruption import call_aside, in_main_thread
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
 
@@ -19,11 +21,38 @@ uint64 = cast(Callable[[Any], int], np.uint64)
 _FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
 
+# What a kernel may return. While a signal waits to be handled, numba cannot turn anything else into a Python
+# object: a tuple is a SystemError, and a NamedTuple a crash. So kernels fill arrays that the caller made.
+RETURNS = (None, int, float, bool)
+
+
 def kernel(function: _F) -> _F:
     """A function called from Python: compiled on first use and kept on disk."""
+    if function.__annotations__.get("return", tuple) not in RETURNS:
+        raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
     compiled = _compile(cache=True, _nrt=True, **_FLAGS)(function)
+    if not hasattr(compiled, "overloads"):  # the compiler is switched off
+        return function
     _watch_all_kernels(compiled)
-    return cast(_F, compiled)
+    return cast(_F, Kernel(compiled))
+
+
+class Kernel:
+    """A compiled function.
+
+    What is to be compiled in the main thread is compiled in another one, or Ctrl-C would have to wait for it.
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        self.compiled = compiled
+        self.__doc__ = compiled.__doc__
+        self.__name__ = compiled.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        """What the compiled function returns."""
+        if self.compiled.overloads or not in_main_thread():
+            return self.compiled(*args)
+        return call_aside(self.compiled, args)
 
 
 def inner(function: _F) -> _F:

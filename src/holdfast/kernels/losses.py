@@ -66,12 +66,15 @@ def derive(
     hessian: FloatArray,
     lost: FloatArray,
     role: ByteArray,
-) -> FloatArray:
-    """Write gradient and hessian of some rows, and their loss times their weight; the sums of that by role.
+    sums: FloatArray,
+) -> None:
+    """Write gradient and hessian of some rows, their loss times their weight, and the sums of that by role.
 
     Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class.
     """
-    n_classes, sums = len(score), np.zeros(N_ROLES)
+    n_classes = len(score)
+    for each in range(N_ROLES):
+        sums[each] = 0.0
     for row in range(first, last):
         own = weight[row]
         if loss != MULTINOMIAL:
@@ -93,20 +96,25 @@ def derive(
             p = gradient[k, row] / total
             gradient[k, row] = p - (1.0 if int64(y[row]) == k else 0.0)
             hessian[k, row] = p * (1.0 - p)
-    return sums
 
 
 @kernel
 def greatest(
-    gradient: FloatArray, hessian: FloatArray, importance: FloatArray, role: ByteArray, first: int, last: int
-) -> tuple[float, float]:
-    """The greatest gradient, without its sign, and hessian of the rows that are learnt from, weighted."""
+    gradient: FloatArray,
+    hessian: FloatArray,
+    importance: FloatArray,
+    role: ByteArray,
+    first: int,
+    last: int,
+    out: FloatArray,
+) -> None:
+    """out = the greatest gradient, without its sign, and hessian of the rows learnt from, weighted."""
     most_gradient, most_hessian = 0.0, 0.0
     for row in range(first, last):
         if role[row] == LEARNT:
             most_gradient = max(most_gradient, abs(gradient[row]) * importance[row])
             most_hessian = max(most_hessian, hessian[row] * importance[row])
-    return most_gradient, most_hessian
+    out[0], out[1] = most_gradient, most_hessian
 
 
 @kernel

@@ -62,24 +62,28 @@ class Edges(NamedTuple):
     words: LongArray  # sets of categories, 64 bits to a word
 
 
-@kernel
-def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
-    """The edges of a forest."""
-    n_nodes = len(forest.feature)
-    edges = Edges(
-        np.full(n_nodes, -1),
-        np.full(n_nodes, -1),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes),
-        np.zeros(n_nodes, np.bool_),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_words, np.int64),
+def no_edges(n_nodes: int, n_words: int) -> Edges:
+    """Room for the edges of a forest."""
+    numbers = np.zeros((7, n_nodes), np.int64)
+    return Edges(
+        parent=np.full(n_nodes, -1),
+        coordinate=np.full(n_nodes, -1),
+        low=numbers[0],
+        high=numbers[1],
+        length=numbers[2],
+        bound=np.zeros(n_nodes),
+        restricts=np.zeros(n_nodes, np.bool_),
+        first_leaf=numbers[3],
+        end_leaf=numbers[4],
+        cut=numbers[5],
+        weight=numbers[6],
+        words=np.zeros(n_words, np.int64),
     )
+
+
+@kernel
+def lay_out(forest: Forest, ruler: Ruler, edges: Edges) -> None:
+    """Fill in the edges of a forest."""
     next_word = int64(0)
     for tree in range(len(forest.start) - 1):
         begin, end, leaf = forest.start[tree], forest.start[tree + 1], int64(0)
@@ -111,7 +115,6 @@ def lay_out(forest: Forest, ruler: Ruler, n_words: int) -> Edges:
             edges.end_leaf[node] = (
                 last if forest.feature[node] < 0 else edges.end_leaf[begin + forest.right[node]]
             )
-    return edges
 
 
 @inner
@@ -185,12 +188,13 @@ def count_bits(word: int) -> int:
 
 
 @kernel
-def walk(forest: Forest, edges: Edges, start: LongArray) -> LongArray:
-    """A walk through each tree, down every edge and up again: node * 2, + UNDO on the way up.
+def walk(forest: Forest, edges: Edges, start: LongArray, steps: LongArray) -> None:
+    """steps = a walk through each tree, down every edge and up again: node * 2, + UNDO on the way up.
 
-    Fills `start` with where each tree's walk begins.
+    Fills `start` with where each tree's walk begins, and, last, where they end. Two steps a node are room
+    enough.
     """
-    steps, n_steps = np.empty(2 * len(forest.feature), np.int64), int64(0)
+    n_steps = int64(0)
     for tree in range(len(start) - 1):
         start[tree] = n_steps
         here = int64(-1)
@@ -203,23 +207,25 @@ def walk(forest: Forest, edges: Edges, start: LongArray) -> LongArray:
             n_steps += 1
             here = int64(node)
     start[-1] = n_steps
-    return steps[:n_steps].copy()
+
+
+class Cuts(NamedTuple):
+    """The edges that cut something off a range, tree after tree in preorder."""
+
+    tree: LongArray
+    coordinate: LongArray
+    high: LongArray
+    first_leaf: LongArray
+    end_leaf: LongArray
 
 
 @kernel
-def lay_profiles(
-    tree: LongArray,
-    coordinate: LongArray,
-    high: LongArray,
-    first_leaf: LongArray,
-    end_leaf: LongArray,
-    place: LongArray,
-) -> LongArray:
-    """What the paths of each tree cut off along each coordinate, given the edges that cut, in preorder.
+def place_profiles(cuts: Cuts, place: LongArray) -> int:
+    """Where the profile of each tree along each coordinate stands, and the length of all profiles.
 
-    Fills place[tree, coordinate] with the first leaf that is cut, the last one + 1, and where they begin in
-    what comes back.
+    Fills place[tree, coordinate] with the first leaf that is cut, the last one + 1, and where they begin.
     """
+    tree, coordinate, first_leaf, end_leaf = cuts.tree, cuts.coordinate, cuts.first_leaf, cuts.end_leaf
     for edge in range(len(tree)):
         here = place[tree[edge], coordinate[edge]]
         is_new = here[1] == 0
@@ -230,9 +236,13 @@ def lay_profiles(
         for c in range(place.shape[1]):
             place[t, c, 2] = size
             size += place[t, c, 1] - place[t, c, 0]
-    profile = np.zeros(size, np.int64)
-    for edge in range(len(tree)):  # a deeper edge cuts off more, and comes later
-        here = place[tree[edge], coordinate[edge]]
-        for leaf in range(first_leaf[edge], end_leaf[edge]):
-            profile[here[2] + leaf - here[0]] = high[edge]
-    return profile
+    return size
+
+
+@kernel
+def lay_profiles(cuts: Cuts, place: LongArray, profile: LongArray) -> None:
+    """profile = what the paths of each tree cut off along each coordinate; 0 before, where nothing is."""
+    for edge in range(len(cuts.tree)):  # a deeper edge cuts off more, and comes later
+        here = place[cuts.tree[edge], cuts.coordinate[edge]]
+        for leaf in range(cuts.first_leaf[edge], cuts.end_leaf[edge]):
+            profile[here[2] + leaf - here[0]] = cuts.high[edge]

@@ -32,15 +32,14 @@ def merged(a: int, b: int, first: LongArray, second: LongArray, alpha: FloatArra
 
 
 @kernel
-def weakest_links(left: IntArray, right: IntArray, risk: FloatArray) -> FloatArray:
-    """The alpha at which each split is undone, if risk + alpha * leaves is to be least; infinite at leaves.
+def weakest_links(left: IntArray, right: IntArray, risk: FloatArray, alpha: FloatArray) -> None:
+    """alpha = where each split is undone, if risk + alpha * leaves is to be least; infinite at leaves.
 
     From the leaves upwards, every subtree knows the alphas at which it shrinks, in a heap. Just below a node
     the two subtrees shrink independently; the node itself becomes a leaf at the alpha where that is as good.
     Whatever would have shrunk later than that never does, and leaves the heap. Nodes are in preorder.
     """
     n = len(left)
-    alpha = np.empty(n)
     saved = np.empty(n)  # risk that the split saves at its alpha, with all that stands below it then
     extra = np.empty(n)  # leaves that it costs
     first, second = np.full(n, NONE), np.full(n, NONE)
@@ -65,4 +64,3 @@ def weakest_links(left: IntArray, right: IntArray, risk: FloatArray) -> FloatArr
             for child in (left[node], right[node]):
                 if left[child] >= 0:
                     alpha[child] = min(alpha[child], alpha[node])
-    return alpha

@@ -2,7 +2,7 @@
 
 import math
 
-from holdfast.arrays import IntArray, LongArray
+from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.categories import choose_set, place_of
 from holdfast.kernels.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
 from holdfast.kernels.histogram import Coded, Sample, bits_dropped, count_one, last_code
@@ -123,6 +123,7 @@ def best_split(
     scratch: Scratch,
     n_drawn: int,
     seed: int,
+    stop: ByteArray,
 ) -> Split:
     """The best split over all features; or, if n_drawn > 0, over drawn ones.
 
@@ -131,7 +132,20 @@ def best_split(
     n_features, n_offers, n, state = int64(len(scratch.drawn)), 0, 0, seed
     if not plan.is_guarded:
         return search(
-            plan, node, total, coded, sample, rows, fine, histogram, scratch, n_drawn, seed, NONE, n_features
+            plan,
+            node,
+            total,
+            coded,
+            sample,
+            rows,
+            fine,
+            histogram,
+            scratch,
+            n_drawn,
+            seed,
+            NONE,
+            n_features,
+            stop,
         )
     order = scratch.turns
     for i in range(n_features):
@@ -146,7 +160,20 @@ def best_split(
             shift = bits_dropped(coded, feature, fine)
             count_one(plan, coded, sample, rows, feature, shift, histogram)
         own = search(
-            plan, node, total, coded, sample, rows, fine, histogram, scratch, NONE, NONE, feature, feature + 1
+            plan,
+            node,
+            total,
+            coded,
+            sample,
+            rows,
+            fine,
+            histogram,
+            scratch,
+            NONE,
+            NONE,
+            feature,
+            feature + 1,
+            stop,
         )
         if own.worth == NEVER:
             scratch.offers[feature, 0] = NEVER

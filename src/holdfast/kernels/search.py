@@ -2,7 +2,7 @@
 
 import math
 
-from holdfast.arrays import IntArray, LongArray
+from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.categories import scan_categories
 from holdfast.kernels.classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.criteria import (
@@ -126,12 +126,13 @@ def search(
     seed: int,
     first: int,
     last: int,
+    stop: ByteArray,
 ) -> Split:
     """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
 
     Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
     that could hold the best split are opened last, the most promising feature first. Only the features from
-    `first` on and before `last` are looked at.
+    `first` on and before `last` are looked at, and none after `stop[0]` is raised.
     """
     best, is_pair, coarse = no_split(), plan.n_classes <= 2, fine
     is_small = len(rows) <= FEW_ROWS
@@ -144,6 +145,8 @@ def search(
         drawn[i], promise[i] = i, NEVER
     n_varied, state = int64(0), seed
     for i in range(first, last):
+        if stop[0]:
+            break
         feature = int64(i)
         if n_drawn > 0:
             state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
@@ -210,7 +213,7 @@ def search(
             break  # two rows can be parted in one way only, and the first feature wins the tie
         if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
-        while True:
+        while not stop[0]:
             feature = int64(-1)
             for j in range(first, i + 1):
                 f = drawn[j]

@@ -14,7 +14,9 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.errors import RulesError
-from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, measure
+from holdfast.interruption import call_kernel, stop_flag
+from holdfast.kernels.assignment import Prices
+from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, Scratch, measure
 from holdfast.parallel import run_all
 from holdfast.stability.matching import TreeDistance, matched
 from holdfast.stability.packing import frozen_fields, memory, pack
@@ -56,7 +58,7 @@ def tree_distance(
     packed, unit = pack([first, second], terms)
     one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
     scratch, prices = memory(packed, one, other)
-    measure(packed, one, other, _MATCHINGS[matching], True, scratch, prices, out)
+    _measure(packed, (one, other), matching, True, scratch, prices, out)
     return matched(first, second, terms, float(out[0] / unit), scratch.cost, prices)
 
 
@@ -220,8 +222,24 @@ def _measured_batch(
     # On its way to another process an array becomes writable, and numba would compile for another type.
     packed, (first, second) = frozen_fields(packed), map(_numbers, batch)
     out = np.empty(len(first), np.int64)
-    measure(packed, first, second, _MATCHINGS[matching], solve, *memory(packed, first, second), out)
+    _measure(packed, (first, second), matching, solve, *memory(packed, first, second), out)
     return out
+
+
+def _measure(
+    packed: Packed,
+    pairs: tuple[LongArray, LongArray],
+    matching: str,
+    solve: bool,
+    scratch: Scratch,
+    prices: Prices,
+    out: LongArray,
+) -> None:
+    """Run the kernel, which grows with the cube of the leaves, so that Ctrl-C need not wait for it."""
+    n_steps = float(len(scratch.cost)) * len(scratch.base)
+    with stop_flag() as stop:
+        arguments = (packed, *pairs, _MATCHINGS[matching], solve, scratch, prices, stop, out)
+        call_kernel(measure, *arguments, stop=stop, n_steps=n_steps)
 
 
 def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:

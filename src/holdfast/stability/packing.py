@@ -10,7 +10,18 @@ from holdfast.arrays import LongArray, frozen
 from holdfast.data.schema import Schema
 from holdfast.kernels.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance import Packed, Scratch
-from holdfast.kernels.paths import UNDO, Edges, Forest, Ruler, lay_out, lay_profiles, walk
+from holdfast.kernels.paths import (
+    UNDO,
+    Cuts,
+    Edges,
+    Forest,
+    Ruler,
+    lay_out,
+    lay_profiles,
+    no_edges,
+    place_profiles,
+    walk,
+)
 from holdfast.stability.paths import share_of_range
 from holdfast.stability.terms import Terms
 from holdfast.tree.tree import LEAF, Tree
@@ -26,8 +37,10 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, terms.label_weight)
     forest = _forest(trees)
     ruler = _ruler(schema, forest, unit)
-    edges = lay_out(forest, ruler, int((2 * _words_of(ruler)[forest.feature[forest.feature != LEAF]]).sum()))
-    category_length, n_words = _coordinates(ruler)
+    n_words = int((2 * _words_of(ruler)[forest.feature[forest.feature != LEAF]]).sum())
+    edges = no_edges(len(forest.feature), n_words)
+    lay_out(forest, ruler, edges)
+    category_length, words_of_axis = _coordinates(ruler)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
     outcomes, label_cost = _outcomes(trees, terms.label_weight * unit, terms.outcome)
@@ -38,7 +51,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
         **_profiles(edges, tree, category_length),
         **_category_edges(edges, tree, category_length),
         category_length=category_length,
-        n_words=n_words,
+        n_words=words_of_axis,
         words=edges.words,
         leaf_start=np.cumsum([0, *(tree.n_leaves for tree in trees)]),
         cut=edges.cut[is_leaf],
@@ -116,8 +129,9 @@ def _coordinates(ruler: Ruler) -> tuple[LongArray, LongArray]:
 
 def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
     """The walks without the steps that change nothing."""
-    start = np.empty(len(forest.start), np.int64)
-    steps, is_leaf = walk(forest, edges, start), forest.feature == LEAF
+    start, steps = np.empty(len(forest.start), np.int64), np.empty(2 * len(forest.feature), np.int64)
+    walk(forest, edges, start, steps)
+    steps, is_leaf = steps[: start[-1]], forest.feature == LEAF
     node, goes_down = steps >> 1, steps & UNDO == 0
     cuts = edges.length[node] > 0
     matters = np.where(is_leaf[node], goes_down, cuts)
@@ -140,14 +154,10 @@ def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict
     """What every path cuts off along the coordinates that are ends of ranges."""
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
     place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
-    profile = lay_profiles(
-        frozen(tree[node]),
-        frozen(edges.coordinate[node]),
-        frozen(edges.high[node]),
-        frozen(edges.first_leaf[node]),
-        frozen(edges.end_leaf[node]),
-        place,
-    )
+    own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
+    cuts = Cuts(*(frozen(array[node]) for array in own))
+    profile = np.zeros(place_profiles(cuts, place), np.int64)
+    lay_profiles(cuts, place, profile)
     return {"profile_place": place, "profile": profile}
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # A multiple of the block of the kernel: enough for a thread to be worth it, few enough that all end together.
 ROWS_PER_TASK = 8192
+MOST_STEPS = 2**24  # rows times trees of one call of a kernel: Ctrl-C waits for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +62,14 @@ class Packed:
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
         """The scores with what these trees say of the rows added to them, tree after tree."""
-        parts = _parts(len(rows))
+        parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
         return np.concatenate(run_all(task, items, n_jobs if len(parts) > 1 else 1))
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
         """The leaf that each row reaches in each tree."""
-        parts = _parts(len(rows))
+        parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
         return np.concatenate(run_all(partial(_leaves, self.trees), items, n_jobs if len(parts) > 1 else 1))
 
@@ -76,9 +77,10 @@ class Packed:
 # -- the work of one task ---------------------------------------------------------------------------------
 
 
-def _parts(n_rows: int) -> list[slice]:
+def _parts(n_rows: int, n_trees: int) -> list[slice]:
     """The rows of each task: all in one if they are few, or even if there are none."""
     size = ROWS_PER_TASK if n_rows >= LEAST_SHARED else max(n_rows, 1)
+    size = min(size, max(MOST_STEPS // max(n_trees, 1), 1))
     return [slice(begin, begin + size) for begin in range(0, max(n_rows, 1), size)]
 
 

@@ -16,6 +16,8 @@ from holdfast.tree.tree import LEAF, Tree
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
+
 
 def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
     """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
@@ -63,11 +65,7 @@ class Routes:
         from holdfast.kernels.route import route
 
         # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
-        leaves = np.empty(len(rows), np.int32)
-        route(
-            X,
-            rows,
-            top,
+        nodes = (
             frozen(self.feature),
             frozen(self.threshold),
             frozen(self.left),
@@ -76,8 +74,11 @@ class Routes:
             frozen(self.set_start),
             frozen(self.n_categories),
             frozen(self.in_set),
-            leaves,
         )
+        leaves = np.empty(len(rows), np.int32)
+        for begin in range(0, len(rows), MOST_ROWS):
+            part = slice(begin, begin + MOST_ROWS)
+            route(X, rows[part], top, *nodes, leaves[part])
         return leaves
 
 

@@ -12,6 +12,7 @@ from holdfast.data.schema import Kind
 from holdfast.growth.density.model import Family, Sums, sums_of
 from holdfast.growth.density.rows import Unlabelled
 from holdfast.growth.grow import midpoint
+from holdfast.interruption import call_kernel, stop_flag
 from holdfast.kernels.density import NO_WEIGHT, TIE, best_thresholds
 
 MOST_FREE = 10  # categories in a node of which all sets are tried; of more, prefixes of one order
@@ -64,7 +65,7 @@ class Search:
     def best_question(self, orders: IntArray) -> Question | None:
         """The best question about the rows that `orders` holds, in the order of each column.
 
-        Of equal ones it is that on the first column, at the lowest threshold.
+        Of equal ones it is that on the first column by name, at the lowest threshold.
         """
         taken = orders[0]
         node = sums_of(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
@@ -88,7 +89,7 @@ class Search:
             by_threshold = self._best_of_all_thresholds(orders, alone)
         found = [
             self._best_of_sets(index, orders[0], alone) if feature.is_subset else by_threshold[index]
-            for index, feature in enumerate(features)
+            for index, feature in ((index, features[index]) for index in self.data.schema.name_order)
         ]
         return [question for question in found if question is not None]
 
@@ -104,9 +105,10 @@ class Search:
         ranks = self.data.ranks
         if len(asked) < len(features):
             ranks, orders = ranks[asked], orders[asked]
-        best_thresholds(
-            self.data.rows, frozen(ranks), frozen(orders), self.least, likelihood, places, missing_left
-        )
+        found, n_steps = (likelihood, places, missing_left), orders.size * len(features)
+        with stop_flag() as stop:
+            arguments = (self.data.rows, frozen(ranks), frozen(orders), self.least, *found, stop)
+            call_kernel(best_thresholds, *arguments, stop=stop, n_steps=n_steps)
         return {
             index: self._threshold(index, order, int(place), float(value) - alone, bool(side))
             for index, order, place, value, side in zip(

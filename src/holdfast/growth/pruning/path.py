@@ -116,7 +116,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     """
     tree = as_tree(tree)
     risks = node_risk(tree, risk)
-    alphas = weakest_links(tree.left, tree.right, risks)
+    alphas = np.empty(tree.n_nodes)
+    weakest_links(tree.left, tree.right, risks, alphas)
     inner = np.flatnonzero(tree.feature != LEAF)
     order = inner[np.argsort(alphas[inner], kind="stable")]
     blur = ROUNDING * risks[order]

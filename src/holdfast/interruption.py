@@ -1,0 +1,136 @@
+"""Ctrl-C while compiled code runs: the work stops, and KeyboardInterrupt comes at once.
+
+Python handles a signal in its main thread only, between two of its own instructions. A kernel that runs in
+the main thread holds it up, so long kernels run in another thread while the main one waits. Every long kernel
+looks at a flag and ends when it is raised; the flags of one run are raised together.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import ByteArray
+
+GRACE = 1.0  # seconds that interrupted work has to end
+POLL = 0.2  # seconds; some systems do not wake a waiting thread for a signal
+SHORT = 2_000_000  # steps of a kernel, a few ns each, for which no thread is started
+
+
+class StoppedError(Exception):
+    """Raised in the threads of a run that was interrupted: nobody waits for their results any more."""
+
+
+class Run:
+    """Tasks that stop together, in whatever threads they are."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._flags: dict[int, ByteArray] = {}
+        self._n_tasks = 0
+        self._is_stopped = False
+
+    def __reduce__(self) -> tuple[type["Run"], tuple[()]]:
+        return Run, ()  # another process has its own threads to stop
+
+    def call(self, task: Callable[[Any], Any], item: Any) -> Any:
+        """The result of the task on the item; kernels in it stop with the run."""
+        before = current_run()
+        with self._changed:
+            self._n_tasks += 1
+        _local.run = self
+        try:
+            return task(item)
+        finally:
+            _local.run = before
+            with self._changed:
+                self._n_tasks -= 1
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Raise all flags, and wait a moment for the tasks to end."""
+        with self._changed:
+            self._is_stopped = True
+            for flag in self._flags.values():
+                flag.fill(1)
+            self._changed.wait_for(lambda: self._n_tasks == 0, GRACE)
+
+    @contextmanager
+    def flag(self) -> Iterator[ByteArray]:
+        """A flag for one kernel. After it was raised by the run, what the kernel left is not to be used."""
+        raised = np.zeros(1, np.uint8)
+        with self._changed:
+            self._flags[id(raised)] = raised
+            raised.fill(self._is_stopped)
+        try:
+            yield raised
+        except BaseException:
+            raised.fill(1)
+            raise
+        finally:
+            with self._changed:
+                del self._flags[id(raised)]
+        if self._is_stopped:
+            raise StoppedError
+
+
+_local = threading.local()
+
+
+def current_run() -> Run | None:
+    """The run that this thread works for."""
+    return getattr(_local, "run", None)
+
+
+@contextmanager
+def stop_flag() -> Iterator[ByteArray]:
+    """A flag that a kernel looks at; it is raised when the work that this thread does is interrupted."""
+    with (current_run() or Run()).flag() as raised:
+        yield raised
+
+
+def call_kernel(kernel: Callable[..., Any], *args: Any, stop: ByteArray, n_steps: float) -> None:
+    """Call the kernel, which looks at the flag `stop`; if it is long, so that Ctrl-C need not wait for it."""
+    if n_steps <= SHORT or not in_main_thread():
+        kernel(*args)
+    else:
+        call_aside(kernel, args, stop)
+
+
+def in_main_thread() -> bool:
+    """True in the thread that signals interrupt."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def call_aside(function: Callable[..., Any], args: tuple[Any, ...], stop: ByteArray | None = None) -> Any:
+    """The result of the function, called in another thread.
+
+    If the wait is interrupted, the flag is raised and the function has a moment to end; without a flag it
+    goes on by itself.
+    """
+    results: list[Any] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            results.append(function(*args))
+        except BaseException as error:  # handed to the caller
+            errors.append(error)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=work, name="holdfast kernel", daemon=True).start()
+        while not done.wait(POLL):
+            pass
+    except BaseException:
+        if stop is not None:
+            stop.fill(1)
+            done.wait(GRACE)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
