@@ -211,7 +211,7 @@ def write_comparison(comparison: ModelComparison, output: Path) -> None:
         ],
         "baseline": comparison.baseline,
         "folds": [
-            {"training_rows": int(fold.training.sum()), "held_out_rows": int(fold.held_out.sum())}
+            {"training_rows": int(fold.times.sum()), "held_out_rows": int(fold.held_out.sum())}
             for fold in comparison.folds
         ],
         "models": models,

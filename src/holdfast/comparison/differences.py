@@ -99,4 +99,4 @@ def held_out_ratio(folds: Sequence[Fold]) -> float:
     >>> held_out_ratio([Fold(np.array([1, 1, 1, 1, 0]), np.array([False, False, False, False, True]))])
     0.25
     """
-    return float(np.mean([fold.held_out.sum() / fold.training.sum() for fold in folds]))
+    return float(np.mean([fold.held_out.sum() / fold.times.sum() for fold in folds]))

@@ -75,7 +75,7 @@ def _pooled(stage: LongArray, most: int) -> LongArray:
 
 
 def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
-    kept = Fold(np.where(dropped, 0, fold.training).astype(np.int32), fold.held_out & ~dropped)
+    kept = Fold(np.where(dropped, 0, fold.times).astype(np.int32), fold.held_out & ~dropped)
     if not kept.training.any() or not kept.held_out.any():
         raise DataError(f"All rows to learn from or to score on in place {place} of cv have the weight 0.")
     return kept
