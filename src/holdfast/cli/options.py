@@ -122,6 +122,11 @@ _COMPARE = (
     ),
     click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
     click.option(
+        "--strict-groups",
+        is_flag=True,
+        help="With --stage and --group: learn from no earlier row of a group that is held out.",
+    ),
+    click.option(
         "--scoring",
         metavar="NAMES",
         help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. "

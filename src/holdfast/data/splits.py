@@ -99,6 +99,16 @@ def numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
     return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)
 
 
+def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
+    """True for the rows held out whose group is learnt from too.
+
+    >>> learnt, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
+    >>> known_rows(np.array([7, 8, 7, 9]), learnt, held_out)
+    array([False, False,  True, False])
+    """
+    return np.asarray(held_out & np.isin(groups, groups[learnt]), np.bool_)
+
+
 # -- stages and groups ----------------------------------------------------------------------------------
 
 
