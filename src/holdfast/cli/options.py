@@ -12,6 +12,7 @@ TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 GROWTH = ("cart", "c4.5")
 CANDIDATES = ("bootstrap", "pruned")
+TEST_ROWS = ("forward", "random")
 UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 
@@ -88,6 +89,12 @@ _FIT = (
         type=click.FloatRange(0, 1, max_open=True),
         default=0.25,
         help="Share of the rows set aside to test the chosen tree by; 0 for none.",
+    ),
+    click.option(
+        "--test-rows",
+        type=click.Choice(TEST_ROWS),
+        help="The last stages and some random rows before, or random rows of all. [default: forward with "
+        "--stage]",
     ),
     click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same tree."),
     click.option(
