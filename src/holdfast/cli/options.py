@@ -21,7 +21,8 @@ _ROLES = (
         "--group",
         "--groups",
         metavar="COLUMN",
-        help="Rows of one patient, say, stay on one side. No feature.",
+        help="Rows of one patient, say, stay on one side, but for earlier ones where stages go forward. No "
+        "feature.",
     ),
     click.option("--weight", metavar="COLUMN", help="How much each row counts. No feature."),
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave it out; may be repeated."),
