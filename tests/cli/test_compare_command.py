@@ -99,6 +99,47 @@ def test_groups_and_stages_make_the_folds(patients: Path, tmp_path: Path) -> Non
     )  # two rows each
 
 
+def write_exams(path: Path) -> Path:
+    """160 persons, of whom 120 come back two years later; of the 20 that are sick, 2 of them."""
+    lines = ["age,sick,person,year"]
+    for year, persons in ((2019, range(160)), (2021, range(120))):
+        for person in persons:
+            sick = "yes" if person < 2 or 120 <= person < 138 else "no"
+            lines.append(f"{20 + person * 7 % 60},{sick},P{person},{year}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(tmp_path: Path) -> None:
+    exams, out = write_exams(tmp_path / "exams.csv"), tmp_path / "c.json"
+    marks = ("--stage", "year", "--group", "person", "--out", out)
+    forward = compare(exams, *marks, target="sick")
+    assert forward.exit_code == 0, forward.output
+    assert forward.stderr == ""
+    words = " ".join(forward.stdout.split())
+    assert "120 of the 120 rows that are held out belong to groups that are learnt from too" in words
+    assert json.loads(out.read_text())["folds"] == [{"training_rows": 160, "held_out_rows": 120}]
+    strict = compare(exams, *marks, "--strict-groups", target="sick")
+    assert strict.exit_code == 0, strict.output
+    said = "no 55.0 % instead of 87.5 %, yes 45.0 % instead of 12.5 %"
+    assert f"40 of the 160 earlier rows are learnt from, {said}." in " ".join(strict.stdout.split())
+    assert strict.stderr.startswith("Note: Of the earlier rows, 40 of 160 remain to learn from")
+    content = json.loads(out.read_text())
+    assert content["folds"] == [{"training_rows": 40, "held_out_rows": 120}]
+    assert said in content["notes"][0]
+
+
+def test_fewer_folds_than_asked_for_are_said_before_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    rows = [f"{n},{'big' if n < 80 else f'W{n % 4}'},{'yes' if n % 3 else 'no'}" for n in range(100)]
+    path.write_text("\n".join(["age,ward,outcome", *rows]) + "\n")
+    result = compare(path, "--group", "ward")
+    assert result.exit_code == 0, result.output
+    assert "Note: 5 folds were asked for and" in result.stderr
+    made = int(result.stderr.split("asked for and ")[1].split()[0])
+    assert f"{made} parts held out in turn" in " ".join(result.stdout.split())
+
+
 def test_weights_count(patients: Path, tmp_path: Path) -> None:
     plain, weighted = tmp_path / "plain.csv", tmp_path / "weighted.csv"
     assert compare(patients, *PLAIN, "--out", plain, models="tree").exit_code == 0
@@ -194,6 +235,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
         (["--scoring", "r2"], "scoring='r2' is for numbers, and the target 'outcome' holds classes"),
         (["--folds", "1"], "--folds 1 goes with --stage only"),
+        (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--group)"),
         (["--group", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
         (["--out", "c.xlsx"], "c.xlsx"),
     ],

@@ -137,19 +137,24 @@ def test_patients_are_never_on_both_sides(patients: Path, tmp_path: Path) -> Non
 def test_the_first_stages_are_early(patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", "--stage", "year", *PLAIN[2:])
     division = summary(tmp_path / "run")["division"]
-    assert division["early_stages"] == ["2019", "2020"]  # two of four years of 30 rows each: the first half
-    assert division["early_rows"] == pytest.approx(45, abs=2)
+    # The last of four years of 30 rows each is held out, and an eighth of the others.
+    assert division["early_stages"] == ["2019", "2020"]  # at least half of the three years left
+    assert division["early_rows"] == pytest.approx(60 * 7 / 8, abs=2)
     assert "stage 2019, 2020" in " ".join(result.stdout.split())
 
 
 def test_stage_10_follows_stage_9_and_dates_are_stages(tmp_path: Path) -> None:
-    for name, stages in (("numbers", ["9", "10"]), ("dates", ["2019-12-31", "2020-01-01"])):
+    for name, stages in (
+        ("numbers", ["9", "10", "11"]),
+        ("dates", ["2019-12-31", "2020-01-01", "2020-01-02"]),
+    ):
         path = tmp_path / f"{name}.csv"
-        rows = [f"{stages[number % 2]},{number},{number > 40}" for number in range(80)]
+        rows = [f"{stages[number % 3]},{number},{number > 40}" for number in range(90)]
         path.write_text("\n".join(["stage,age,old", *rows]) + "\n")
         result = fit(path, tmp_path / name, "--stage", "stage", target="old")
         assert result.exit_code == 0, result.output
         assert summary(tmp_path / name)["division"]["early_stages"] == [stages[0]]
+        assert summary(tmp_path / name)["division"]["test_stages"] == [stages[2]]
 
 
 def test_a_class_with_a_single_row_is_trained_on(tmp_path: Path) -> None:

@@ -30,10 +30,12 @@ from holdfast import (
     HoldfastError,
     ModelError,
     RulesError,
+    Target,
     TreeClassifier,
     TreeRegressor,
     compare_models,
 )
+from holdfast.comparison.selection import Selection
 
 
 def two_classes(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -250,12 +252,85 @@ def test_a_last_stage_with_most_of_the_rows_is_still_held_out() -> None:
     assert parts(X, y, stage=stage, cv=1) == [({0, 1, 2}, set(range(3, 60)))]
 
 
-def test_of_a_group_in_a_later_stage_no_earlier_row_is_learnt_from() -> None:
+def test_going_forward_earlier_rows_of_the_same_group_are_learnt_from() -> None:
     X, y = two_classes(6)
-    found = parts(X, y, stage=[1, 1, 1, 2, 2, 2], groups=["a", "b", "c", "a", "d", "d"])
-    assert found == [({1, 2}, {3, 4, 5})]
-    with pytest.raises(DataError, match="nothing is left to learn from"):
-        parts(X, y, stage=[1, 1, 1, 2, 2, 2], groups=["a", "b", "c"] * 2)
+    marks = {"stage": [1, 1, 1, 2, 2, 2], "groups": ["a", "b", "c", "a", "d", "d"]}
+    assert parts(X, y, **marks) == [({0, 1, 2}, {3, 4, 5})]
+    found = compare_models([TreeClassifier()], X, y, scoring="accuracy", **marks)
+    assert "1 of the 3 rows that are held out belong to groups that are learnt from too" in found.notes[0]
+    assert found.notes[0] in repr(found)
+    assert found.notes[0] in found._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore:Of the earlier rows")
+def test_strictly_no_earlier_row_of_a_group_held_out_is_learnt_from() -> None:
+    X, y = two_classes(6)
+    stage = [1, 1, 1, 2, 2, 2]
+    strict = parts(X, y, stage=stage, groups=["a", "b", "c", "a", "d", "d"], strict_groups=True)
+    assert strict == [({1, 2}, {3, 4, 5})]
+    with pytest.raises(DataError, match="strictly apart, nothing is left to learn from"):
+        parts(X, y, stage=stage, groups=["a", "b", "c"] * 2, strict_groups=True)
+
+
+def repeated_exams(n_persons: int = 200, sick: int = 20, lost: int = 30) -> dict[str, Any]:
+    """All are examined twice, but for the last 30 of the first exam: 18 of the 20 sick are among them."""
+    person = np.r_[np.arange(n_persons), np.arange(n_persons - lost)]
+    is_sick = np.arange(n_persons) >= n_persons - lost + 2
+    is_sick &= np.arange(n_persons) < n_persons - lost + sick
+    is_sick[:2] = True
+    X = np.column_stack([np.arange(len(person), dtype=float), is_sick[person] + 0.0])
+    return {
+        "X": X,
+        "y": np.where(is_sick[person], "yes", "no"),
+        "stage": np.repeat([2019, 2021], [n_persons, n_persons - lost]),
+        "groups": person,
+    }
+
+
+def test_a_strict_division_says_how_many_rows_and_which_class_shares_remain() -> None:
+    exams = repeated_exams()
+    forward = compare_models([TreeClassifier()], **exams)
+    (fold,) = forward.folds
+    assert (fold.training.sum(), fold.held_out.sum()) == (200, 170)
+    assert "170 of the 170 rows that are held out belong to groups that are learnt from" in forward.notes[0]
+    with pytest.warns(DataWarning, match=r"30 of 200 remain.*not like the others.*Without strict_groups"):
+        strict = compare_models([TreeClassifier()], **exams, strict_groups=True)
+    # 18 of the 30 who never come back, and 20 of all 200, are sick.
+    assert strict.folds[0].training.sum() == 30
+    assert "30 of the 200 earlier rows are learnt from" in strict.notes[0]
+    assert "no 40.0 % instead of 90.0 %, yes 60.0 % instead of 10.0 %" in strict.notes[0]
+
+
+def test_a_strict_division_that_changes_little_is_no_warning_but_still_told() -> None:
+    X, y = two_classes(90)
+    groups = np.r_[np.arange(60), np.arange(10), np.arange(60, 80)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare_models(
+            [TreeClassifier()], X, y, stage=np.arange(90) // 60, groups=groups, strict_groups=True
+        )
+    assert "50 of the 60 earlier rows are learnt from" in found.notes[0]
+
+
+def test_a_strict_division_of_numbers_tells_the_means() -> None:
+    X = np.arange(60.0)[:, np.newaxis]
+    y = np.r_[np.zeros(20), np.full(20, 10.0), np.tile([0.0, 1.0], 10)]
+    groups = np.r_[np.arange(40), np.arange(20)]
+    with pytest.warns(DataWarning, match="mean 10 instead of 5"):
+        compare_models([TreeRegressor()], X, y, stage=np.arange(60) // 40, groups=groups, strict_groups=True)
+
+
+def test_a_shift_of_the_classes_is_marked_by_cohens_h_beyond_chance() -> None:
+    def selection(n_learnt: int, share: float, before: float = 0.1) -> Selection:
+        shares = np.array([1 - before, before]), np.array([1 - share, share])
+        return Selection(Target("sick", classes=("no", "yes")), 1000, n_learnt, 1, *shares, 0.0)
+
+    assert selection(600, 0.25, before=0.5).effect == pytest.approx(np.pi / 6)  # 2 asin √p: π/2 - π/3
+    assert selection(600, 0.17).is_shifted
+    assert not selection(600, 0.16).is_shifted
+    assert not selection(60, 0.17).is_shifted  # ± 0.26 may be chance
+    assert not selection(600, 0.1).is_small
+    assert selection(400, 0.1).is_small
 
 
 def test_a_row_without_weight_is_in_no_fold() -> None:
@@ -469,6 +544,7 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
         ([TreeClassifier()], {"cv": None}, "cv=None says nothing of folds"),
         ([TreeClassifier()], {"n_jobs": 0}, "n_jobs=0 is out of range"),
         ([TreeClassifier()], {"stage": np.zeros(90)}, "stage has one value for all rows"),
+        ([TreeClassifier()], {"strict_groups": True}, "strict_groups=True .* no groups are given"),
         ([TreeClassifier()], {"stage": np.arange(90), "cv": KFold(3)}, "does not go with stage"),
         ([TreeClassifier()], {"stage": np.arange(7)}, "stage has 7 values, and the data has 90 rows"),
         ([TreeClassifier()], {"groups": np.arange(7)}, "groups has 7 values, and the data has 90 rows"),

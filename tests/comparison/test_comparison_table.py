@@ -90,6 +90,44 @@ def test_a_difference_that_is_the_same_on_every_fold_is_no_noise() -> None:
     assert found.within_noise.tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize("n_folds", [2, 3])
+def test_two_or_three_folds_cannot_tell_and_say_which_difference_they_could(n_folds: int) -> None:
+    """Differences of 0.29 and 0.09, and perhaps 0.19: the mean is 0.19, and noise of so few folds is more."""
+    better, worse = [0.9, 0.9, 0.9][:n_folds], [0.61, 0.81, 0.71][:n_folds]
+    found = comparison([better, worse], names=("forest", "stable"))
+    differences = found.differences()
+    values = np.array(worse) - np.array(better)
+    ratio = found.folds[0].held_out.sum() / found.folds[0].training.sum()
+    noise = stats.t.ppf(0.975, n_folds - 1) * values.std(ddof=1) * np.sqrt(1 / n_folds + ratio)
+    assert differences.mean[1] == pytest.approx(-0.19)
+    assert differences.noise[1] == pytest.approx(noise)
+    assert differences.within_noise.tolist() == [True, False]
+    assert differences.cannot_tell.tolist() == [False, True]
+    assert repr(differences).endswith("cannot tell")
+    assert "ithin noise" not in found.reading
+    assert f"These {n_folds} folds cannot tell the best, forest, from stable" in found.reading
+    assert f"(less than {noise:.2g} may be chance)" in found.reading
+    frame = found.to_frame("pandas")
+    assert frame["cannot_tell"].tolist() == [False, True]
+    assert frame["noise"].tolist() == pytest.approx([0, noise])
+
+
+def test_few_folds_still_tell_a_difference_that_is_greater_than_their_noise() -> None:
+    differences = comparison([[0.9, 0.9], [0.500, 0.501], [0.9, 0.9]]).differences()
+    assert differences.has_few_folds
+    assert differences.cannot_tell.tolist() == [False, False, False]
+    assert differences.within_noise.tolist() == [True, False, True]  # the last is the same on every fold
+
+
+@pytest.mark.parametrize("n_folds", [4, 5, 10])
+def test_with_four_folds_or_more_a_small_difference_is_within_noise(n_folds: int) -> None:
+    differences = comparison([[0.9, 0.8] * 5, [0.8, 0.9] * 5], ("a", "b")).differences()
+    few = replace(differences, values=differences.values[:, :n_folds])
+    assert not few.has_few_folds
+    assert few.within_noise.tolist() == [True, True]
+    assert not few.cannot_tell.any()
+
+
 def test_differences_to_another_baseline_change_their_sign() -> None:
     found = comparison(FOUR_FOLDS, given_baseline="tree")
     assert found.best == "forest"
@@ -109,6 +147,7 @@ def test_a_single_split_has_errors_by_its_rows_and_none_of_differences() -> None
     assert differences.mean == pytest.approx([0, -0.1, -0.2])
     assert np.isnan(differences.error).all()
     assert differences.within_noise.tolist() == [True, False, False]
+    assert differences.cannot_tell.tolist() == [False, True, True]
     assert "0.800 ± 0.040 -0.100 8 leaves" in " ".join(found.text().split())
     assert "Nothing says how far chance moves a difference" in found.reading
 
@@ -199,7 +238,8 @@ def test_other_metrics_have_a_table_of_their_own() -> None:
 def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
     reading = comparison(FOUR_FOLDS).reading
     assert "over the same 4 folds, each of about 5 rows held out" in reading
-    assert "Within noise of the best, forest: stable." in reading
+    # The error 0.01394 of 5 folds above, times Student's 3.182 of three degrees of freedom.
+    assert "Within noise of the best, forest: stable (up to 0.044 may be chance)." in reading
     assert "Of these a person can read stable (8 leaves), a single tree." in reading
     far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
     assert "forest is the best, by more than noise." in far

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, early_stages, places, read_groups, read_stage, strata_of
+from holdfast.data.splits import below, early_stages, late_stages, places, read_groups, read_stage, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.stability.division import (
@@ -149,6 +149,29 @@ STAGES: dict[str, Any] = {
 @pytest.mark.parametrize("name", STAGES)
 def test_stages_are_numbered_in_their_order(name: str):
     assert read_stage(STAGES[name], 4).tolist() == [1, 0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows_of", "share", "n_late"),
+    [
+        ([5, 5, 5, 5], 0.25, 1),
+        ([5, 5, 5, 5], 0.5, 2),
+        ([5, 5, 5, 5], 0.1, 1),
+        ([1] * 100, 0.125, 12),
+        ([2, 98], 0.1, 1),
+    ],
+)
+def test_the_last_stages_hold_at_most_the_share_and_the_last_is_always_late(
+    rows_of: list[int], share: float, n_late: int
+):
+    late = late_stages(numbered(rows_of), share)
+    assert late.sum() == sum(rows_of[-n_late:])
+    assert late[-rows_of[-1] :].all()
+
+
+def test_one_stage_has_no_late_rows():
+    with pytest.raises(DataError, match="stage has one value for all rows"):
+        late_stages(np.zeros(5, np.int64), 0.5)
 
 
 def test_flags_are_two_stages():

@@ -58,7 +58,7 @@ def weights_of(table: Table) -> FloatArray:
 
 def held_out_losses(table: Table, kind: str, fold: Fold, n_rounds: int) -> FloatArray:
     """The mean loss of the rows held out, after every round of boosting on the others alone."""
-    rows = np.repeat(np.arange(table.n_rows), fold.training)
+    rows = np.repeat(np.arange(table.n_rows), fold.times)
     rules = BoostingRules(LOSSES.get(kind, kind), n_rounds, **GREEDY)
     alone = boost(table.taken(rows), rules).ensemble
     held_out = table.taken(fold.held_out)

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -20,6 +21,7 @@ from holdfast.cli.source import Rows, read_rows
 from holdfast.cli.summary import finite
 from holdfast.cli.words import counted, duration, heading, paragraph, plain_warnings, timed, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
+from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.table import ModelComparison
 from holdfast.data.filetype import is_parquet
 from holdfast.data.schema import Target
@@ -59,7 +61,7 @@ def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Co
         metrics_of(scoring, table)  # before any work
         models = models_of(wanted, table.schema.target, scoring, options["seed"])
         _check_baseline(options["baseline"], wanted)
-        _show_data(rows, table, options, console)
+        _show_data(rows, table, _shared(rows, table, options), console)
         _compile(models, console)
         comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, options, console))
     heading(console, "The same folds for every model")
@@ -126,6 +128,18 @@ def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
 # -- the work ---------------------------------------------------------------------------------------------
 
 
+def _shared(rows: Rows, table: Table, options: Mapping[str, Any]) -> SharedFolds:
+    """The folds that the models will share: what there is to say of them is said before the work."""
+    return shared_folds(
+        table,
+        options["folds"],
+        stage=rows.stage,
+        groups=rows.groups,
+        strict_groups=options["strict_groups"],
+        seed=options["seed"],
+    )
+
+
 def _compared(
     models: dict[str, Any],
     rows: Rows,
@@ -147,6 +161,7 @@ def _compared(
             sample_weight=table.weight,
             groups=rows.groups,
             stage=rows.stage,
+            strict_groups=options["strict_groups"],
             baseline=None if baseline is None else TITLES.get(baseline, baseline),
             on_error="skip",  # the others have taken their time, and the table says what is wrong
             n_jobs=options["jobs"],
@@ -171,7 +186,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
 # -- what is shown ----------------------------------------------------------------------------------------
 
 
-def _show_data(rows: Rows, table: Table, options: Mapping[str, Any], console: Console) -> None:
+def _show_data(rows: Rows, table: Table, shared: SharedFolds, console: Console) -> None:
     target = table.schema.target
     kind = f"one of {len(target.classes)} classes" if target.is_classes else "a number"
     grid = Grid.grid(padding=(0, 2, 0, 0))
@@ -179,14 +194,18 @@ def _show_data(rows: Rows, table: Table, options: Mapping[str, Any], console: Co
     grid.add_column()
     grid.add_row("data", f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}")
     grid.add_row("target", Text(f"{printable(target.name)}: {kind}"))
-    grid.add_row("folds", Text(_folds_text(rows, target, options["folds"])))
+    grid.add_row("folds", Text(_folds_text(rows, target, len(shared.folds))))
+    for note in shared.notes:
+        grid.add_row("groups", Text(note))
     console.print(grid)
 
 
 def _folds_text(rows: Rows, target: Target, n_folds: int) -> str:
-    apart = "; rows of one group are never divided" if rows.groups is not None else ""
     if rows.stage is not None:
-        return f"up to {n_folds}, forward: each stage is predicted by models of all before it{apart}"
+        n_stages = len(np.unique(rows.stage))
+        pooled = f"; {n_stages} stages are pooled into {n_folds + 1}" if n_stages > n_folds + 1 else ""
+        return f"{n_folds}, forward: each stage is predicted by models of all before it{pooled}"
+    apart = "; rows of one group are never divided" if rows.groups is not None else ""
     evenly = "classes" if target.is_classes else "low and high values"
     return f"{n_folds} parts held out in turn, {evenly} divided evenly{apart}"
 
@@ -211,9 +230,10 @@ def write_comparison(comparison: ModelComparison, output: Path) -> None:
         ],
         "baseline": comparison.baseline,
         "folds": [
-            {"training_rows": int(fold.training.sum()), "held_out_rows": int(fold.held_out.sum())}
+            {"training_rows": int(fold.times.sum()), "held_out_rows": int(fold.held_out.sum())}
             for fold in comparison.folds
         ],
+        "notes": list(comparison.notes),
         "models": models,
         "reading": comparison.reading,
     }

@@ -57,7 +57,7 @@ def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
         progress=progress,
     )
     wish = Wish(options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"])
-    return Job(settings, wish, options["test"], options["task"])
+    return Job(settings, wish, options["test"], options["task"], options["test_rows"])
 
 
 def columns_of(options: Mapping[str, Any]) -> Columns:

@@ -26,6 +26,7 @@ class Delivered:
     tree: Tree
     instability: float
     test: Score | None  # None without test rows
+    earlier_test: Score | None = None  # on random rows of earlier stages, if the test rows are later ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,9 @@ def _delivered(study: Study, trained: StableTrees, places: dict[str, int]) -> tu
             tree=tree,
             instability=float(trained.frontier.instability[place]),
             test=None if study.test is None else study.test.score(tree, trained.metric),
+            earlier_test=(
+                None if study.earlier_test is None else study.earlier_test.score(tree, trained.metric)
+            ),
         )
         for place, tree in zip(different, trees, strict=True)
     )

@@ -12,6 +12,7 @@ TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 GROWTH = ("cart", "c4.5")
 CANDIDATES = ("bootstrap", "pruned")
+TEST_ROWS = ("forward", "random")
 UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 
@@ -20,7 +21,8 @@ _ROLES = (
         "--group",
         "--groups",
         metavar="COLUMN",
-        help="Rows of one patient, say, stay on one side. No feature.",
+        help="Rows of one patient, say, stay on one side, but for earlier ones where stages go forward. No "
+        "feature.",
     ),
     click.option("--weight", metavar="COLUMN", help="How much each row counts. No feature."),
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave it out; may be repeated."),
@@ -89,6 +91,12 @@ _FIT = (
         default=0.25,
         help="Share of the rows set aside to test the chosen tree by; 0 for none.",
     ),
+    click.option(
+        "--test-rows",
+        type=click.Choice(TEST_ROWS),
+        help="The last stages and some random rows before, or random rows of all. [default: forward with "
+        "--stage]",
+    ),
     click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same tree."),
     click.option(
         "--jobs",
@@ -121,6 +129,11 @@ _COMPARE = (
         help="Which of these, separated by commas; c4.5 is for classes only.",
     ),
     click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
+    click.option(
+        "--strict-groups",
+        is_flag=True,
+        help="With --stage and --group: learn from no earlier row of a group that is held out.",
+    ),
     click.option(
         "--scoring",
         metavar="NAMES",

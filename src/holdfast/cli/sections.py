@@ -10,6 +10,14 @@ from rich.text import Text
 
 from holdfast.arrays import LongArray
 from holdfast.cli.fitted import CHOSEN, Delivered, Fit
+from holdfast.cli.forward import (
+    both_legend,
+    disagreement,
+    forward_text,
+    known_text,
+    scores_disagree,
+    stages_text,
+)
 from holdfast.cli.study import Study
 from holdfast.cli.summary import data_facts
 from holdfast.cli.words import counted, grid_of, heading, paragraph, verbatim, with_errors
@@ -21,7 +29,6 @@ from holdfast.tree.wording import number_text, percent_text, printable
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
-MOST_STAGES = 4
 WIDEST_TITLE = 15  # of a metric over its column
 NARROW_TITLE = 4  # of one with a word after it
 WIDEST = 100  # columns of a certificate
@@ -75,26 +82,24 @@ def _target_text(study: Study) -> str:
 def _test_text(study: Study) -> str:
     if study.test is None:
         return "no rows: nothing says how good the tree is on rows that had no part in choosing it"
+    purpose = "set aside before any tree is grown, to test the chosen one"
+    if study.test_stages:
+        return f"{forward_text(study)}, {purpose}{known_text(study)}"
     groups = " (whole groups)" if study.test.truth.groups is not None else ""
-    return (
-        f"{counted(study.n_test, 'row')}{groups}, set aside before any tree is grown, to test the chosen one"
-    )
+    return f"{counted(study.n_test, 'row')}{groups}, {purpose}"
 
 
 def _early_text(study: Study) -> str:
     which = "drawn at random"
     if study.early_stages:
-        which = f"stage {_stages_text(study.early_stages)}"
+        which = f"stage {stages_text(study.early_stages)}"
+    elif len(study.training_stages) == 1:
+        which = f"drawn at random from stage {stages_text(study.training_stages)}, the only one left"
     rows = counted(study.n_training, "row")
     others = f"the other {rows}" if study.test is not None else rows
     return (
         f"{study.n_early:,} of {others}, {which}: reference trees learn from these, candidate trees from all"
     )
-
-
-def _stages_text(stages: tuple[str, ...]) -> str:
-    names = [printable(stage) for stage in stages]
-    return joined(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
 
 
 def _held_out_text(study: Study) -> str:
@@ -183,22 +188,27 @@ def _caution(fit: Fit) -> str:
 
 def show_test(fit: Fit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
-    grid = grid_of("tree", *_test_headings(fit), "instability", "leaves", "depth")
+    both = fit.study.earlier_test is not None
+    grid = grid_of("tree", *_test_headings(fit), "instability", "leaves", *([] if both else ["depth"]))
     scores = _test_cells(fit)
     metric, frontier = fit.trained.metric, fit.trained.frontier
     for place, each in enumerate(fit.delivered):
         grid.add_row(
-            _title(each),
+            _title(each, ",\n" if both else ", "),
             *([f"{metric.shown(float(frontier.score[each.candidate])):.4g}"] if scores else []),
-            *([scores[place]] if scores else []),
+            *(scores[place] if scores else []),
             f"{each.instability:.2f}",
             str(each.tree.n_leaves),
-            str(each.tree.depth),
+            *([] if both else [str(each.tree.depth)]),
             style="bold" if CHOSEN in each.names else "",
         )
     console.print(grid)
-    if text := _disappointment(fit):
-        paragraph(console, f"\n{text}")
+    if both:
+        paragraph(console, f"\n{both_legend(fit.study)}", style="dim")
+    # That later rows are others says why they give less than was expected.
+    for text in disagreement(fit) if scores_disagree(fit) else [_disappointment(fit), *disagreement(fit)]:
+        if text:
+            paragraph(console, f"\n{text}")
 
 
 def _disappointment(fit: Fit) -> str:
@@ -214,24 +224,34 @@ def _disappointment(fit: Fit) -> str:
     )
 
 
-def _title(each: Delivered) -> str:
-    return ", ".join(TITLES[name] for name in each.names)
+def _title(each: Delivered, comma: str) -> str:
+    return comma.join(TITLES[name] for name in each.names)
 
 
 def _test_headings(fit: Fit) -> list[str]:
     if fit.study.test is None:
         return []
     title = fit.trained.metric.title
+    if fit.study.earlier_test is not None:
+        return [
+            f"{title}\nexpected" if len(title) <= WIDEST_TITLE else "expected",
+            f"on {fit.study.n_test:,}\nlater rows",
+            f"on {fit.study.n_earlier_test:,}\nearlier rows",
+        ]
     return [
         f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
         f"on {fit.study.n_test:,} test rows",
     ]
 
 
-def _test_cells(fit: Fit) -> list[str]:
-    scores = [each.test for each in fit.delivered if each.test is not None]
-    values = [fit.trained.metric.shown(score.value) for score in scores]
-    return with_errors(values, [score.error for score in scores])
+def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
+    """The scores of each tree: on the test rows, and on earlier ones if there are such."""
+    columns = []
+    for kind in ("test", "earlier_test"):
+        scores = [score for each in fit.delivered if (score := getattr(each, kind)) is not None]
+        values = [fit.trained.metric.shown(score.value) for score in scores]
+        columns.append(with_errors(values, [score.error for score in scores]))
+    return list(zip(*filter(None, columns), strict=True))
 
 
 # -- how firmly it stands ---------------------------------------------------------------------------------

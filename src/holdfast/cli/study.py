@@ -2,22 +2,26 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
+from holdfast.cli.held_out import rows_to_test_by
 from holdfast.cli.source import Rows
-from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.frame import Frame
+from holdfast.data.splits import known_rows
 from holdfast.data.table import Table
 from holdfast.data.target import Task
-from holdfast.errors import DataError, DataWarning
+from holdfast.errors import DataWarning
 from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.choice import Wish
-from holdfast.stability.division import Division, hold_out
+from holdfast.stability.division import Division
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import prepare
 from holdfast.tree.tree import Tree
+
+LEAST_TOLD = 10  # rows or groups; the standard error of fewer says too little
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Job:
     wish: Wish
     test: float = 0.25  # share of the rows; 0 for none
     task: Task | None = None
+    test_rows: Literal["forward", "random"] | None = None  # by default forward if there are stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,12 @@ class TestRows:
 
     frame: Frame
     truth: Truth
+
+    def can_tell(self, metric: Metric) -> bool:
+        """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
+        units = self.truth.values if self.truth.groups is None else np.unique(self.truth.groups)
+        least = 2 if metric.name in ("auc", "r2") else 1
+        return len(units) >= LEAST_TOLD and len(np.unique(self.truth.values)) >= least
 
     def score(self, tree: Tree, metric: Metric) -> Score:
         """How good the tree is on them."""
@@ -48,11 +59,15 @@ class Study:
 
     source: str
     whole: Table  # all rows
-    test: TestRows | None
+    test: TestRows | None  # later than all that is learnt from, if there are test stages
     table: Table  # those to train on, in one fixed order, as often as whole weights say
     groups: LongArray | None  # of the rows of this table
     division: Division  # of the rows of this table
     early_stages: tuple[str, ...] = ()  # as the file calls them; empty if early rows are drawn at random
+    earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
+    test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
+    training_stages: tuple[str, ...] = ()
+    n_known: int = 0  # test rows whose group is learnt from too
 
     @property
     def n_test(self) -> int:
@@ -60,9 +75,14 @@ class Study:
         return 0 if self.test is None else self.test.frame.n_rows
 
     @property
+    def n_earlier_test(self) -> int:
+        """Number of random rows of earlier stages to test by, besides."""
+        return 0 if self.earlier_test is None else self.earlier_test.frame.n_rows
+
+    @property
     def n_training(self) -> int:
         """Number of rows to grow trees on and to choose one by."""
-        return self.whole.n_rows - self.n_test
+        return self.whole.n_rows - self.n_test - self.n_earlier_test
 
     @property
     def n_early(self) -> int:
@@ -85,54 +105,28 @@ def divided(rows: Rows, job: Job) -> Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
         whole = rows.table(job.task)
-    is_test = _held_out(whole, rows, job)
-    training = rows.taken(~is_test)
+    held_out = rows_to_test_by(whole, rows, job.test, job.test_rows, job.settings.seed)
+    is_training = ~(held_out.test | held_out.earlier)
+    training = rows.taken(is_training)
     # A schema of their own: not even the range of a column comes from the test rows.
     own = training.table("classification" if whole.schema.target.is_classes else "regression")
-    ready = prepare(own, job.settings, stage=training.stage, groups=training.groups)
+    # Where the test takes all stages but one, none of the rows left are earlier than others.
+    stage = None if held_out.stages and len(training.stages) == 1 else training.stage
+    ready = prepare(own, job.settings, stage=stage, groups=training.groups)
     early = [] if ready.stage is None else np.unique(ready.stage[ready.division.early]).tolist()
     return Study(
         source=rows.source,
         whole=whole,
-        test=_test_rows(rows, whole, own, is_test),
+        test=_test_rows(rows, whole, own, held_out.test),
+        earlier_test=_test_rows(rows, whole, own, held_out.earlier),
+        test_stages=held_out.stages,
+        training_stages=training.stages,
+        n_known=0 if rows.groups is None else int(known_rows(rows.groups, is_training, held_out.test).sum()),
         table=ready.table,
         groups=ready.groups,
         division=ready.division,
         early_stages=tuple(training.stages[number] for number in early),
     )
-
-
-def _held_out(whole: Table, rows: Rows, job: Job) -> BoolArray:
-    """The rows to test by: whole groups, drawn in whatever order the rows stand in the file."""
-    if job.test == 0:
-        return np.zeros(whole.n_rows, np.bool_)
-    marks = [mark for mark in (rows.stage, rows.groups) if mark is not None]
-    order = fixed_order(whole, marks)
-    ordered, marks = whole.taken(order), [mark[order] for mark in marks]
-    flags = hold_out(
-        ordered,
-        job.test,
-        stage=None if rows.stage is None else marks[0],
-        groups=unit_numbers(ordered, marks) if rows.groups is None else marks[-1],
-        seed=job.settings.seed,
-    )
-    is_test = np.empty(whole.n_rows, np.bool_)
-    is_test[order] = flags
-    is_test &= ~_needed(whole, rows, is_test)
-    if is_test.all():
-        units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
-        raise DataError(f"With test rows held out, none of the {units} is left to train on: say --test 0.")
-    return is_test
-
-
-def _needed(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
-    """The rows of classes that would have no other row to train on, with all of their groups."""
-    n_classes = len(whole.schema.target.classes)
-    if not n_classes or is_test.all():
-        return np.zeros(whole.n_rows, np.bool_)
-    known = np.bincount(whole.target[~is_test], minlength=n_classes) > 0
-    needed = np.asarray(~known[whole.target], np.bool_)
-    return needed if rows.groups is None else np.isin(rows.groups, rows.groups[needed])
 
 
 def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:

@@ -12,9 +12,10 @@ import numpy as np
 
 from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
+from holdfast.cli.forward import disagreement
 from holdfast.cli.study import Job, Study
 from holdfast.data.writing import replace_file, write_file
-from holdfast.scoring.metric import Metric
+from holdfast.scoring.metric import Metric, Score
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save
 from holdfast.tree.wording import class_names
@@ -71,6 +72,7 @@ def summary(fit: Fit) -> dict[str, Any]:
             "efficient": trained.frontier.efficient_order.tolist(),
             "hypervolume": trained.frontier.hypervolume,
         },
+        "disagreement": disagreement(fit),
         "trees": {name: _tree_facts(each, trained.metric) for each in fit.delivered for name in each.names},
         "certificates": [asdict(each) for each in fit.certificates],
         "features": [asdict(each) for each in fit.uses],
@@ -97,6 +99,10 @@ def division_facts(study: Study) -> dict[str, Any]:
     """Who has which role."""
     return {
         "test_rows": study.n_test,
+        "test_kind": None if study.test is None else "forward" if study.test_stages else "random",
+        "test_stages": list(study.test_stages),
+        "test_rows_of_known_groups": study.n_known,
+        "earlier_test_rows": study.n_earlier_test,
         "training_rows": study.n_training,
         "early_rows": study.n_early,
         "early_stages": list(study.early_stages),
@@ -131,6 +137,7 @@ def _settings(job: Job) -> dict[str, Any]:
         "early_share": settings.early_share,
         "validation": settings.validation,
         "test": job.test,
+        "test_rows": job.test_rows,
         "seed": settings.seed,
     }
 
@@ -144,14 +151,16 @@ def _target_facts(study: Study) -> dict[str, Any]:
 
 
 def _tree_facts(each: Delivered, metric: Metric) -> dict[str, Any]:
-    test = None
-    if each.test is not None:
-        test = {"score": metric.shown(each.test.value), "standard_error": each.test.error}
     return {
         "candidate": each.candidate,
         "instability": each.instability,
         "leaves": each.tree.n_leaves,
         "depth": each.tree.depth,
         "mean_path_length": each.tree.mean_path_length,
-        "test": test,
+        "test": _score_facts(each.test, metric),
+        "earlier_test": _score_facts(each.earlier_test, metric),
     }
+
+
+def _score_facts(score: Score | None, metric: Metric) -> dict[str, float] | None:
+    return None if score is None else {"score": metric.shown(score.value), "standard_error": score.error}

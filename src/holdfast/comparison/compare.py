@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray
-from holdfast.comparison.division import shared_folds
+from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
 from holdfast.comparison.trial import Rows, Trial, is_by_labels, takes, tried
@@ -36,6 +36,7 @@ def compare_models(
     sample_weight: Any = None,
     groups: Any = None,
     stage: Any = None,
+    strict_groups: bool = False,
     baseline: str | None = None,
     on_error: str = "raise",
     n_jobs: int | None = None,
@@ -50,7 +51,9 @@ def compare_models(
     `cv` is a number of folds, a share of rows to hold out once, a splitter of scikit-learn's, or pairs of row
     numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of the rows.
     With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
-    number of folds: more stages than that are pooled.
+    number of folds: more stages than that are pooled. Earlier rows of a group that comes back are learnt from
+    then, as they will be in use; `strict_groups=True` leaves them out, and says how many rows and which
+    shares of the classes remain.
 
     `scoring` is one metric or a list of them, as in `metric_of`: the first decides the order. What a model
     reports of itself, such as an out-of-bag score, has no part in it. Differences are to the `baseline`, by
@@ -64,9 +67,11 @@ def compare_models(
     metrics = metrics_of(scoring, table)
     for name, model in named.items():
         _check_model(name, model, rows, metrics)
-    folds = shared_folds(table, cv, stage=rows.stage, groups=rows.groups, seed=seed)
-    telling = _telling(rows, folds, metrics)  # before the work
-    work = _Work(named, rows, folds, metrics, on_error == "skip")
+    shared = shared_folds(
+        table, cv, stage=rows.stage, groups=rows.groups, strict_groups=strict_groups, seed=seed
+    )
+    telling = _telling(rows, shared.folds, metrics)  # before the work
+    work = _Work(named, rows, shared, metrics, on_error == "skip")
     return _comparison(work, work.done(n_jobs, progress), telling, baseline)
 
 
@@ -76,9 +81,14 @@ class _Work:
 
     models: dict[str, Any]
     rows: Rows
-    folds: tuple[Fold, ...]
+    shared: SharedFolds
     metrics: tuple[Metric, ...]
     skips_errors: bool
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """The folds, the same for every model."""
+        return self.shared.folds
 
     def trial(self, task: tuple[str, int]) -> Trial:
         """One model on one fold; a ModelError says which, if it fails."""
@@ -278,6 +288,7 @@ def _comparison(
         telling=telling,
         row_errors=errors.T if len(work.folds) == 1 else None,
         folds=work.folds,
+        notes=work.shared.notes,
         target=work.rows.target,
         predictions={name: _out_of_fold(work, [trials[name, place] for place in places]) for name in names},
         fit_seconds=by_fold("fit_seconds"),

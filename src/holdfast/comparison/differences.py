@@ -11,6 +11,7 @@ from holdfast.data.folds import Fold
 from holdfast.scoring.metric import Metric
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
+FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,13 +63,37 @@ class Differences:
         return float(stdtrit(self.n_folds - 1, (1 + CONFIDENCE) / 2)) if self.n_folds > 1 else np.nan
 
     @cached_property
+    def noise(self) -> FloatArray:
+        """The greatest difference that chance alone may bring: the folds can tell no smaller one."""
+        return frozen(self.quantile * self.error)
+
+    @property
+    def has_few_folds(self) -> bool:
+        """True if two or three folds, or a single one, count: chance may then bring nearly anything."""
+        from scipy.special import ndtri
+
+        return not self.quantile <= FEW * float(ndtri((1 + CONFIDENCE) / 2))
+
+    @cached_property
+    def cannot_tell(self) -> BoolArray:
+        """True for models of which folds as few as these cannot tell whether they are better or worse."""
+        # Two folds call anything noise: a deviation of two numbers says next to nothing. Only what is the
+        # same on every fold has no noise at all.
+        is_open = ~(np.abs(self.mean) > self.noise) & ~(self.noise == 0) & ~np.isnan(self.mean)
+        return frozen(is_open & ~self._is_baseline & self.has_few_folds)
+
+    @cached_property
     def within_noise(self) -> BoolArray:
         """True for models that may be as good as the baseline: chance alone may bring such a difference.
 
-        The baseline itself is; of one fold, where nothing is known of chance, no other model.
+        The baseline itself is; of so few folds that they cannot tell, no other model.
         """
-        is_baseline = np.array([name == self.baseline for name in self.names])
-        return frozen(is_baseline | (np.abs(self.mean) <= self.quantile * self.error))
+        is_small = np.abs(self.mean) <= self.noise
+        return frozen(self._is_baseline | (is_small & ~self.cannot_tell))
+
+    @property
+    def _is_baseline(self) -> BoolArray:
+        return np.array([name == self.baseline for name in self.names])
 
     @cached_property
     def _deviation(self) -> FloatArray:
@@ -83,7 +108,9 @@ class Differences:
             "difference": self.mean.tolist(),
             "difference_error": self.error.tolist(),
             "plain_error": self.plain_error.tolist(),
+            "noise": self.noise.tolist(),
             "within_noise": self.within_noise.tolist(),
+            "cannot_tell": self.cannot_tell.tolist(),
             **{f"fold_{number + 1}": values.tolist() for number, values in enumerate(self.values.T)},
         }
 
@@ -99,4 +126,4 @@ def held_out_ratio(folds: Sequence[Fold]) -> float:
     >>> held_out_ratio([Fold(np.array([1, 1, 1, 1, 0]), np.array([False, False, False, False, True]))])
     0.25
     """
-    return float(np.mean([fold.held_out.sum() / fold.training.sum() for fold in folds]))
+    return float(np.mean([fold.held_out.sum() / fold.times.sum() for fold in folds]))

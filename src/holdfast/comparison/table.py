@@ -46,6 +46,7 @@ class ModelComparison:
     predict_seconds: FloatArray  # (models, folds): of all rows held out
     leaves: FloatArray  # (models, folds): of single trees, else NaN
     trees: FloatArray  # (models, folds): of models of several, else NaN
+    notes: tuple[str, ...] = ()  # what is to be said of the folds, in sentences
     failures: tuple[Failure, ...] = ()
     given_baseline: str | None = None
 
@@ -158,6 +159,8 @@ class ModelComparison:
             "difference": differences.mean,
             "difference_error": differences.error,
             "within_noise": differences.within_noise,
+            "cannot_tell": differences.cannot_tell,
+            "noise": differences.noise,
             **{other.metric.name: other.mean for other in others},
             **{f"{other.metric.name}_error": other.error for other in others},
             "n_leaves": mean_known(self.leaves),
@@ -182,7 +185,8 @@ class ModelComparison:
 
         columns = self.columns()
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
-        types |= dict.fromkeys(("model", "metric", "failure"), nw.String) | {"within_noise": nw.Boolean}
+        types |= dict.fromkeys(("model", "metric", "failure"), nw.String)
+        types |= dict.fromkeys(("within_noise", "cannot_tell"), nw.Boolean)
         return frame_from(columns, types, backend)
 
     @property
@@ -199,7 +203,7 @@ class ModelComparison:
         return table_text(self, times=times)
 
     def __repr__(self) -> str:
-        return f"{self.text()}\n{self.reading}"
+        return "\n".join([self.text(), " ".join([self.reading, *self.notes])])
 
     def _repr_html_(self) -> str:
         from holdfast.comparison.words import table_html

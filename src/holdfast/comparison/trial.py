@@ -59,7 +59,7 @@ def fitted(model: Any, rows: Rows, fold: Fold) -> tuple[Any, float]:
     """
     from sklearn.base import clone
 
-    numbers = np.repeat(np.arange(len(fold.training)), fold.training)
+    numbers = np.repeat(np.arange(len(fold.times)), fold.times)
     X, y = rows_of(rows.X, numbers), rows_of(rows.y, numbers)
     marks = {"sample_weight": rows.weight, "groups": rows.groups, "stage": rows.stage}
     taken = {name: mark[numbers] for name, mark in marks.items() if mark is not None}

@@ -34,7 +34,7 @@ def table_html(comparison: ModelComparison) -> str:
     """The table for a notebook, the sentences below it."""
     grids = [_cells(comparison)] + [_other_cells(comparison)] * (len(comparison.metrics) > 1)
     failures = [text for name in comparison.names if (text := _failure_text(comparison, name))]
-    notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading]]
+    notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading, *comparison.notes]]
     return "".join([*map(_html, grids), *notes])
 
 
@@ -43,10 +43,18 @@ def difference_text(differences: Differences) -> str:
     decimals = _decimals(differences.mean, differences.error)
     lines = [["model", f"{_title(differences.metric)}, to {printable(differences.baseline)}", ""]]
     for place, name in enumerate(differences.names):
-        noise = "within noise" if differences.within_noise[place] and name != differences.baseline else ""
         cell = _difference_cell(differences, place, decimals)
-        lines.append([printable(name), cell, noise])
+        lines.append([printable(name), cell, _verdict(differences, place)])
     return _aligned(lines)
+
+
+def _verdict(differences: Differences, place: int) -> str:
+    """What the folds say of the difference, in two words; nothing if it is more than noise."""
+    if differences.names[place] == differences.baseline:
+        return ""
+    if differences.cannot_tell[place]:
+        return "cannot tell"
+    return "within noise" if differences.within_noise[place] else ""
 
 
 # -- cells ------------------------------------------------------------------------------------------------
@@ -188,11 +196,11 @@ def reading(comparison: ModelComparison) -> str:
             "several times."
         )
     differences = comparison.differences(comparison.best)
-    within = [place for place in whole if differences.within_noise[place]]
+    within = [place for place in whole if differences.within_noise[place] or differences.cannot_tell[place]]
     return " ".join(
         [
             _folds_text(comparison),
-            _noise_text(comparison, within),
+            _noise_text(differences, within),
             _readable_text(comparison, differences, whole, within),
             f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are "
             "corrected for the rows that the folds share.",
@@ -210,14 +218,28 @@ def _folds_text(comparison: ModelComparison) -> str:
     return f"By {title}, over the same {folds} folds, each of about {held_out:,} rows held out."
 
 
-def _noise_text(comparison: ModelComparison, within: Sequence[int]) -> str:
-    best = printable(comparison.best)
-    others = [
-        printable(comparison.names[place]) for place in within if comparison.names[place] != comparison.best
-    ]
-    if not others:
+def _noise_text(differences: Differences, within: Sequence[int]) -> str:
+    """What may be as good as the best, and which differences could be told at all."""
+    best = printable(differences.baseline)
+    noise = {
+        printable(differences.names[place]): number_text(float(differences.noise[place]), 2)
+        for place in within
+        if differences.names[place] != differences.baseline
+    }
+    if not noise:
         return f"{best} is the best, by more than noise."
-    return f"Within noise of the best, {best}: {joined(others)}."
+    if not any(differences.cannot_tell[place] for place in within):
+        return f"Within noise of the best, {best}: {joined(_each(noise, 'up to {} may be chance'))}."
+    return (
+        f"These {differences.n_folds} folds cannot tell the best, {best}, from "
+        f"{joined(_each(noise, 'less than {} may be chance'))}: so few folds say little of chance. "
+        "Hold rows out more often."
+    )
+
+
+def _each(noise: dict[str, str], template: str) -> list[str]:
+    """Each model with its noise in brackets."""
+    return [f"{name} ({template.format(number)})" for name, number in noise.items()]
 
 
 def _readable_text(

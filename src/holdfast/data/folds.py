@@ -1,5 +1,6 @@
 """Which rows are learnt from and which are held out, time after time."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -11,24 +12,34 @@ from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.splits import below, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.data.wording import first_rows
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, DataWarning, RulesError
 
 
 class Fold(NamedTuple):
-    """Rows to learn from, and others that are held out to score on."""
+    """Rows to learn from, and others that are held out to score on.
 
-    training: IntArray  # how often each row is learnt from
-    held_out: BoolArray
+    >>> fold = Fold(np.array([1, 2, 0, 0]), np.array([False, False, False, True]))
+    >>> fold.training.tolist()
+    [True, True, False, False]
+    """
+
+    times: IntArray  # how often each row is learnt from: more than once only if given row numbers say so
+    held_out: BoolArray  # True for the rows that are scored on
+
+    @property
+    def training(self) -> BoolArray:
+        """True for the rows that are learnt from."""
+        return self.times > 0
 
     def taken(self, rows: LongArray) -> "Fold":
         """The fold of these rows, in their order."""
-        return Fold(self.training[rows], self.held_out[rows])
+        return Fold(self.times[rows], self.held_out[rows])
 
     def spread(self, rows: LongArray, n_rows: int) -> "Fold":
         """The fold of some of the rows, or of rows in another order, in the order of all."""
-        training, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
-        training[rows], held_out[rows] = self
-        return Fold(training, held_out)
+        times, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
+        times[rows], held_out[rows] = self
+        return Fold(times, held_out)
 
 
 def is_number(cv: Any) -> bool:
@@ -39,7 +50,8 @@ def is_number(cv: Any) -> bool:
 def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
     """So many folds, each held out in turn, or one share of the rows.
 
-    Classes, or low and high numbers, are divided evenly, and groups never.
+    Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
+    unequal size, make fewer folds than asked for, with a warning.
     """
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
     if n_units < 2:
@@ -54,12 +66,31 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
         fold = (
             np.argsort(np.argsort(place)) * n_folds // n_units if groups is None else folds_of(place, n_folds)
         )
-        return [_fold(fold == number) for number in np.unique(fold)]
+        folds = [_fold(fold == number) for number in np.unique(fold)]
+        if groups is not None and len(folds) < int(cv):
+            report_fewer_folds(int(cv), [len(folds)], groups)
+        return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
         return [_fold(below(place, float(cv)))]
     raise RulesError(
         f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
         "splitter, or pairs of row numbers."
+    )
+
+
+def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
+    """Warn that groups, which are never divided, make fewer folds than were asked for."""
+    least, most = min(n_made), max(n_made)
+    made = f"{least}" if least == most else f"{least} to {most}"
+    rows_of = np.bincount(groups)
+    why = f"the largest of {len(rows_of):,} groups has {rows_of.max():,} of the {len(groups):,} rows"
+    if len(rows_of) < n_asked:
+        why = f"there are {len(rows_of)} groups"
+    warnings.warn(
+        f"{n_asked} folds were asked for and {made} can be made: rows of one group, or copies of a row, stay "
+        f"together, and {why}. Ask for fewer folds, or give smaller groups.",
+        DataWarning,
+        stacklevel=4,
     )
 
 
@@ -83,10 +114,10 @@ def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
     for number, pair in enumerate(_pairs(table, groups, cv)):
         if not isinstance(pair, Sequence) or len(pair) != 2:
             raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
-        training = _times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv")
+        times = _times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv")
         held_out = _times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0
-        _check_apart(training > 0, held_out, groups, f"in place {number}")
-        folds.append(Fold(training, held_out))
+        _check_apart(times > 0, held_out, groups, f"in place {number}")
+        folds.append(Fold(times, held_out))
     return folds
 
 

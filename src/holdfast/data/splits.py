@@ -99,6 +99,16 @@ def numbered(mark: LongArray | None, rows: BoolArray) -> LongArray | None:
     return None if mark is None else np.asarray(np.unique(mark[rows], return_inverse=True)[1], np.int64)
 
 
+def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
+    """True for the rows held out whose group is learnt from too.
+
+    >>> learnt, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
+    >>> known_rows(np.array([7, 8, 7, 9]), learnt, held_out)
+    array([False, False,  True, False])
+    """
+    return np.asarray(held_out & np.isin(groups, groups[learnt]), np.bool_)
+
+
 # -- stages and groups ----------------------------------------------------------------------------------
 
 
@@ -135,14 +145,30 @@ def early_stages(stage: LongArray, share: float) -> BoolArray:
     >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
     """
+    rows_of = _rows_of_stages(stage)
+    n_early = int(np.searchsorted(np.cumsum(rows_of), share * len(stage) * (1 - 1e-12))) + 1
+    return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
+
+
+def late_stages(stage: LongArray, share: float) -> BoolArray:
+    """The rows of the last stages: as many as hold at most that share of the rows, and always the last.
+
+    >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
+    array([False, False,  True,  True])
+    """
+    from_end = np.cumsum(_rows_of_stages(stage)[::-1])
+    n_late = int(np.count_nonzero(from_end <= share * len(stage) * (1 + 1e-12)))
+    return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
+
+
+def _rows_of_stages(stage: LongArray) -> LongArray:
     rows_of = np.bincount(stage)
     if len(rows_of) < 2:
         raise DataError(
             "stage has one value for all rows: the early data need a stage before the last. Leave stage out, "
             "and a random share of the rows is early."
         )
-    n_early = int(np.searchsorted(np.cumsum(rows_of), share * len(stage) * (1 - 1e-12))) + 1
-    return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
+    return rows_of
 
 
 def _numbered(line: Any, what: str, reading: Reading, n_rows: int) -> LongArray:

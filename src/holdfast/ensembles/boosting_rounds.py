@@ -69,7 +69,7 @@ class Rounds:
         n_outputs = len(table.schema.target.classes) if loss.number == kernels.MULTINOMIAL else 1
         _check_steps(rules, n_outputs)
         repeats, importance = split_weight(table.weight, table.n_rows)
-        repeats = np.where(fold.held_out, repeats, repeats * fold.training).astype(np.int32)
+        repeats = np.where(fold.held_out, repeats, repeats * fold.times).astype(np.int32)
         chosen = GrowthRules(class_weight=rules.class_weight)
         importance = importance * class_importance(table, chosen, repeats * importance)
         role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)

@@ -173,7 +173,7 @@ def _scores_by_folds(
 
 def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
     """The rows to learn from, those held out, and how the former are drawn."""
-    rows = np.repeat(np.arange(folds.table.n_rows), folds.training[place])
+    rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
     learnt, groups = folds.table.taken(rows), None
     repeats = split_weight(learnt.weight, learnt.n_rows)[0]
     if sampling.groups is not None and folds.groups is not None:

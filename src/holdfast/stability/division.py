@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.folds import report_fewer_folds
 from holdfast.data.splits import below, check_share, early_stages, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
@@ -80,9 +81,13 @@ def divide(
     if not n_folds:
         return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), share),))
     flags: list[BoolArray] = []
+    n_made: list[int] = []
     for repeat in range(REPEATS):
         fold = folds_of(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
+        n_made.append(len(np.unique(fold)))
+    if groups is not None and validation != "auto" and min(n_made) < int(validation):
+        report_fewer_folds(int(validation), n_made, groups)
     return Division(early, tuple(flags))
 
 

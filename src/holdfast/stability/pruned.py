@@ -35,8 +35,8 @@ def pruned_candidates(
     path = pruning_path(whole, rules.ccp_risk)
     places = sizes_to_score(path, settings.n_trees)
     values = values_between(path)[places]
-    training = tuple(rows.astype(np.int32) for rows in division.training)
-    folds = Folds(table, groups, division.validation, training)
+    times = tuple(rows.astype(np.int32) for rows in division.training)
+    folds = Folds(table, groups, division.validation, times)
     evidence = Evidence(seed=settings.seed, n_jobs=settings.n_jobs)
     scores, error = path_scores(folds, rules, values, "ccp_alpha", metric, evidence)
     if division.is_cross_fitted:

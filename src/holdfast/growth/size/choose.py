@@ -146,9 +146,9 @@ def path_scores(
     _ = table.coded  # before the threads start
 
     def scored(number: int) -> list[Score]:
-        own = balanced_on(table, rules, folds.training[number])
+        own = balanced_on(table, rules, folds.times[number])
         units = measure(table, own)
-        counts = (units.repeats * folds.training[number]).astype(np.int32)
+        counts = (units.repeats * folds.times[number]).astype(np.int32)
         tree = grow_samples(table, own, units, [counts], [evidence.seed])[0]
         rows = folds.held_out[number] & (weight > 0)
         held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))

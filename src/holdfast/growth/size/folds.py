@@ -18,7 +18,7 @@ class Folds(NamedTuple):
     table: Table
     groups: LongArray | None
     held_out: tuple[BoolArray, ...]
-    training: tuple[IntArray, ...]  # how often each row is learnt from
+    times: tuple[IntArray, ...]  # how often each row is learnt from
 
 
 def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
@@ -30,6 +30,4 @@ def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds
         folds = drawn_folds(table, groups, cv, (seed, _FOLDS))
     else:
         folds = given_folds(table, groups, cv)
-    return Folds(
-        table, groups, tuple(fold.held_out for fold in folds), tuple(fold.training for fold in folds)
-    )
+    return Folds(table, groups, tuple(fold.held_out for fold in folds), tuple(fold.times for fold in folds))

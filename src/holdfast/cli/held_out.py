@@ -1,0 +1,131 @@
+"""The rows that a chosen tree is tested by: the last stages, or random rows."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.cli.source import Rows
+from holdfast.data.canonical import fixed_order, unit_numbers
+from holdfast.data.splits import late_stages
+from holdfast.data.table import Table
+from holdfast.data.wording import joined
+from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.stability.division import hold_out
+from holdfast.tree.wording import class_names, printable
+
+LEAST_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
+MOST_NAMED = 4  # stages or classes in a sentence
+
+
+class HeldOut(NamedTuple):
+    """The rows to test by."""
+
+    test: BoolArray
+    earlier: BoolArray  # random rows of earlier stages, besides
+    stages: tuple[str, ...] = ()  # of the test rows, if they are held out as a whole
+
+
+def rows_to_test_by(whole: Table, rows: Rows, share: float, kind: str | None, seed: int) -> HeldOut:
+    """Rows that nothing may see that grows or chooses a tree.
+
+    The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
+    """
+    none = np.zeros(whole.n_rows, np.bool_)
+    if kind == "forward" and rows.stage is None:
+        raise RulesError("--test-rows forward holds out the last stages: say which column has them, --stage.")
+    if share == 0:
+        return HeldOut(none, none)
+    if rows.stage is None or kind == "random":
+        is_test = _drawn(whole, rows, share, seed)
+        if is_test.all():
+            units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
+            raise DataError(
+                f"With test rows held out, none of the {units} is left to train on: say --test 0."
+            )
+        return HeldOut(is_test, none)
+    return _forward(whole, rows, rows.stage, share, seed)
+
+
+def _forward(whole: Table, rows: Rows, stage: LongArray, share: float, seed: int) -> HeldOut:
+    """The last stages, at most half of the share if they are small, and random rows of those before.
+
+    The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
+    forward. Earlier rows of the same group are learnt from, as they will be in use.
+    """
+    is_late = late_stages(stage, share / 2)
+    stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
+    before, early = whole.taken(~is_late), rows.taken(~is_late)
+    earlier = np.zeros(whole.n_rows, np.bool_)
+    drawn = _drawn(before, early, share / 2, seed)
+    if not drawn.all():
+        earlier[~is_late] = drawn
+    is_test = is_late & ~_of_new_class(whole, is_late, stages)
+    if (~(is_test | earlier)).sum() < LEAST_TRAINED * whole.n_rows:
+        _report_few_to_train(stages, int(is_test.sum()), int(earlier.sum()), whole.n_rows)
+    return HeldOut(is_test, earlier, stages)
+
+
+def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:
+    """The late rows of classes that no earlier row has: to test by them would mean nothing."""
+    target = whole.schema.target
+    if not target.is_classes:
+        return np.zeros(whole.n_rows, np.bool_)
+    known = np.bincount(whole.target[~is_late], minlength=len(target.classes)) > 0
+    is_new = np.asarray(~known[whole.target], np.bool_)
+    if (is_new == is_late).all():
+        raise DataError(
+            f"No class of the last stages, {_named(stages)}, is known from those before: nothing can be "
+            "tested forward. Say --test-rows random, or --test 0."
+        )
+    if is_new.any():
+        names = [class_names(target)[place] for place in np.flatnonzero(~known)]
+        warnings.warn(
+            f"{is_new.sum()} rows have a class, {joined(names, MOST_NAMED)}, that no stage before "
+            f"{_named(stages[:1])} has: they are learnt from, and not tested by.",
+            DataWarning,
+            stacklevel=4,
+        )
+    return is_new
+
+
+def _report_few_to_train(stages: tuple[str, ...], n_test: int, n_earlier: int, n_rows: int) -> None:
+    warnings.warn(
+        f"The test holds out stage {_named(stages)}, {n_test:,} rows, and {n_earlier:,} random rows of the "
+        f"stages before: the tree learns from the other {n_rows - n_test - n_earlier:,} of {n_rows:,} rows. "
+        "--test-rows random tests by rows of all stages, and --test 0 learns from all rows.",
+        DataWarning,
+        stacklevel=5,
+    )
+
+
+def _named(stages: tuple[str, ...]) -> str:
+    return joined([printable(stage) for stage in stages], MOST_NAMED)
+
+
+def _drawn(whole: Table, rows: Rows, share: float, seed: int) -> BoolArray:
+    """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
+    marks = [mark for mark in (rows.stage, rows.groups) if mark is not None]
+    order = fixed_order(whole, marks)
+    ordered, marks = whole.taken(order), [mark[order] for mark in marks]
+    flags = hold_out(
+        ordered,
+        share,
+        stage=None if rows.stage is None else marks[0],
+        groups=unit_numbers(ordered, marks) if rows.groups is None else marks[-1],
+        seed=seed,
+    )
+    is_test = np.empty(whole.n_rows, np.bool_)
+    is_test[order] = flags
+    return np.asarray(is_test & ~_needed(whole, rows, is_test), np.bool_)
+
+
+def _needed(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
+    """The rows of classes that would have no other row to train on, with all of their groups."""
+    n_classes = len(whole.schema.target.classes)
+    if not n_classes or is_test.all():
+        return np.zeros(whole.n_rows, np.bool_)
+    known = np.bincount(whole.target[~is_test], minlength=n_classes) > 0
+    needed = np.asarray(~known[whole.target], np.bool_)
+    return needed if rows.groups is None else np.isin(rows.groups, rows.groups[needed])

@@ -1,0 +1,83 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from holdfast import DataWarning, Table
+from holdfast.arrays import LongArray
+from holdfast.data.folds import Fold, drawn_folds, given_folds, steady_folds
+from holdfast.stability.division import divide
+
+SEED = (0, 1)
+
+
+def rows_of(sizes: list[int]) -> tuple[Table, LongArray]:
+    """Groups of these sizes, classes in turn."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    n_rows = len(groups)
+    return Table.from_arrays(np.arange(float(n_rows))[:, None], ["no", "yes"] * (n_rows // 2)), groups
+
+
+# -- one kind ---------------------------------------------------------------------------------------------
+
+
+def test_rows_to_learn_from_and_rows_held_out_are_flags() -> None:
+    table, groups = rows_of([2] * 10)
+    folds = [
+        *drawn_folds(table, None, 4, SEED),
+        *drawn_folds(table, groups, 0.3, SEED),
+        *steady_folds(table, groups, 4, SEED),
+        *given_folds(table, None, [(range(15), range(15, 20))]),
+    ]
+    for fold in folds:
+        assert fold.training.dtype == fold.held_out.dtype == np.bool_
+        assert (fold.training ^ fold.held_out).all()
+        assert table.taken(fold.training).n_rows + table.taken(fold.held_out).n_rows == 20
+
+
+def test_a_row_named_twice_is_flagged_once_and_counted_twice() -> None:
+    table, _ = rows_of([2] * 3)
+    (fold,) = given_folds(table, None, [([0, 3, 3], [5])])
+    assert np.flatnonzero(fold.training).tolist() == [0, 3]
+    assert fold.times.tolist() == [1, 0, 0, 2, 0, 0]
+
+
+def test_a_fold_of_some_rows_is_spread_over_all() -> None:
+    fold = Fold(np.array([1, 2, 0], np.int32), np.array([False, False, True])).spread(np.array([4, 0, 2]), 5)
+    assert fold.times.tolist() == [2, 0, 0, 0, 1]
+    assert fold.training.tolist() == [True, False, False, False, True]
+    assert fold.held_out.tolist() == [False, False, True, False, False]
+
+
+# -- fewer than asked -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("draw", [drawn_folds, steady_folds])
+def test_fewer_folds_than_asked_for_are_reported_with_the_reason(draw) -> None:  # type: ignore[no-untyped-def]
+    table, groups = rows_of([80, 5, 5, 5, 5])
+    with pytest.warns(DataWarning, match=r"5 folds were asked for and (\d) can be made") as said:
+        folds = draw(table, groups, 5, SEED)
+    assert len(folds) < 5
+    assert f"and {len(folds)} can be made" in str(said[0].message)
+    assert "the largest of 5 groups has 80 of the 100 rows" in str(said[0].message)
+    table, groups = rows_of([10, 10, 10])
+    with pytest.warns(DataWarning, match=r"10 folds were asked for .* there are 3 groups"):
+        draw(table, groups, 10, SEED)
+
+
+def test_as_many_folds_as_asked_for_need_no_word() -> None:
+    table, groups = rows_of([4] * 25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(drawn_folds(table, groups, 5, SEED)) == 5
+        assert len(drawn_folds(table, None, 5, SEED)) == 5
+        assert len(drawn_folds(table, groups, 0.2, SEED)) == 1
+        divide(table, groups=groups, validation=5)
+        divide(*rows_of([80, 5, 5, 5, 5])[:1], groups=rows_of([80, 5, 5, 5, 5])[1])  # none were asked for
+
+
+def test_fewer_validation_folds_than_asked_for_are_reported_once() -> None:
+    table, groups = rows_of([80, 5, 5, 5, 5])
+    with pytest.warns(DataWarning, match="5 folds were asked for") as said:
+        divide(table, groups=groups, validation=5)
+    assert len(said) == 1
