@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from holdfast.data.canonical import fixed_order
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
@@ -155,15 +154,6 @@ def test_of_groups_max_samples_is_a_share_of_the_groups() -> None:
     bags = bags_of(40, Sampling(max_samples=0.5, bootstrap=False, groups=groups))
     assert sorted(np.unique(bags[0], return_counts=True)[1]) == [20, 20]
     assert len(set(groups[bags[0] > 0])) == 5
-
-
-def test_rows_are_counted_off_in_the_order_of_all_their_values() -> None:
-    table = people(60)
-    ties = Table(table.schema, (table.columns[1], *table.columns[1:]), table.target, np.arange(60.0))
-    for each in (table, ties, ties.taken(np.repeat(np.arange(60), 2))):
-        order = fixed_order(each)
-        keys = [*each.columns, each.target] + ([] if each.weight is None else [each.weight])
-        assert np.array_equal(order, np.lexsort(keys[::-1]))
 
 
 # -- the seed's formula -----------------------------------------------------------------------------------

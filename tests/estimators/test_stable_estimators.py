@@ -134,10 +134,12 @@ def test_the_estimator_is_the_pipeline():
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "with a row without weight"])
 def test_every_form_of_data_gives_the_same_tree(form: Any, weighted: bool):
     weight = np.arange(60) % 4 if weighted else None
-    expected = classifier().fit(SEEN, STAY, sample_weight=weight)
-    model = classifier().fit(form(SEEN), STAY.tolist(), sample_weight=weight)
+    # By name they come in the order in which they stand, as columns without names do.
+    seen = SEEN.set_axis(["age", "bed", "bmi"], axis=1)
+    expected = classifier().fit(seen, STAY, sample_weight=weight)
+    model = classifier().fit(form(seen), STAY.tolist(), sample_weight=weight)
     assert bits(model) == bits(expected)
-    assert (model.predict(form(SEEN)) == expected.predict(SEEN)).all()
+    assert (model.predict(form(seen)) == expected.predict(seen)).all()
 
 
 def test_labels_keep_their_type():

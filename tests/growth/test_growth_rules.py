@@ -202,7 +202,8 @@ def test_time_that_runs_out_leaves_a_part_of_the_tree() -> None:
 def test_any_amount_of_time_may_be_given(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
-    with _deadline(seconds) as stop:
+    stop = np.zeros(1, np.uint8)
+    with _deadline(seconds, stop):
         time.sleep(0.05)
         assert stop[0] == 0
     assert raised == []

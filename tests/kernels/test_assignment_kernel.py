@@ -5,7 +5,7 @@ import pytest
 from numpy.random import Generator
 from scipy.optimize import linear_sum_assignment
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import ByteArray, LongArray
 from holdfast.kernels.assignment import PAD, Prices, assign, nth_smallest, padded, reduce_costs
 from holdfast.kernels.jit import kernel
 
@@ -13,9 +13,9 @@ pytestmark = pytest.mark.kernel
 
 
 @kernel
-def solve(cost: LongArray, m: int, prices: Prices, out: LongArray) -> None:
+def solve(cost: LongArray, m: int, prices: Prices, stop: ByteArray, out: LongArray) -> None:
     out[0] = reduce_costs(cost, m, prices)
-    out[1] = assign(cost, m, prices)
+    out[1] = assign(cost, m, prices, stop)
 
 
 @kernel
@@ -31,7 +31,7 @@ def solved(cost: LongArray) -> tuple[int, int, Prices]:
     prices = Prices(*(np.full(wide.shape[1], -7) for _ in Prices._fields))
     prices.v[:m] = cost.min(axis=0)
     out = np.zeros(2, np.int64)
-    solve(wide, np.int64(m), prices, out)
+    solve(wide, np.int64(m), prices, np.zeros(1, np.uint8), out)
     return int(out[0]), int(out[1]), prices
 
 

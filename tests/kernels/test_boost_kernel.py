@@ -45,7 +45,7 @@ def mixed_table(seed: int, n_rows: int = 60, widths: tuple[int, ...] = (4, 3)) -
     features = (
         Feature("x"),
         Feature("z"),
-        *(nominal(f"c{i}", width) for i, width in enumerate(widths)),
+        *(nominal(f"z{i}", width) for i, width in enumerate(widths)),
     )
     y = generator.normal(size=n_rows)
     return Table(Schema(features, Target("y", low=y.min(), high=y.max())), (x, z, *codes), y)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import _plan, grow
@@ -46,8 +46,16 @@ def drain(priority: FloatArray, out: LongArray) -> None:
 
 
 @compiled
-def count(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, shift: int, histogram: LongArray) -> None:
-    count_all(plan, coded, sample, rows, shift, histogram)
+def count(
+    plan: Plan,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    shift: int,
+    histogram: LongArray,
+    stop: ByteArray,
+) -> None:
+    count_all(plan, coded, sample, rows, shift, histogram, stop)
 
 
 # -- sorting and the heap -------------------------------------------------------------------------------
@@ -98,7 +106,8 @@ def test_counting_leaves_the_memory_behind_the_histograms_alone(n_categories: in
     memory = np.full(length + 256 * units.n_stats, 7, np.int64)
     plan = _plan(GrowthRules(), units, table.n_rows, table.n_rows)
     rows = np.arange(table.n_rows, dtype=np.int32)
-    count(plan, table.coded, units.sample(units.repeats), rows, np.int64(0), memory[:length])
+    no_stop = np.zeros(1, np.uint8)
+    count(plan, table.coded, units.sample(units.repeats), rows, np.int64(0), memory[:length], no_stop)
     assert (memory[length:] == 7).all()
     last = memory[int(table.coded.start[3]) * 2 : length].reshape(-1, 2)
     codes = table.columns[3].astype(int)
@@ -108,7 +117,7 @@ def test_counting_leaves_the_memory_behind_the_histograms_alone(n_categories: in
 def table_of_four(n_categories: int) -> Table:
     """Three numbers, and categories in the last of four columns."""
     codes = np.arange(300.0) % n_categories
-    features = (*(Feature(f"x{position}") for position in range(3)), nominal("c", n_categories))
+    features = (*(Feature(f"x{position}") for position in range(3)), nominal("z", n_categories))
     columns = (*(np.arange(300.0) % step for step in (2, 3, 5)), codes)
     return Table(
         Schema(features, Target("y", classes=("a", "b"))), columns, (np.arange(300) % 2).astype(np.int32)

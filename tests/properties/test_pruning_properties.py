@@ -56,7 +56,9 @@ def alphas_of(left: list[int], right: list[int], risk: list[int]) -> list[float]
     arrays = [*children, np.array(risk, float)]
     for array in arrays:
         array.flags.writeable = False
-    return weakest_links(*arrays).tolist()
+    alphas = np.empty(len(left))
+    weakest_links(*arrays, alphas)
+    return alphas.tolist()
 
 
 @pytest.mark.kernel

@@ -11,6 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.tree.tree import KNOWN
 from reference.boosting_losses import LOSSES, Rows, Setting
+from reference.names import by_name
 
 MISSING = -1  # as a category
 TIED = 1e-9  # of the best gain: two splits that differ by less are equally good
@@ -142,7 +143,7 @@ class Growing:
         return Node(rows, depth, None if is_deep else self.best_split(rows))
 
     def best_split(self, rows: Rows) -> Split | None:
-        """The split of greatest gain; in a tie the lowest feature, then threshold, then missing right."""
+        """The split of greatest gain; ties go by the name of the feature, threshold, then missing right."""
         whole = self._half(rows)
         found = []
         for split in self.candidates(rows):
@@ -158,7 +159,8 @@ class Growing:
 
     def candidates(self, rows: Rows) -> Iterator[Split]:
         """Every split of the rows, in the order in which ties are decided."""
-        for feature, described in enumerate(self.table.schema.features):
+        for feature in by_name(self.table.schema):
+            described = self.table.schema.features[feature]
             column = self.table.columns[feature]
             if described.is_subset:
                 yield from self._sets(rows, feature, column)

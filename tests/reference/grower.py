@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
+from reference.names import by_name
 
 Rows = tuple[int, ...]
 Exact = Fraction | int
@@ -20,9 +21,10 @@ PART = 2.0**-36  # two splits whose worth differs by less may be tied
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to split a node; worth decides, then the lower feature, cut, and missing values right."""
+    """One way to split a node; worth decides, then the name of the feature, cut, and missing right."""
 
     feature: int
+    place: int  # of the feature among all by name
     cut: float  # highest value that goes left; 0 for a set of categories
     missing_left: bool
     left: frozenset[int]  # rows
@@ -32,7 +34,7 @@ class Candidate:
     @property
     def rank(self) -> tuple[int, float, bool]:
         """Where the split stands among those of equal worth."""
-        return self.feature, self.cut, self.missing_left
+        return self.place, self.cut, self.missing_left
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +167,8 @@ class Oracle:
     def candidates(self, rows: Rows) -> list[Candidate]:
         """Every split that the rules allow."""
         found, node = [], self.impurity(rows)
-        for feature, kind in enumerate(self.table.schema.features):
+        for place, feature in enumerate(by_name(self.table.schema)):
+            kind = self.table.schema.features[feature]
             splits = self._sets(rows, feature) if kind.is_subset else self._thresholds(rows, feature)
             for cut, missing_left, left in splits:
                 right = tuple(row for row in rows if row not in left)
@@ -173,7 +176,7 @@ class Oracle:
                 if self.is_allowed(inside, right):
                     gain = self.gain(node, inside, right)
                     worth = self.worth(node, gain, self.weight(inside), self.weight(right))
-                    found.append(Candidate(feature, cut, missing_left, left, gain, worth))
+                    found.append(Candidate(feature, place, cut, missing_left, left, gain, worth))
         if self.rules.criterion != "gain_ratio":
             return found
         return self.guarded(self.paid(found, rows, node), float(node))

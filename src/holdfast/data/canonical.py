@@ -47,6 +47,8 @@ def telling_order(table: Table) -> list[int]:
     and the order of rows that differ in other columns is the same with it and without it. Of equal ones the
     first by name comes first.
     """
+    if table.weight is not None and not table.weight.all():
+        table = table.taken(np.flatnonzero(table.weight))
     weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
     group = table.target if table.schema.target.is_classes else _tenths(table.target, weight)
     told = {

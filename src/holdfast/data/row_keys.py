@@ -16,25 +16,25 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_keys(table: Table, marks: Sequence[LongArray] = ()) -> Keys:
-    """A 64-bit hash of each row: its columns by name, marks (a stage, a group), target and weight.
+    """A 64-bit hash of each row: its columns by name, marks (a stage, a group) and target.
 
-    The same for a row wherever it stands and in whatever order the columns are.
+    The same for a row wherever it stands, in whatever order the columns are, and whatever it weighs.
 
     >>> keys = row_keys(Table.from_arrays([[1.0], [2.0], [1.0]], ["no", "no", "no"]))
     >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
     (True, False)
     """
     columns = [table.columns[index] for index in table.schema.name_order]
-    weight = [] if table.weight is None else [table.weight]
     keys = np.zeros(table.n_rows, np.uint64)
-    for values in (*columns, *marks, table.target, *weight):
+    for values in (*columns, *marks, table.target):
         keys = _mixed((keys + _STEP) ^ _bits(values))
     return keys
 
 
 def content_order(table: Table, marks: Sequence[LongArray] = ()) -> LongArray:
     """The rows in an order that depends on what they hold, and not on the order they came in."""
-    return np.asarray(np.argsort(row_keys(table, marks), kind="stable"), np.int64)
+    weight = [] if table.weight is None else [table.weight]
+    return np.asarray(np.lexsort([*weight, row_keys(table, marks)]), np.int64)
 
 
 def _bits(values: NDArray[Any]) -> Keys:

@@ -10,7 +10,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, Shaped
-from holdfast.growth.grow import features_asked, thresholds
+from holdfast.growth.grow import node_features, thresholds
 from holdfast.kernels import losses as kernels
 from holdfast.kernels.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
 from holdfast.parallel import Team
@@ -86,7 +86,7 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
     value = np.where(inner, newton_steps(sums, l2), steps.value)
     return Tree(
         schema=schema,
-        feature=features_asked(table, fields),
+        feature=node_features(table, fields),
         threshold=thresholds(table, fields),
         left=left.astype(np.int32),
         right=right.astype(np.int32),

@@ -14,7 +14,7 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import features_asked, thresholds
+from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import class_importance, split_weight
 from holdfast.kernels import losses as kernels
@@ -230,7 +230,7 @@ class Rounds:
 
         A threshold is half-way between two values of these, and a row that lies between them is on one side.
         """
-        threshold, asked = thresholds(self.table, fields), features_asked(self.table, fields)
+        threshold, asked = thresholds(self.table, fields), node_features(self.table, fields)
         fields = fields.copy()
         for node in np.flatnonzero(threshold == threshold).tolist():
             values = self.distinct[asked[node]]

@@ -90,11 +90,11 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, truth: Truth, metric: Met
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
     said = bagging.said(index, leaves)
     score = metric.value(said, known)
-    is_asked = features_asked(tree)
+    is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
-        X[:, feature] = column[_permutation(bags.sampling.seed, index, feature, len(rows))]
+        X[:, feature] = column[_permutation(bags.sampling.seed, index, int(place[feature]), len(rows))]
         changed = said.copy()
         changed[changing] = bagging.said(index, routes.leaves(frozen(X), frozen(changing)))
         X[:, feature] = column
@@ -115,8 +115,9 @@ def features_asked(tree: Tree) -> BoolArray:
     return asked
 
 
-def _permutation(seed: int, index: int, feature: int, n_rows: int) -> LongArray:
-    sequence = np.random.SeedSequence(seed, spawn_key=(_PERMUTATIONS, index, feature))
+def _permutation(seed: int, index: int, place: int, n_rows: int) -> LongArray:
+    """For the feature at this place by name."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(_PERMUTATIONS, index, place))
     return np.random.default_rng(sequence).permutation(n_rows)
 
 

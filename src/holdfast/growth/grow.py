@@ -139,7 +139,7 @@ def _finished(
     apart = units.weight is not None
     return Tree(
         schema=table.schema,
-        feature=features_asked(table, fields),
+        feature=node_features(table, fields),
         threshold=thresholds(table, fields),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
@@ -237,7 +237,7 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
     return ()
 
 
-def features_asked(table: Table, fields: LongArray) -> IntArray:
+def node_features(table: Table, fields: LongArray) -> IntArray:
     """The feature of the table that each node asks about; LEAF at a leaf. Kernels count columns by name."""
     order = np.array([*table.schema.name_order, LEAF], np.int32)
     return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
@@ -245,7 +245,7 @@ def features_asked(table: Table, fields: LongArray) -> IntArray:
 
 def thresholds(table: Table, fields: LongArray) -> FloatArray:
     """The midpoint between the two values on either side of each split."""
-    threshold, features = np.full(len(fields), np.nan), features_asked(table, fields)
+    threshold, features = np.full(len(fields), np.nan), node_features(table, fields)
     below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
     asks = (features != LEAF) & (below >= 0)
     threshold[asks & (above < 0)] = KNOWN

@@ -77,7 +77,8 @@ def test_the_kernel_finds_what_trying_every_threshold_finds(seed: int, least: in
     orders = np.argsort(asked, kind="stable").astype(np.int32)[None]  # missing values last
     ranks.flags.writeable = orders.flags.writeable = False
     likelihood, places, missing_left = np.empty(1), np.empty(1, np.int64), np.empty(1, np.int64)
-    best_thresholds(rows, ranks, orders, least, likelihood, places, missing_left)
+    stop = np.zeros(1, np.uint8)
+    best_thresholds(rows, ranks, orders, least, likelihood, places, missing_left, stop)
     best = reference.best_threshold(twin_of(rows), asked, least)
     if best is None:
         assert places[0] == -1
