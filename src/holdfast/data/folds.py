@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.splits import below, folds_of, places, strata_of
 from holdfast.data.table import Table
@@ -47,9 +47,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = (
-            np.argsort(np.argsort(place)) * n_folds // n_units if groups is None else folds_of(place, n_folds)
-        )
+        fold = _ranks(place) * n_folds // n_units if groups is None else folds_of(place, n_folds)
         return [_fold(fold == number) for number in np.unique(fold)]
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
         return [_fold(below(place, float(cv)))]
@@ -57,6 +55,11 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
         f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
+
+
+def _ranks(place: FloatArray) -> LongArray:
+    """How many places come before each; of equal ones the first comes first."""
+    return np.argsort(np.argsort(place, kind="stable"), kind="stable")
 
 
 def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:

@@ -41,7 +41,7 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
         return 1.0
     of_true, of_pred = _sums(joint), _sums(joint.T)
     total = math.fsum(joint.ravel().tolist())
-    # Whole weights are multiplied before they are divided: where nothing is said, each logarithm is that of 1.
+    # Multiplied before they are divided, whole weights give the logarithm of exactly 1 where nothing is said.
     information = math.fsum(
         joint[i, j] * math.log(joint[i, j] * total / (of_true[i] * of_pred[j]))
         for i, j in zip(*np.nonzero(joint), strict=True)

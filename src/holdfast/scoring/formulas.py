@@ -167,7 +167,7 @@ def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
 
 
 def poisson(numbers: FloatArray, rows: Rows) -> Measured:
-    """The mean Poisson deviance; a mean predicted of events counts as at least `LEAST`: it would be infinite."""
+    """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
     truth = rows.values
     if (negative := truth < 0).any():
         raise DataError(
