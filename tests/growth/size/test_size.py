@@ -572,8 +572,6 @@ def test_sizes_that_are_whole_powers_are_scored_whatever_rounding_makes_of_them(
     n_leaves = np.arange(base**power, 0, -1)
     values = n_leaves.astype(float)
     path = PruningPath(grow(classes()), "max_leaf_nodes", values, n_leaves, values, n_leaves)
-        grow(classes()), "max_leaf_nodes", n_leaves.astype(float), n_leaves, n_leaves, n_leaves
-    )
     assert {base**exponent for exponent in range(power + 1)} <= set(n_leaves[sizes_to_score(path, most)])
 
 
