@@ -134,7 +134,10 @@ def test_permuting_noise_costs_nothing_and_the_strongest_features_most() -> None
     bagging = grow_bagging(ILL, FOREST, 100)
     found, _ = permutation_importance(bagging, ILL)
     names = ILL.schema.names
-    assert {names[place] for place in np.argsort(found.mean)[-2:]} == {"age", "dose"}  # equally strong
+    assert {names[place] for place in np.argsort(found.mean, kind="stable")[-2:]} == {
+        "age",
+        "dose",
+    }  # equally strong
     noise = names.index("noise")
     assert abs(found.mean[noise]) < 4 * found.error[noise]
     assert found.mean[names.index("age")] > 10 * found.error[names.index("age")]
@@ -179,7 +182,9 @@ def test_the_table_has_a_line_for_every_feature_the_most_important_first() -> No
     assert "loss of accuracy" in str(both)
     assert "over 12 trees" in str(both)
     frame = both.to_frame("pandas")
-    assert frame["feature"].tolist() == [ILL.schema.names[place] for place in np.argsort(-lost.mean)]
+    assert frame["feature"].tolist() == [
+        ILL.schema.names[place] for place in np.argsort(-lost.mean, kind="stable")
+    ]
     assert frame["permutation_error"].to_numpy() == pytest.approx(lost.error[both.order])
 
 
