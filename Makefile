@@ -23,7 +23,7 @@ test-cpu: $(READY)
 
 # After a change that is meant: write tests/golden/golden.json anew. It prints what changed.
 golden: $(READY)
-	PYTHONPATH=tests $(BIN)/python -m golden
+	PYTHONPATH=src:tests $(BIN)/python -m golden
 
 lint: $(READY)
 	$(BIN)/ruff check .
