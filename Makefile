@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint types imports test-nojit bench clean
+.PHONY: demo test check lint types imports test-nojit test-cpu golden bench clean
 
 demo: $(READY)
 	$(BIN)/holdfast demo
@@ -16,6 +16,15 @@ test: $(READY)
 test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m kernel tests
 
+# Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
+ON_BOTH := scoring growth ensembles stability estimators comparison properties agreement golden test_docs.py
+test-cpu: $(READY)
+	$(BIN)/python tests/processor.py -n 2 $(addprefix tests/,$(ON_BOTH))
+
+# After a change that is meant: write tests/golden/golden.json anew. It prints what changed.
+golden: $(READY)
+	PYTHONPATH=src:tests $(BIN)/python -m golden
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -26,7 +35,7 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports test test-nojit
+check: lint types imports test test-nojit test-cpu
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
@@ -42,5 +51,5 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_generic
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,5 +1,6 @@
-"""Names for the array types, and the one way to freeze an array."""
+"""Names for the array types, and the one way to freeze an array and to round one."""
 
+import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,9 @@ SignArray = NDArray[np.int8]
 
 _A = TypeVar("_A", bound=NDArray[Any])
 
+DIGITS = 12  # that are kept where values compete: rounding errors lie far below
+LEAST_ROUNDED = 1e-10  # powers of ten beyond are not exact
+
 
 def frozen(array: _A) -> _A:
     """The same array as a contiguous one that nobody can write to."""
@@ -22,3 +26,17 @@ def frozen(array: _A) -> _A:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def without_last_digits(values: FloatArray) -> FloatArray:
+    """The values to twelve digits of the greatest, so that those equal by their meaning are equal.
+
+    The digits beyond depend on the processor, whose logarithms and sums end in different bits.
+
+    >>> without_last_digits(np.array([0.1 + 0.2, 0.3, 1e-20]))
+    array([0.3, 0.3, 0. ])
+    """
+    greatest = float(np.abs(values).max(initial=0.0, where=np.isfinite(values)))
+    if not LEAST_ROUNDED < greatest < 1 / LEAST_ROUNDED:
+        return values
+    return np.round(values, DIGITS - math.ceil(math.log10(greatest)))

@@ -135,7 +135,10 @@ def test_permuting_noise_costs_nothing_and_the_strongest_features_most() -> None
     bagging = grow_bagging(ILL, FOREST, 100)
     found, _ = permutation_importance(bagging, ILL)
     names = ILL.schema.names
-    assert {names[place] for place in np.argsort(found.mean)[-2:]} == {"age", "dose"}  # equally strong
+    assert {names[place] for place in np.argsort(found.mean, kind="stable")[-2:]} == {
+        "age",
+        "dose",
+    }  # equally strong
     # Not by its standard error, which knows the trees and not that all of them have seen the same rows.
     assert abs(found.mean[names.index("noise")]) < found.mean[names.index("age")] / 4
     assert found.mean[names.index("age")] > 10 * found.error[names.index("age")]
@@ -180,7 +183,9 @@ def test_the_table_has_a_line_for_every_feature_the_most_important_first() -> No
     assert "loss of accuracy" in str(both)
     assert "over 12 trees" in str(both)
     frame = both.to_frame("pandas")
-    assert frame["feature"].tolist() == [ILL.schema.names[place] for place in np.argsort(-lost.mean)]
+    assert frame["feature"].tolist() == [
+        ILL.schema.names[place] for place in np.argsort(-lost.mean, kind="stable")
+    ]
     assert frame["permutation_error"].to_numpy() == pytest.approx(lost.error[both.order])
 
 

@@ -178,3 +178,21 @@ def test_a_bootstrap_tree_gets_the_values_of_all_rows():
         leaves = again.feature == LEAF
         assert again.weight[leaves].sum() == 200
         check_tree(again)
+
+
+@pytest.mark.parametrize("criterion", ["misclassification", "entropy", "gini"])
+def test_questions_that_gain_nothing_on_other_rows_have_no_importance_at_all(criterion: str) -> None:
+    rules = GrowthRules(criterion)
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        X, y, weight = (
+            random.integers(0, 3, (25, 6)),
+            random.integers(0, 3, 25),
+            random.integers(1, 9, 25) / 7,
+        )
+        table = Table.from_arrays(X, y, weight)
+        other = Table.from_arrays(X, random.permutation(y), weight, schema=table.schema)
+        importances = revalued(grow(table, rules), other, rules).importances
+        assert importances.min() >= 0.0
+        assert importances.max() <= 1.0
+        assert not ((importances > 0) & (importances < 1e-12)).any()

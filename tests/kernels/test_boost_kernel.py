@@ -204,7 +204,7 @@ def test_a_repeated_row_counts_as_several() -> None:
 def test_a_leaf_without_curvature_is_not_made() -> None:
     table = mixed_table(1)
     slope, hessian = slopes_of(table)
-    hessian[np.argsort(table.columns[0])[:20]] = 1e-6
+    hessian[np.argsort(table.columns[0], kind="stable")[:20]] = 1e-6
     rules = GrowthRules("squared_error", max_depth=6)
     for leaf in leaves_of(tree_of(table, rules, (slope, hessian), least=0.5)):
         assert sum(hessian[row] for row in leaf) >= 0.5
@@ -229,7 +229,7 @@ def test_a_wide_column_is_divided_where_its_best_prefix_ends(n_categories: int, 
     own = np.where(np.isnan(codes), n_categories, codes).astype(int)
     g, h = np.bincount(own, slope), np.bincount(own, hessian)
     present = np.flatnonzero(h)
-    order = present[np.argsort((-g / np.where(h > 0, h, 1))[present])]
+    order = present[np.argsort((-g / np.where(h > 0, h, 1))[present], kind="stable")]
     g_left, h_left = np.cumsum(g[order])[:-1], np.cumsum(h[order])[:-1]
     gain = g_left**2 / (h_left + l2) + (g.sum() - g_left) ** 2 / (h.sum() - h_left + l2)
     prefix = np.isin(own, order[: gain.argmax() + 1])

@@ -114,7 +114,7 @@ def _random_column(random: Random, generator: Any, feature: Feature, n_rows: int
 
 def _standing(column: FloatArray) -> FloatArray:
     """The values from 0 to 1 by rank."""
-    return column.argsort().argsort() / len(column)
+    return column.argsort(kind="stable").argsort(kind="stable") / len(column)
 
 
 def _targets(signal: FloatArray, target: Target) -> Any:

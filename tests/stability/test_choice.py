@@ -182,6 +182,13 @@ def test_of_alike_candidates_the_smallest_then_the_first_is_taken(rule: str):
     assert chosen(rule, frontier, gamma=0.1).candidate == 1
 
 
+def test_worth_that_differs_in_its_last_bits_is_equal():
+    # 0.9 - 0.1 * 3 and 0.7 - 0.1 * 1 are both 0.6 by their meaning, and neither is in floats.
+    for bits in (-1, 0, 1):
+        frontier = frontier_of_points([3.0, 1.0], [0.9 + bits * 2.0**-53, 0.7])
+        assert chosen("weighted", frontier, gamma=0.1).candidate == 1
+
+
 def test_of_equal_scores_the_most_stable_is_taken():
     frontier = frontier_of_points([3.0, 1.0, 2.0], [0.8, 0.8, 0.8])
     assert chosen("best-score", frontier).candidate == 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
 from holdfast.comparison.differences import Differences, held_out_ratio
 from holdfast.data.folds import Fold
 from holdfast.data.schema import Target
@@ -105,7 +105,7 @@ class ModelComparison:
     @cached_property
     def order(self) -> LongArray:
         """The models, the best first and those that failed last."""
-        return frozen(np.argsort(-self.mean, kind="stable").astype(np.int64))
+        return frozen(np.argsort(-without_last_digits(self.mean), kind="stable").astype(np.int64))
 
     @property
     def best(self) -> str:

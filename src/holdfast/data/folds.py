@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.splits import below, folds_of, places, strata_of
 from holdfast.data.table import Table
@@ -63,9 +63,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = (
-            np.argsort(np.argsort(place)) * n_folds // n_units if groups is None else folds_of(place, n_folds)
-        )
+        fold = _ranks(place) * n_folds // n_units if groups is None else folds_of(place, n_folds)
         folds = [_fold(fold == number) for number in np.unique(fold)]
         if groups is not None and len(folds) < int(cv):
             report_fewer_folds(int(cv), [len(folds)], groups)
@@ -92,6 +90,11 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
         DataWarning,
         stacklevel=4,
     )
+
+
+def _ranks(place: FloatArray) -> LongArray:
+    """How many places come before each; of equal ones the first comes first."""
+    return np.argsort(np.argsort(place, kind="stable"), kind="stable")
 
 
 def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.row_keys import content_order
 from holdfast.data.splits import read_groups
@@ -73,7 +73,8 @@ def boost(
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
-        best = replace(rules, n_rounds=int(mean.argmin()) + 1, early_stopping=False)
+        n_rounds = int(without_last_digits(mean).argmin()) + 1  # the first of several
+        best = replace(rules, n_rounds=n_rounds, early_stopping=False)
         rounds = Rounds.of(table, best, marks, _whole(table), seed, team)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.scoring.metric import Metric
 
 MOST_LINES = 20  # of the table as text
@@ -39,7 +39,7 @@ class Importances:
     def order(self) -> LongArray:
         """The features, the most important first: by permutation if it was done, else by total decrease."""
         leading = self.total_decrease if self.permutation is None else self.permutation
-        return np.argsort(-leading.mean, kind="stable")
+        return np.argsort(-without_last_digits(leading.mean), kind="stable")
 
     def columns(self) -> dict[str, list[Any]]:
         """The table: names of columns, and one entry per feature, the most important first."""

@@ -92,7 +92,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
     if max_features is None:
         return 0
     if isinstance(max_features, str):
-        shares = {"sqrt": math.sqrt(n_features), "log2": math.log2(n_features), "third": n_features / 3}
+        shares = {"sqrt": math.sqrt(n_features), "log2": n_features.bit_length() - 1, "third": n_features / 3}
         if max_features not in shares:
             raise RulesError(
                 f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}, a number, a "

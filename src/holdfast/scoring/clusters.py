@@ -1,5 +1,6 @@
 """How well clusters agree with known groups: purity, and normalised mutual information."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from holdfast.data.weight import read_weight
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError
 
+NO_WEIGHT = 2.0**-500  # less, as a share of the greatest, changes no digit of a sum
+
 
 def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
     """Share of the rows that are in the most frequent true group of their cluster.
@@ -20,8 +23,8 @@ def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) 
     >>> purity_score(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    shares = _joint_shares(labels_true, labels_pred, sample_weight)
-    return float(shares.max(axis=0).sum())
+    joint = _joint_weights(labels_true, labels_pred, sample_weight)
+    return math.fsum(joint.max(axis=0).tolist()) / math.fsum(joint.ravel().tolist())
 
 
 def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
@@ -33,29 +36,49 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
     >>> nmi_score(["a", "a", "b", "b"], [1, 1, 0, 0])
     1.0
     """
-    shares = _joint_shares(labels_true, labels_pred, sample_weight)
-    of_true, of_pred = shares.sum(axis=1), shares.sum(axis=0)
-    entropies = _entropy(of_true) + _entropy(of_pred)
-    if entropies == 0.0:
+    joint = _joint_weights(labels_true, labels_pred, sample_weight)
+    if _is_same_division(joint):
         return 1.0
-    there = shares > 0
-    information = shares[there] @ np.log(shares[there] / np.outer(of_true, of_pred)[there])
-    # Rounding must not carry it past the ends.
-    return float(np.clip(2 * information / entropies, 0.0, 1.0))
+    of_true, of_pred = _sums(joint), _sums(joint.T)
+    total = math.fsum(joint.ravel().tolist())
+    # Multiplied before they are divided, whole weights give the logarithm of exactly 1 where nothing is said.
+    information = math.fsum(
+        joint[i, j] * math.log(joint[i, j] * total / (of_true[i] * of_pred[j]))
+        for i, j in zip(*np.nonzero(joint), strict=True)
+    )
+    share = 2 * information / (_entropy(of_true, total) + _entropy(of_pred, total))
+    return float(min(max(share, 0.0), 1.0))  # rounding must not carry it past the ends
 
 
-def _joint_shares(labels_true: Any, labels_pred: Any, sample_weight: Any) -> FloatArray:
-    """Share of the rows in every true group (down) and cluster (across)."""
+def _joint_weights(labels_true: Any, labels_pred: Any, sample_weight: Any) -> FloatArray:
+    """Weight of the rows in every true group (down) and cluster (across); whole weights stay whole."""
     true, pred = _numbered(labels_true, "labels_true"), _numbered(labels_pred, "labels_pred")
     if len(true) != len(pred):
         raise DataError(
             f"labels_true has {len(true)} labels and labels_pred has {len(pred)}: give one of each per row."
         )
     weight = read_weight(sample_weight, len(true))
-    given = np.ones(len(true)) if weight is None else weight / weight.max()
+    given = np.ones(len(true)) if weight is None else _of_moderate_size(weight)
     shape = int(true.max()) + 1, int(pred.max()) + 1
     joint = np.bincount(true * shape[1] + pred, given, shape[0] * shape[1]).reshape(shape)
-    return np.asarray(joint / joint.sum(), np.float64)
+    return np.asarray(joint, np.float64)
+
+
+def _of_moderate_size(weight: FloatArray) -> FloatArray:
+    """The weights divided by a power of two, so that no product of them overflows or vanishes."""
+    scaled = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
+    return np.where(scaled < NO_WEIGHT, 0.0, scaled)
+
+
+def _is_same_division(joint: FloatArray) -> bool:
+    """True if every group is one cluster and every cluster one group."""
+    there = joint > 0
+    return bool((there.sum(axis=0) <= 1).all() and (there.sum(axis=1) <= 1).all())
+
+
+def _sums(lines: FloatArray) -> list[float]:
+    """The exact sum of each line, rounded once: the order of groups and clusters changes no bit."""
+    return [math.fsum(line) for line in lines.tolist()]
 
 
 def _numbered(labels: Any, what: str) -> LongArray:
@@ -71,6 +94,6 @@ def _numbered(labels: Any, what: str) -> LongArray:
     return np.asarray(values, np.int64)
 
 
-def _entropy(shares: FloatArray) -> float:
-    there = shares[shares > 0]
-    return float(-(there @ np.log(there))) if len(there) > 1 else 0.0
+def _entropy(weights: list[float], total: float) -> float:
+    """Entropy of a division, times weight."""
+    return math.fsum(weight * math.log(total / weight) for weight in weights if weight > 0)

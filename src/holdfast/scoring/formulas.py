@@ -104,7 +104,7 @@ def auc(shares: FloatArray, rows: Rows) -> Measured:
 def log_loss(shares: FloatArray, rows: Rows) -> Measured:
     """The mean natural logarithm of the share of the row's class, which counts as at least `LEAST`."""
     shares_of_truth = shares[np.arange(len(rows.values)), rows.values]
-    return _mean(np.log(np.clip(shares_of_truth, LEAST, 1.0 - LEAST)), rows)
+    return _mean(np.log(np.clip(shares_of_truth, LEAST, 1.0)), rows)
 
 
 def brier(shares: FloatArray, rows: Rows) -> Measured:
@@ -125,13 +125,15 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
     _, place = np.unique(scores, return_inverse=True)
     insiders = np.bincount(place, weight * inside)
     outsiders = np.bincount(place, weight * ~inside)
-    total_inside, total_outside = insiders.sum(), outsiders.sum()
-    # The share of pairs that each row wins for its class, or, outside it, lets the others win.
-    won = (np.cumsum(outsiders) - outsiders / 2)[place] / total_outside
-    let = 1.0 - (np.cumsum(insiders) - insiders / 2)[place] / total_inside
-    value = float((weight * won)[inside].sum() / total_inside)
+    upto_in, upto_out = np.cumsum(insiders), np.cumsum(outsiders)
+    total_inside, total_outside = upto_in[-1], upto_out[-1]
+    # The share of pairs that each place wins for the class, or, outside it, lets the others win. Sums and
+    # their parts are added in one order, so that no rounding carries a share past 1.
+    won = (upto_out - outsiders / 2) / total_outside
+    let = 1.0 - (upto_in - insiders / 2) / total_inside
+    value = float((insiders * won).sum() / insiders.sum())
     scale = weight.sum() / np.where(inside, total_inside, total_outside)
-    return Measured(value, (np.where(inside, won, let) - value) * scale)
+    return Measured(value, (np.where(inside, won[place], let[place]) - value) * scale)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
@@ -165,17 +167,18 @@ def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
 
 
 def poisson(numbers: FloatArray, rows: Rows) -> Measured:
-    """The mean Poisson deviance; a predicted mean counts as at least `LEAST`, where it would be infinite."""
+    """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
     truth = rows.values
     if (negative := truth < 0).any():
         raise DataError(
             f"The Poisson deviance is for counts of at least 0, and {negative.sum()} of the {len(truth)} "
             f"targets are below, {first_rows(negative)}: score by 'squared_error' or 'absolute_error'."
         )
-    means = np.maximum(numbers[:, 0], LEAST)
-    logarithm = np.log(np.where(truth > 0, truth, 1.0))
-    surprise = np.where(truth > 0, truth * (logarithm - np.log(means)), 0.0)
-    return _mean(-2.0 * (surprise - truth + means), rows)
+    some = truth > 0
+    means = np.maximum(numbers[:, 0], np.where(some, LEAST, 0.0))
+    surprise = truth * (np.log(np.where(some, truth, 1.0)) - np.log(np.where(some, means, 1.0)))
+    # Next to the truth, rounding leaves some a little below zero.
+    return _mean(-2.0 * np.maximum(surprise - truth + means, 0.0), rows)
 
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -188,5 +191,7 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 
 
 def _mean(row_scores: FloatArray, rows: Rows) -> Measured:
-    value = float((rows.weight * row_scores).sum() / rows.weight.sum())
+    value = (rows.weight * row_scores).sum() / rows.weight.sum()
+    # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
+    value = float(np.clip(value, row_scores.min(), row_scores.max()))
     return Measured(value, row_scores - value)

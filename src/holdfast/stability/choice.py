@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import LongArray, without_last_digits
 from holdfast.data.wording import listed
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
@@ -82,7 +82,7 @@ def _most_stable(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, s
 
 def _weighted(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
     gamma = float(wish.gamma or 0.0)
-    worth = frontier.score - gamma * frontier.instability
+    worth = without_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     because = (
         f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
@@ -116,7 +116,7 @@ def _knee(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
     because = (
         "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
     )
-    return int(order[int(beyond.argmax())]), because
+    return int(order[int(without_last_digits(beyond).argmax())]), because
 
 
 def _loss_allowed(frontier: Frontier, metric: Metric, wish: Wish, best: int) -> tuple[float, str]:

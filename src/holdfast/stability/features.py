@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.errors import RulesError
 from holdfast.stability.ruler import on_one_ruler
 from holdfast.tree.drawing import shortened
@@ -52,7 +52,7 @@ def feature_use(trees: Sequence[Tree]) -> FeatureUses:
             trees[0].schema.names, *shares, mean, spread, strict=True
         )
     ]
-    return FeatureUses(sorted(uses, key=lambda use: -use.importance))
+    return FeatureUses(sorted(uses, key=lambda use: -round(use.importance, DIGITS)))
 
 
 def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:

@@ -188,4 +188,4 @@ def hypervolume(instability: FloatArray, score: FloatArray) -> float:
     order = np.lexsort((score[efficient], instability[efficient]))
     d = (instability[efficient][order] - instability.min()) / width
     a = (score[efficient][order] - score.min()) / height
-    return float(np.diff(np.append(d, 1.0)) @ a)
+    return min(float((np.diff(np.append(d, 1.0)) * a).sum()), 1.0)  # rounding must not carry it past the end

@@ -84,7 +84,7 @@ def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
     most_leaves, deepest = max(tree.n_leaves for tree in trees), max(tree.depth for tree in trees)
     # A path cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
     greatest = most_leaves * (3.0 * deepest + label_weight + 1.0)
-    return min(UNIT_BITS, SUM_BITS - math.ceil(math.log2(greatest)))
+    return min(UNIT_BITS, SUM_BITS - math.frexp(math.nextafter(greatest, 0.0))[1])
 
 
 # -- the ruler ------------------------------------------------------------------------------------------

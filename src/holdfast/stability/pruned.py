@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import LongArray, without_last_digits
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
@@ -49,5 +49,5 @@ def pruned_candidates(
         combination=np.arange(len(places)),
         division=np.zeros(len(places), np.int64),
     )
-    mean = scores.mean(axis=1)
+    mean = without_last_digits(scores.mean(axis=1))
     return collection, Scores(mean, error, mean, error, reliability=1.0)

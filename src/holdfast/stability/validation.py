@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
 from holdfast.data.splits import below, numbered, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
@@ -71,6 +71,7 @@ def score_candidates(
         found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
     in_order = [found[place] for place in range(len(candidates))]
     measured, error = np.array([each.whole for each in in_order]).T
+    measured = without_last_digits(measured)
     halves = np.array([each.halves for each in in_order])
     value = level(measured, candidates.combination, candidates.division)
     reliability = 1.0
@@ -80,7 +81,7 @@ def score_candidates(
     # A tree that did well on hard rows is as good as the best that was seen, and no better.
     guess = np.clip(value - (1 - reliability) * deviation, measured.min(), measured.max())
     return Scores(
-        value=np.asarray(guess, np.float64),
+        value=without_last_digits(np.asarray(guess, np.float64)),
         error=_guess_error(error, deviation, reliability, candidates, division),
         measured=measured,
         measured_error=error,
@@ -201,7 +202,7 @@ def reliability_of(
     kinds = combination[known]
     a, b = (_deviations(level(half[known], kinds, division[known]), kinds) for half in halves.T)
     both = _deviations(value[known], kinds)
-    variance, agreed = float(both @ both), float(a @ b)
+    variance, agreed = float((both * both).sum()), float((a * b).sum())
     if not (0 < variance < np.inf and np.isfinite(agreed)):
         return 1.0
     return float(np.clip(agreed / variance, 0.0, 1.0))

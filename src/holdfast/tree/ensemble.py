@@ -95,8 +95,8 @@ class Ensemble:
         score count by what they gain.
         """
         if self.link == "mean" or self.votes:
-            of_trees = [tree.importances for tree in self.trees]
-            return frozen(shares_of(np.abs(self.weights) @ np.array(of_trees)))
+            of_trees = np.array([tree.importances for tree in self.trees])
+            return frozen(shares_of((np.abs(self.weights)[:, None] * of_trees).sum(axis=0)))
         return frozen(shares_of(np.sum([tree.decreases for tree in self.trees], axis=0)))
 
     # -- prediction -----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEAF = -1  # in `feature`, `left` and `right`
 KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
+NOTHING = 2.0**-40  # a gain below this share of a node's impurity is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,8 @@ class Tree:
         risk = self.weight * self.impurity
         inner = np.flatnonzero(self.feature != LEAF)
         decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
+        # Rounding leaves a split that gains nothing with a little more or less than that.
+        decrease[np.abs(decrease) <= NOTHING * risk[inner]] = 0.0
         total = np.zeros(len(self.schema.features))
         np.add.at(total, self.feature[inner], decrease)
         return frozen(total)
@@ -209,7 +212,8 @@ class Tree:
 
 
 def shares_of(amounts: FloatArray) -> FloatArray:
-    """The amounts as shares of their sum; all 0 if there is nothing to share."""
+    """The amounts as shares of their sum, none for less than nothing; all 0 if there is nothing to share."""
+    amounts = np.maximum(amounts, 0.0)
     total = float(amounts.sum())
     return amounts / total if total > 0 else np.zeros(len(amounts))
 

@@ -16,9 +16,17 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedK
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
+from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size.choose import Evidence, HeldOut, Sized, choose_size, subtree_scores, values_between
+from holdfast.growth.size.choose import (
+    Evidence,
+    HeldOut,
+    Sized,
+    choose_size,
+    sizes_to_score,
+    subtree_scores,
+    values_between,
+)
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Truth, metric_of
 from holdfast.tree.file import tree_to_json
@@ -554,3 +562,27 @@ def test_groups_of_another_length_are_refused_with_both_lengths(cv: Any) -> None
 def test_what_is_unknown_is_refused_with_its_value(what: str, value: Any, message: str) -> None:
     with pytest.raises(RulesError, match=message):
         sized(classes(), **{what: value})
+
+
+@pytest.mark.parametrize(("base", "power", "most"), [(2, 9, 100), (2, 13, 300), (2, 10, 101), (3, 6, 127)])
+def test_sizes_that_are_whole_powers_are_scored_whatever_rounding_makes_of_them(
+    base: int, power: int, most: int
+) -> None:
+    # Evenly spread over the orders of magnitude, so many sizes have every power of the base among them.
+    n_leaves = np.arange(base**power, 0, -1)
+    values = n_leaves.astype(float)
+    path = PruningPath(grow(classes()), "max_leaf_nodes", values, n_leaves, values, n_leaves)
+    assert {base**exponent for exponent in range(power + 1)} <= set(n_leaves[sizes_to_score(path, most)])
+
+
+def test_a_size_at_the_very_edge_of_the_standard_error_is_within() -> None:
+    # Two folds: the best mean less its standard error is the lower of its two scores, by their meaning.
+    scores = np.array([[0.3, 0.7], [0.3, 0.3]]) + 0.1 / 3
+    error = scores.std(axis=1, ddof=1) / np.sqrt(2)
+    metric = metric_of("accuracy", classes().schema.target)
+    table = SizeTable(
+        "ccp_alpha", np.arange(2.0), np.array([2, 1]), np.ones(2), scores, error, "cv-1se", metric
+    )
+    for shift in (-1e-16, 0.0, 1e-16):
+        shifted = replace(table, error=error + shift)
+        assert (shifted.best, shifted.chosen) == (0, 1)

@@ -17,6 +17,7 @@ LOOK_AHEAD = 3
 # Share of a group's rows that may be strays, of which its sides know nothing. So a row that neither side has
 # seen the like of speaks against a question with log(100), not with its distance in squared deviations.
 STRAYS = 0.01
+GAIN_DIGITS = 6  # after the point: rounding does not tell ties apart
 
 
 @dataclass(eq=False)
@@ -161,7 +162,7 @@ def limit(root: Group, most: int) -> None:
 
     def wait(group: Group) -> None:
         if group.question is not None:
-            heapq.heappush(waiting, (-group.question.gain, numbered[group], group))
+            heapq.heappush(waiting, (-round(group.question.gain, GAIN_DIGITS), numbered[group], group))
 
     wait(root)
     n_leaves = 1

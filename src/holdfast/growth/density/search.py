@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
 from holdfast.data.schema import Kind
 from holdfast.growth.density.model import Family, Sums, sums_of
 from holdfast.growth.density.rows import Unlabelled
@@ -171,7 +171,7 @@ class Search:
             unions = _all_sets(len(there))
         else:
             order = _line(self._profiles(feature, taken, groups, len(there)))
-            groups[known] = np.argsort(order)[group]
+            groups[known] = np.argsort(order, kind="stable")[group]
         best = self._best_union(taken, groups, len(there), unions)
         if best is None:
             return None
@@ -248,5 +248,6 @@ def _line(profiles: Sums) -> LongArray:
         return np.arange(len(weight))
     shift = (profile - np.average(profile, axis=0, weights=weight)) * np.sqrt(weight)[:, None]
     place = profile @ np.linalg.svd(shift, full_matrices=False)[2][0]
-    place = place if place[0] <= np.average(place, weights=weight) else -place
-    return np.argsort(place, kind="stable")
+    # Groups of one profile stand in one place, whatever bits a matrix product leaves.
+    place = without_last_digits(place - np.average(place, weights=weight))
+    return np.argsort(place if place[0] <= 0 else -place, kind="stable")

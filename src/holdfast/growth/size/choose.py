@@ -124,7 +124,7 @@ def sizes_to_score(path: PruningPath, most: int) -> LongArray:
     """Places on the path: all of them, or, if they are more than that, some of every order of magnitude."""
     if len(path) <= most:
         return np.arange(len(path))
-    wanted = np.geomspace(1, path.n_leaves[0], most)
+    wanted = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may come out as 7.999999999999999
     # Leaves grow fewer along the path: the first subtree that is no larger than each size.
     return np.unique(np.searchsorted(-path.n_leaves, -wanted, side="left"))
 

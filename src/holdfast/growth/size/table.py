@@ -51,7 +51,9 @@ class SizeTable:
     @cached_property
     def within_error(self) -> int:
         """The smallest size whose mean score is within one standard error of the best."""
-        return int(np.flatnonzero(self.score >= self.score[self.best] - self.error[self.best])[-1])
+        best = float(self.score[self.best])
+        least = best - float(self.error[self.best])
+        return int(np.flatnonzero(self.score >= least - TIED * max(abs(best), abs(least)))[-1])
 
     @property
     def chosen(self) -> int:

@@ -1,0 +1,26 @@
+"""Rounding where values compete: those equal by their meaning are equal, and no others."""
+
+import numpy as np
+import pytest
+
+from holdfast.arrays import without_last_digits
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.01, 1.0, 0.3, 999.0, 1e9])
+def test_values_that_differ_in_their_last_bits_become_equal(scale: float) -> None:
+    value = np.array([0.7, 0.8, 1.0]) * scale
+    beside = np.nextafter(np.nextafter(value, np.inf), np.inf)
+    assert without_last_digits(value).tolist() == without_last_digits(beside).tolist()
+    assert without_last_digits(value) == pytest.approx(value, rel=1e-11)
+
+
+def test_values_that_differ_by_more_stay_apart_and_short_decimals_stay_as_they_are() -> None:
+    values = np.array([0.8, 0.8 + 1e-10, -0.25, 0.0])
+    assert without_last_digits(values).tolist() == values.tolist()
+
+
+def test_what_is_unknown_or_without_a_scale_stays_as_it_is() -> None:
+    rounded = without_last_digits(np.array([np.nan, 0.1 + 0.2, -np.inf]))
+    assert np.array_equal(rounded, [np.nan, 0.3, -np.inf], equal_nan=True)
+    for values in ([], [0.0, -0.0], [1e300, -1e-300], [5e-324]):
+        assert without_last_digits(np.array(values)).tolist() == values

@@ -1,0 +1,65 @@
+"""Rules of the house that a reader could miss: nothing rests on the last bits of a processor."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "holdfast"
+SHOWS_AN_UNSTABLE_ORDER = "processor.py"
+# Here a product of matrices decides nothing: it is of whole numbers, only shown, or compared with a margin.
+WITH_PRODUCTS = {
+    "ensembles/newton.py",
+    "growth/density/groups.py",
+    "growth/density/model.py",
+    "growth/density/search.py",
+    "growth/density/tree.py",
+    "growth/grow.py",
+    "growth/sample.py",
+    "stability/distance.py",
+    "tree/summary.py",
+    "tree/tree.py",
+}
+PRODUCT_NAMES = {"dot", "matmul", "inner", "vdot", "einsum", "tensordot", "linalg"}
+
+
+def parsed(folder: Path, pattern: str) -> Iterator[tuple[str, ast.Module]]:
+    """The source files in a folder that match, by their place in it."""
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if re.search(pattern, text):
+            yield path.relative_to(folder).as_posix(), ast.parse(text)
+
+
+def is_unstable(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    is_stable = any(word.arg == "kind" and ast.unparse(word.value) == "'stable'" for word in node.keywords)
+    return name == "argpartition" or (name == "argsort" and not is_stable)
+
+
+def is_product(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "op", None), ast.MatMult) or getattr(node, "attr", "") in PRODUCT_NAMES
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+def test_every_order_is_a_stable_one(folder: str) -> None:
+    """Ties come out in another order on another processor unless the sort is stable."""
+    unstable = [
+        f"{file}:{node.lineno}"
+        for file, tree in parsed(ROOT / folder, "argsort|argpartition")
+        for node in ast.walk(tree)
+        if is_unstable(node) and file != SHOWS_AN_UNSTABLE_ORDER
+    ]
+    assert unstable == [], 'write kind="stable"'
+
+
+def test_no_new_product_of_matrices_decides_anything() -> None:
+    """It ends in other bits on another processor: compare with a margin, and name the file above."""
+    pattern = "|".join(["@", *PRODUCT_NAMES])
+    files = {file for file, tree in parsed(SOURCE, pattern) if any(map(is_product, ast.walk(tree)))}
+    assert sorted(files - WITH_PRODUCTS) == []
