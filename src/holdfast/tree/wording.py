@@ -7,6 +7,7 @@ from holdfast.data.schema import Label, Target
 from holdfast.tree.tree import Tree
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+CUT = "…"  # where a drawing, or the terminal, leaves something out
 
 
 def outcome_text(tree: Tree, node: int) -> str:
@@ -78,6 +79,11 @@ def printable(text: str) -> str:
 def unbreakable(text: str) -> str:
     """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
     return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, text)
+
+
+def left_out_text(whole: str) -> str:
+    """What a text that was shortened says of it: the sign, and where nothing is left out."""
+    return f"{CUT} stands for what is left out: {whole} has all of it."
 
 
 def item_text(label: Label) -> str:
