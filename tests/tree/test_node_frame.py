@@ -44,7 +44,9 @@ def test_questions_and_conditions_name_every_category():
         split("ward", ward.categories[:30], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
     )
     columns = node_columns(tree)
-    assert columns["question"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
+    assert (
+        columns["question"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
+    )
     assert columns["condition"][2] == f"ward in {{{', '.join(ward.categories[30:])}}}"
 
 

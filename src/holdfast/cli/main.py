@@ -9,10 +9,10 @@ import click
 
 from holdfast._version import __version__
 from holdfast.cli.options import compare_options, fit_options
+from holdfast.cli.show_form import FORMS, form_of
 from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
-FORMATS = ("drawing", "rules", "svg", "csv")
 
 
 class Refusal(click.ClickException):
@@ -118,29 +118,38 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
-    default="drawing",
-    show_default=True,
-    help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.",
+    type=click.Choice(FORMS),
+    help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.  [default: as "
+    "the name of the file says, or drawing]",
 )
 @click.option("--missing", is_flag=True, help="Say at each condition whether a missing value meets it.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write to, instead of the terminal: .txt, .svg or .csv.",
 )
-def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
-    """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
-    from holdfast.cli.run_folder import check_output
+def show(model: Path, form: str | None, missing: bool, output: Path | None) -> None:
+    """Show the tree in the file MODEL, or in a run folder; of a collection or an ensemble, an overview.
+
+    A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
+    """
+    form = form_of(form, output)
+    if output is not None:
+        from holdfast.cli.run_folder import check_output
+
+        check_output(output, model)
     from holdfast.cli.show import text_of
 
     if output is None:
         from rich.console import Console
 
-        text = text_of(model, form, missing=missing, width=min(100, Console().width))
+        on_terminal, width = sys.stdout.isatty(), min(100, Console().width)
+        text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal)
         click.echo(text.rstrip("\n"))
         return
     from holdfast.data.writing import replace_file
 
-    check_output(output, model)
     replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
-from holdfast.data.wording import joined
+from holdfast.data.wording import aligned, joined
 from holdfast.scoring.metric import Metric
 from holdfast.tree.wording import number_text, printable
 
@@ -23,9 +23,9 @@ _Grid = list[list[str]]  # lines of cells, the headings first
 def table_text(comparison: ModelComparison, *, times: bool = True) -> str:
     """The table in words: one line per model, the best first."""
     cells = _cells(comparison)
-    parts = [_aligned(cells if times else [line[:-2] for line in cells])]
+    parts = [aligned(cells if times else [line[:-2] for line in cells])]
     if len(comparison.metrics) > 1:
-        parts.append(_aligned(_other_cells(comparison)))
+        parts.append(aligned(_other_cells(comparison)))
     parts += [_failure_text(comparison, name) for name in comparison.names]
     return "\n\n".join(filter(None, parts))
 
@@ -46,7 +46,7 @@ def difference_text(differences: Differences) -> str:
         noise = "within noise" if differences.within_noise[place] and name != differences.baseline else ""
         cell = _difference_cell(differences, place, decimals)
         lines.append([printable(name), cell, noise])
-    return _aligned(lines)
+    return aligned(lines)
 
 
 # -- cells ------------------------------------------------------------------------------------------------
@@ -140,20 +140,6 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 # -- lines ------------------------------------------------------------------------------------------------
-
-
-def _aligned(grid: Sequence[Sequence[str]]) -> str:
-    """The first column from the left, the others from the right; a column without a cell is left out."""
-    kept = [column for column in zip(*grid, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in kept]
-    lines = [
-        "  ".join(
-            f"{cell:>{width}}" if place else f"{cell:{width}}"
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in zip(*kept, strict=True)
-    ]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _html(grid: Sequence[Sequence[str]]) -> str:

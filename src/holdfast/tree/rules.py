@@ -92,9 +92,7 @@ class Region:
         return replace(self, feature=feature, allowed=self.allowed[reaching.allowed], missing=missing)
 
 
-def answer_text(
-    tree: Tree, node: int, side: bool, *, missing: bool = False, most: int | None = None
-) -> str:
+def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, most: int | None = None) -> str:
     """The question of an inner node as a condition, for the yes side (True, left) or the no side.
 
     Only the categories that can reach the node are told. `missing=True` adds "or missing" on the side that
@@ -113,9 +111,7 @@ def shorter_answers(tree: Tree, node: int, side: bool, *, missing: bool = False)
         yield answer_text(tree, node, side, missing=missing, most=most)
 
 
-def conditions(
-    tree: Tree, node: int, *, missing: bool = False, most: int | None = None
-) -> tuple[str, ...]:
+def conditions(tree: Tree, node: int, *, missing: bool = False, most: int | None = None) -> tuple[str, ...]:
     """All that is known of a row at the node: one condition per feature asked about on the way to it."""
     telling = [
         region for region in regions_at(tree, node).values() if not (region.is_whole and region.missing)

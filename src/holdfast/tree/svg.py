@@ -191,7 +191,10 @@ def _mixed(colour: str, other: int, share: float) -> str:
 
 def _leaf_title(tree: Tree, node: int) -> list[str]:
     target = tree.schema.target
-    lines = [*conditions(tree, node, most=FULL_LIST), f"{printable(target.name)} = {outcome_text(tree, node)}"]
+    lines = [
+        *conditions(tree, node, most=FULL_LIST),
+        f"{printable(target.name)} = {outcome_text(tree, node)}",
+    ]
     if target.is_classes:
         shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
         lines += [f"p({name}) = {probability_text(share)}" for name, share in shares]
