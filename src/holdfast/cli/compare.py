@@ -1,6 +1,5 @@
 """`holdfast compare`: single trees and ensembles on the same folds of a data file."""
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -10,14 +9,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
-from sklearn.base import clone
 
 from holdfast._version import __version__
-from holdfast.cli.fit import columns_of
+from holdfast.cli.json_file import write_json
 from holdfast.cli.options import MODELS
 from holdfast.cli.run_folder import check_output
-from holdfast.cli.source import Rows, read_rows
-from holdfast.cli.summary import finite
+from holdfast.cli.source import Columns, Rows, read_rows
 from holdfast.cli.words import counted, duration, heading, paragraph, plain_warnings, timed, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.table import ModelComparison
@@ -25,8 +22,8 @@ from holdfast.data.filetype import is_parquet
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
-from holdfast.data.writing import replace_file, write_file
-from holdfast.errors import DataWarning, RulesError
+from holdfast.data.writing import write_file
+from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45
 from holdfast.tree.wording import printable
 
@@ -52,13 +49,13 @@ def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Co
         raise RulesError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(options["models"])
     with plain_warnings():
-        rows = read_rows(data, columns_of(options))
+        rows = read_rows(data, Columns.of(options))
         table = rows.table(options["task"])
         wanted = _fitting(wanted, table.schema.target, is_default=options["models"] == ",".join(MODELS))
         scoring = _scoring(options["scoring"])
-        metrics_of(scoring, table)  # before any work
-        models = models_of(wanted, table.schema.target, scoring, options["seed"])
+        metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
         _check_baseline(options["baseline"], wanted)
+        models = models_of(wanted, table.schema.target, scoring, options["seed"])
         _show_data(rows, table, options, console)
         _compile(models, console)
         comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, options, console))
@@ -98,8 +95,12 @@ def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) ->
 
 def _check_name(output: Path, data: Path) -> None:
     check_output(output, data)
-    if output.suffix.lower() != ".json":
-        is_parquet(output)  # which refuses a name that says nothing, before any work
+    if output.suffix.lower() == ".json":
+        return
+    try:
+        is_parquet(output)
+    except DataError as error:
+        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON.") from None
 
 
 def _scoring(text: str | None) -> list[str] | None:
@@ -157,6 +158,8 @@ def _compared(
 
 def _compile(models: Mapping[str, Any], console: Console) -> None:
     """One small fit of every model, so that no time in the table is that of a compiler."""
+    from sklearn.base import clone
+
     cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -217,5 +220,4 @@ def write_comparison(comparison: ModelComparison, output: Path) -> None:
         "models": models,
         "reading": comparison.reading,
     }
-    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    replace_file(output, f"{text}\n".encode())
+    write_json(content, output)

@@ -1,7 +1,7 @@
 """`holdfast fit`: a data file becomes a folder with one stable tree and all that is known of it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ GROWTH = {"cart": CART, "c4.5": C45}
 def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:
     """Fit as the options say, print what came of it, and leave a run in the folder."""
     check_place(folder)  # before the work
-    job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
+    job, columns = job_of(options, progress=console.is_terminal), Columns.of(options)
     with plain_warnings() as notes:
         rows, reading = timed(lambda: read_rows(data, columns))
         study = divided(rows, job)
@@ -58,11 +58,6 @@ def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
     )
     wish = Wish(options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"])
     return Job(settings, wish, options["test"], options["task"])
-
-
-def columns_of(options: Mapping[str, Any]) -> Columns:
-    """The columns that the options name."""
-    return Columns(**{name: options[name] for name in (field.name for field in fields(Columns))})
 
 
 def _check_growth(study: Study, options: Mapping[str, Any]) -> None:

@@ -139,6 +139,7 @@ _COMPARE = (
     ),
     click.option(
         "-o",
+        "--output",
         "--out",
         "output",
         type=click.Path(path_type=Path),

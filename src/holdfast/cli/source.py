@@ -1,7 +1,8 @@
 """A data file as rows to learn from: what its columns are for, and what is known of each row besides."""
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -33,6 +34,11 @@ class Columns:
     weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "Columns":
+        """The columns that the options of the command line name."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     @property
     def by_option(self) -> dict[str, tuple[str, ...]]:

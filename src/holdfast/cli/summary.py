@@ -1,10 +1,8 @@
 """What a run leaves on disk: the tree, both collections, the frontier as a table, and a summary."""
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,9 @@ import numpy as np
 
 from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
+from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
-from holdfast.data.writing import replace_file, write_file
+from holdfast.data.writing import write_file
 from holdfast.scoring.metric import Metric
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save
@@ -27,8 +26,7 @@ def write_run(fit: Fit, folder: Path, about: Mapping[str, Any]) -> None:
     save_trees(fit.trained.references.trees, folder / "collections" / "references.json")
     save_trees(fit.trained.candidates.trees, folder / "collections" / "candidates.json")
     write_file(frontier_columns(fit), folder / "frontier.csv")
-    text = json.dumps(finite({**summary(fit), **about}), indent=2, ensure_ascii=False, allow_nan=False)
-    replace_file(folder / "summary.json", f"{text}\n".encode())
+    write_json({**summary(fit), **about}, folder / "summary.json")
 
 
 def frontier_columns(fit: Fit) -> dict[str, list[Any]]:
@@ -104,17 +102,6 @@ def division_facts(study: Study) -> dict[str, Any]:
         "held_out_ways": len(study.division.validation),
         "cross_fitted": study.division.is_cross_fitted,
     }
-
-
-def finite(value: Any) -> Any:
-    """The value with None for every number that JSON has no word for."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): finite(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [finite(part) for part in value]
-    return value
 
 
 def _settings(job: Job) -> dict[str, Any]:
