@@ -50,6 +50,7 @@ def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary
         "frontier.csv",
         "model.json",
         "summary.json",
+        "tree.svg",
     ]
     assert len(load_trees(run / "collections" / "references.json")) == 20
     assert len(load_trees(run / "collections" / "candidates.json")) == 20

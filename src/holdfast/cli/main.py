@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from holdfast._version import __version__
+from holdfast.cli.model_options import check_options
 from holdfast.cli.options import compare_options, fit_options
 from holdfast.cli.show_form import FORMS, form_of
 from holdfast.errors import HoldfastError
@@ -86,8 +87,9 @@ def fit(data: Path, folder: Path, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
     Many trees are grown on the early rows and many on all. Of the latter the one is chosen that is nearest to
-    the former, among those that predict about as well as the best.
+    the former, among those that predict about as well as the best. --model asks for another kind of model.
     """
+    check_options(click.get_current_context())
     if options["rule"] == "weighted" and options["gamma"] is None:
         raise Refusal("--rule weighted needs --gamma, the score that one unit of distance is worth.")
     from rich.console import Console
@@ -106,6 +108,7 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
     Every model learns from the same rows and is scored on the same others, time after time, so that the
     differences between them are known far better than the scores themselves.
     """
+    check_options(click.get_current_context())
     from rich.console import Console
 
     from holdfast.cli.compare import run
@@ -134,11 +137,11 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None) -> N
 
     A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
     """
-    form = form_of(form, output)
     if output is not None:
         from holdfast.cli.run_folder import check_output
 
         check_output(output, model)
+    form = form_of(form, output)
     from holdfast.cli.show import text_of
 
     if output is None:

@@ -1,11 +1,14 @@
 """The rows of a file in their roles: to test by, to hold out, early, or late."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
+from holdfast.cli.model_options import ClassWeights
 from holdfast.cli.source import Rows
 from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.frame import Frame
@@ -17,6 +20,7 @@ from holdfast.stability.choice import Wish
 from holdfast.stability.division import Division, hold_out
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import prepare
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 
@@ -28,6 +32,9 @@ class Job:
     wish: Wish
     test: float = 0.25  # share of the rows; 0 for none
     task: Task | None = None
+    model: str = "stable"
+    said: Mapping[str, Any] = field(default_factory=dict)  # the growth rules that the user spelt out
+    class_weight: ClassWeights = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +44,9 @@ class TestRows:
     frame: Frame
     truth: Truth
 
-    def score(self, tree: Tree, metric: Metric) -> Score:
-        """How good the tree is on them."""
-        return metric.score(tree.value[tree.apply(self.frame)], self.truth)
+    def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
+        """How good the model is on them."""
+        return metric.score(model.values(self.frame), self.truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,8 @@ class Study:
     table: Table  # those to train on, in one fixed order, as often as whole weights say
     groups: LongArray | None  # of the rows of this table
     division: Division  # of the rows of this table
+    own: Table  # the same rows as they stand in the file
+    own_groups: LongArray | None  # of these; None if no column tells them
     early_stages: tuple[str, ...] = ()  # as the file calls them; empty if early rows are drawn at random
 
     @property
@@ -89,7 +98,8 @@ def divided(rows: Rows, job: Job) -> Study:
     training = rows.taken(~is_test)
     # A schema of their own: not even the range of a column comes from the test rows.
     own = training.table("classification" if whole.schema.target.is_classes else "regression")
-    ready = prepare(own, job.settings, stage=training.stage, groups=training.groups)
+    stage = training.stage if job.model == "stable" else None  # other models know no early rows
+    ready = prepare(own, job.settings, stage=stage, groups=training.groups)
     early = [] if ready.stage is None else np.unique(ready.stage[ready.division.early]).tolist()
     return Study(
         source=rows.source,
@@ -98,6 +108,8 @@ def divided(rows: Rows, job: Job) -> Study:
         table=ready.table,
         groups=ready.groups,
         division=ready.division,
+        own=own,
+        own_groups=training.groups,
         early_stages=tuple(training.stages[number] for number in early),
     )
 

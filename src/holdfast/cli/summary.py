@@ -10,10 +10,13 @@ import numpy as np
 
 from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
+from holdfast.cli.growing import rules_for
 from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
+from holdfast.data.schema import Target
 from holdfast.data.writing import write_file
-from holdfast.scoring.metric import Metric
+from holdfast.scoring.metric import Metric, Score
+from holdfast.stability.certificate import Certificate
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save
 from holdfast.tree.wording import class_names
@@ -22,6 +25,7 @@ from holdfast.tree.wording import class_names
 def write_run(fit: Fit, folder: Path, about: Mapping[str, Any]) -> None:
     """Fill the folder; `about` holds what the summary says besides: the time it took, say."""
     save(fit.chosen.tree, folder / "model.json")
+    (folder / "tree.svg").write_text(fit.chosen.tree.to_svg(), encoding="utf-8")
     (folder / "collections").mkdir()
     save_trees(fit.trained.references.trees, folder / "collections" / "references.json")
     save_trees(fit.trained.candidates.trees, folder / "collections" / "candidates.json")
@@ -45,14 +49,10 @@ def summary(fit: Fit) -> dict[str, Any]:
     trained = fit.trained
     return {
         "holdfast": __version__,
-        "settings": _settings(fit.job),
+        "settings": _settings(fit.job, fit.study.whole.schema.target),
         "data": data_facts(fit.study),
         "division": division_facts(fit.study),
-        "metric": {
-            "name": trained.metric.name,
-            "title": trained.metric.title,
-            "loss": trained.metric.is_loss,
-        },
+        "metric": metric_facts(trained.metric),
         "distance": {
             "matching": trained.terms.matching,
             "label_weight": trained.terms.label_weight,
@@ -70,7 +70,7 @@ def summary(fit: Fit) -> dict[str, Any]:
             "hypervolume": trained.frontier.hypervolume,
         },
         "trees": {name: _tree_facts(each, trained.metric) for each in fit.delivered for name in each.names},
-        "certificates": [asdict(each) for each in fit.certificates],
+        "certificates": [_certificate_facts(each) for each in fit.certificates],
         "features": [asdict(each) for each in fit.uses],
     }
 
@@ -104,22 +104,50 @@ def division_facts(study: Study) -> dict[str, Any]:
     }
 
 
-def _settings(job: Job) -> dict[str, Any]:
+def metric_facts(metric: Metric) -> dict[str, Any]:
+    """What scores are scores of."""
+    return {"name": metric.name, "title": metric.title, "loss": metric.is_loss}
+
+
+def score_facts(score: Score | None, metric: Metric) -> dict[str, Any] | None:
+    """A score with the sign that people expect, and its standard error; None if there is none."""
+    if score is None:
+        return None
+    return {"score": metric.shown(score.value), "standard_error": score.error}
+
+
+def shared_settings(job: Job, target: Target) -> dict[str, Any]:
     """What was asked for, under the names of the command line; not the threads, on which nothing depends."""
+    weights = job.class_weight
+    return {
+        "model": job.model,
+        "task": job.task,
+        "max_depth": job.settings.rules.max_depth,
+        **job.said,
+        "criterion": rules_for(job, target).criterion,
+        "class_weight": weights if weights is None or isinstance(weights, str) else dict(weights),
+        "trees": job.settings.n_trees,
+        "scoring": job.settings.scoring,
+        "test": job.test,
+        "seed": job.settings.seed,
+    }
+
+
+def _settings(job: Job, target: Target) -> dict[str, Any]:
+    """What was asked for, with that which only stable trees have."""
     settings = job.settings
     return {
-        "task": job.task,
-        "max_depth": settings.rules.max_depth,
-        "criterion": settings.rules.criterion,
+        **shared_settings(job, target),
         "candidates": settings.candidates,
-        "trees": settings.n_trees,
-        "scoring": settings.scoring,
         **asdict(job.wish),
         "early_share": settings.early_share,
         "validation": settings.validation,
-        "test": job.test,
-        "seed": settings.seed,
     }
+
+
+def _certificate_facts(certificate: Certificate) -> dict[str, Any]:
+    """The certificate, but for the question as a line of text has it."""
+    return {name: fact for name, fact in asdict(certificate).items() if name != "short"}
 
 
 def _target_facts(study: Study) -> dict[str, Any]:
@@ -131,14 +159,11 @@ def _target_facts(study: Study) -> dict[str, Any]:
 
 
 def _tree_facts(each: Delivered, metric: Metric) -> dict[str, Any]:
-    test = None
-    if each.test is not None:
-        test = {"score": metric.shown(each.test.value), "standard_error": each.test.error}
     return {
         "candidate": each.candidate,
         "instability": each.instability,
         "leaves": each.tree.n_leaves,
         "depth": each.tree.depth,
         "mean_path_length": each.tree.mean_path_length,
-        "test": test,
+        "test": score_facts(each.test, metric),
     }
