@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from holdfast._version import __version__
+from holdfast.cli.class_weight import class_weight
 from holdfast.cli.json_file import write_json
 from holdfast.cli.options import MODELS
 from holdfast.cli.run_folder import check_output
@@ -55,7 +56,8 @@ def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Co
         scoring = _scoring(options["scoring"])
         metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
         _check_baseline(options["baseline"], wanted)
-        models = models_of(wanted, table.schema.target, scoring, options["seed"])
+        said = _said(options, table.schema.target)
+        models = models_of(wanted, table.schema.target, scoring, options["seed"], said)
         _show_data(rows, table, options, console)
         _compile(models, console)
         comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, options, console))
@@ -77,8 +79,10 @@ def wanted_models(text: str) -> list[str]:
     return [name for name in MODELS if name in named]
 
 
-def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) -> dict[str, Any]:
-    """The models by the names that the table shows."""
+def models_of(
+    wanted: Sequence[str], target: Target, scoring: Any, seed: int, said: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The models by the names that the table shows; what is `said` is set for all."""
     ending = "Classifier" if target.is_classes else "Regressor"
     first = scoring[0] if scoring else None
     models = {}
@@ -86,7 +90,7 @@ def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) ->
         module, stem, settings = _KINDS[name]
         kind = getattr(import_module(f"holdfast.estimators.{module}"), stem + ending)
         chooses = {"scoring": first} if name in CHOOSING else {}
-        models[TITLES.get(name, name)] = kind(**settings, **chooses, random_state=seed)
+        models[TITLES.get(name, name)] = kind(**settings, **chooses, **(said or {}), random_state=seed)
     return models
 
 
@@ -105,6 +109,16 @@ def _check_name(output: Path, data: Path) -> None:
 
 def _scoring(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _said(options: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """The parameters of all models that the options spell out."""
+    weight = class_weight(options["class_weight"], target)
+    said = {"min_samples_leaf": options["min_samples_leaf"], "class_weight": weight}
+    return {
+        "questions": list(options["question"]) or None,
+        **{name: value for name, value in said.items() if value is not None},
+    }
 
 
 def _fitting(wanted: list[str], target: Target, *, is_default: bool) -> list[str]:
@@ -164,7 +178,9 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for model in models.values():
-            small = {name: 2 for name in ("n_trees", "n_estimators") if name in model.get_params()}
+            # What is said of the user's columns and classes says nothing of these.
+            plain = {"n_trees": 2, "n_estimators": 2, "questions": None, "class_weight": None}
+            small = {name: value for name, value in plain.items() if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"
             y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
             for bins in [{}, {"splits": "binned"}] if "splits" in model.get_params() else [{}]:
@@ -196,7 +212,7 @@ def _folds_text(rows: Rows, target: Target, n_folds: int) -> str:
 
 def show_comparison(comparison: ModelComparison, console: Console) -> None:
     """The table, and how to read it."""
-    verbatim(console, comparison.text())
+    verbatim(console, comparison.text(width=console.width))
     paragraph(console, f"\n{comparison.reading}")
 
 

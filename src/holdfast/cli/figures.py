@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from holdfast.cli.words import with_errors
 from holdfast.scoring.metric import Metric, Score
-from holdfast.tree.wording import number_text
+from holdfast.tree.wording import told_apart
 
-DIGITS = (3, 4)  # of two scores that are compared: the fewest that tell them apart
+DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to tell them apart
 
 
 def score_texts(scores: Sequence[Score], metric: Metric) -> list[str]:
@@ -18,12 +18,11 @@ def disappointment(metric: Metric, test: Score | None, expected: float) -> str:
     """A sentence if the test rows give clearly less than was expected, and print so; else nothing."""
     if test is None or test.value > expected - 2 * test.error:
         return ""
-    for digits in DIGITS:
-        given, hoped = (number_text(metric.shown(value), digits) for value in (test.value, expected))
-        if given != hoped:
-            side = "more" if metric.is_loss else "less"
-            return (
-                f"The test rows give {side} than was expected: {metric.title} {given} instead of {hoped}. "
-                "Believe the test rows."
-            )
-    return ""
+    given, hoped = told_apart(metric.shown(test.value), metric.shown(expected), *DIGITS)
+    if given == hoped:
+        return ""
+    side = "more" if metric.is_loss else "less"
+    return (
+        f"The test rows give {side} than was expected: {metric.title} {given} instead of {hoped}. Believe the "
+        "test rows."
+    )

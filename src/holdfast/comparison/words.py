@@ -20,12 +20,17 @@ WIDEST_REASON = 300  # letters; `failures` has all
 _Grid = list[list[str]]  # lines of cells, the headings first
 
 
-def table_text(comparison: ModelComparison, *, times: bool = True) -> str:
-    """The table in words: one line per model, the best first."""
+def table_text(comparison: ModelComparison, *, times: bool = True, width: int | None = None) -> str:
+    """The table in words: one line per model, the best first.
+
+    Where it has more columns than the `width`, it does without times, and other metrics stand below each
+    other.
+    """
     cells = _cells(comparison)
-    parts = [aligned(cells if times else [line[:-2] for line in cells])]
+    without = [line[:-2] for line in cells]
+    parts = [aligned(cells if times and _fits(cells, width) else without)]
     if len(comparison.metrics) > 1:
-        parts.append(aligned(_other_cells(comparison)))
+        parts += _other_parts(_other_cells(comparison), width)
     parts += [_failure_text(comparison, name) for name in comparison.names]
     return "\n\n".join(filter(None, parts))
 
@@ -89,6 +94,25 @@ def _other_cells(comparison: ModelComparison) -> _Grid:
         for place in comparison.order.tolist()
     ]
     return [["model", *(_title(other.metric) for other in others)], *lines]
+
+
+def _other_parts(cells: _Grid, width: int | None) -> list[str]:
+    """The metrics side by side, as many as fit."""
+    start, parts = 1, []
+    for end in range(2, len(cells[0]) + 1):
+        is_last = end == len(cells[0])
+        if is_last or not _fits(_of_columns(cells, start, end + 1), width):
+            parts.append(aligned(_of_columns(cells, start, end)))
+            start = end
+    return parts
+
+
+def _of_columns(cells: _Grid, start: int, end: int) -> _Grid:
+    return [[line[0], *line[start:end]] for line in cells]
+
+
+def _fits(cells: _Grid, width: int | None) -> bool:
+    return width is None or max(map(len, aligned(cells).splitlines())) <= width
 
 
 def _title(metric: Metric) -> str:

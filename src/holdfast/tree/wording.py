@@ -31,6 +31,19 @@ def number_text(value: float, digits: int = 6) -> str:
     return f"{value + 0.0:.{max(digits, whole + 1) if whole <= 15 else digits}g}"
 
 
+def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
+    """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
+
+    >>> told_apart(4.4741, 4.4739)
+    ('4.4741', '4.4739')
+    """
+    for each in range(digits, most + 1):
+        texts = number_text(first, each), number_text(second, each)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
 def probability_text(share: float) -> str:
     """The share to two decimals, or to as many as tell "nearly always" from "always".
 
