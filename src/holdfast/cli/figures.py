@@ -23,6 +23,6 @@ def disappointment(metric: Metric, test: Score | None, expected: float) -> str:
         return ""
     side = "more" if metric.is_loss else "less"
     return (
-        f"The test rows give {side} than was expected: {metric.title} {given} instead of {hoped}. Believe the "
-        "test rows."
+        f"The test rows give {side} than was expected: {metric.title} {given} instead of {hoped}. Believe "
+        "the test rows."
     )
