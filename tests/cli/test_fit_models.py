@@ -131,6 +131,14 @@ def test_the_expected_score_of_a_forest_is_its_out_of_bag_score(patients: Path, 
     assert summary(tmp_path / "run")["model"]["expected"]["score"] == pytest.approx(python.oob_score_)
 
 
+def test_a_forest_of_one_row_expects_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "row.csv"
+    path.write_text("age,outcome\n41,lived\n")
+    result = fit(path, tmp_path / "run", "forest", "--test", 0)
+    assert result.exit_code == 0, result.output
+    assert summary(tmp_path / "run")["model"]["expected"] is None
+
+
 def test_the_importances_file_has_every_feature(patients: Path, tmp_path: Path) -> None:
     fit(patients, tmp_path / "run", "forest", *PLAIN)
     lines = list(csv.DictReader((tmp_path / "run" / "importances.csv").read_text().splitlines()))

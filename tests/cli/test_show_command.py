@@ -165,3 +165,18 @@ def test_an_ensemble_has_no_rules_and_no_picture(tmp_path: Path) -> None:
     for form in ("rules", "svg"):
         line = refusal(holdfast("show", tmp_path / "model.json", "--format", form))
         assert f"holds 3 trees, and --format {form} is for one" in line
+
+
+def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_path: Path) -> None:
+    rows = [[float(row * (2 * column + 3) % 17) for column in range(14)] for row in range(300)]
+    y = [row % 5 % 2 for row in range(300)]
+    model = ForestClassifier(20, random_state=0).fit(rows, y)
+    save(model, tmp_path / "model.json")
+    save_trees(model.ensemble_.trees, tmp_path / "trees.json")
+    asked = {int(feature) for tree in model.ensemble_ for feature in tree.feature} - {-1}
+    for name in ("model.json", "trees.json"):
+        cut = text_of(tmp_path / name, "drawing", on_terminal=True)
+        assert f"... and {len(asked) - 10} more: holdfast show -o all.txt has all" in cut
+        assert len(re.findall(r"^x\d+ ", cut, re.MULTILINE)) == 10
+        whole = holdfast("show", tmp_path / name).output
+        assert set(re.findall(r"^x(\d+) ", whole, re.MULTILINE)) == set(map(str, asked))

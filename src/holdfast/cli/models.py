@@ -13,6 +13,7 @@ from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.out_of_bag import out_of_bag
+from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
 from holdfast.growth.grow import grow
 from holdfast.growth.size.choose import Evidence, choose_size
@@ -96,8 +97,11 @@ def _forest(table: Table, groups: LongArray | None, job: Job, metric: Metric) ->
         n_jobs=settings.n_jobs,
         progress="Growing trees" if settings.progress else "",
     )
-    found = out_of_bag(bagging, table, metric, n_jobs=settings.n_jobs)
-    return Grown(bagging.ensemble, found.score, "from the rows that each tree was not grown on")
+    try:
+        expected = out_of_bag(bagging, table, metric, n_jobs=settings.n_jobs).score
+    except DataError:  # of so few rows or trees that no row is out of a bag
+        return Grown(bagging.ensemble)
+    return Grown(bagging.ensemble, expected, "from the rows that each tree was not grown on")
 
 
 def _boosting(table: Table, groups: LongArray | None, job: Job, metric: Metric) -> Grown:

@@ -17,6 +17,7 @@ from holdfast.tree.wording import class_names, printable
 MOST_FEATURES = 10  # on a terminal
 MOST_CLASSES = 8
 WIDEST_NAME = 40
+WHOLE = "holdfast show -o all.txt"  # what leaves no feature out
 LINKS = {
     "mean": "the mean of what its trees say",
     "identity": "the sum of what its trees say",
@@ -36,15 +37,15 @@ def collection_text(trees: Sequence[Tree], *, most: int | None = None) -> str:
         *_size_lines(trees),
         f"They begin with {len(questions)} different questions about {len(roots)} of the features.",
         "",
-        feature_table(feature_use(trees), most),
+        feature_table(feature_use(trees), most, WHOLE),
     ]
     return "\n".join(lines)
 
 
-def ensemble_text(ensemble: Ensemble, *, most: int | None = None) -> str:
+def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = WHOLE) -> str:
     """What the ensemble predicts and how, the sizes of its trees, and the importances of the features."""
     lines = [f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."]
-    lines += [*_size_lines(ensemble.trees), "", importance_text(ensemble, most=most)]
+    lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
     lines += [f"Note: {printable(note)}" for note in ensemble.notes]
     return "\n".join(lines)
 
@@ -65,7 +66,7 @@ def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
     }
 
 
-def importance_text(ensemble: Ensemble, *, most: int | None = None) -> str:
+def _importance_text(ensemble: Ensemble, most: int | None, whole: str) -> str:
     """The features that the trees ask about, the most important first."""
     lines = list(zip(*importance_columns(ensemble).values(), strict=True))
     asked = [line for line in lines if line[2]]
@@ -75,7 +76,7 @@ def importance_text(ensemble: Ensemble, *, most: int | None = None) -> str:
     ]
     parts = [aligned([["feature", "importance", "splits", "in trees"], *cells])]
     if more := len(asked) - len(cells):
-        parts.append(f"... and {more} more")
+        parts.append(f"... and {more} more: {whole} has all")
     if never := len(lines) - len(asked):
         parts.append(f"No tree asks about {'the other feature' if never == 1 else f'{never} others'}.")
     return "\n".join(parts)

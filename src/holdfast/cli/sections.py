@@ -249,7 +249,7 @@ def show_certificates(fit: Fit, console: Console) -> None:
 def show_features(fit: Fit, console: Console) -> None:
     """The features that the trees of both collections ask about most."""
     n_trees = len(fit.trained.references) + len(fit.trained.candidates)
-    verbatim(console, feature_table(fit.uses, MOST_FEATURES))
+    verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
     paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
 
 
