@@ -237,3 +237,31 @@ def test_a_slip_is_refused_before_anything_heavy_is_imported(options: list[str],
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "2 []\n", run.stderr
+
+
+def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "cost.csv"
+    rows = [f"{age},{age % 7},{(age > 50) * 1e7 + age % 11 * 123456.5}" for age in range(100)]
+    path.write_text("\n".join(["age,noise,cost", *rows]) + "\n")
+    scoring = "squared_error,absolute_error,r2,neg_median_absolute_error"
+    arguments = (
+        "compare",
+        path,
+        "--target",
+        "cost",
+        "--models",
+        "tree,pruned",
+        "--scoring",
+        scoring,
+        "--jobs",
+        1,
+    )
+    narrow, wide = (holdfast(*arguments, columns=columns).stdout for columns in (80, 200))
+    assert max(map(len, narrow.splitlines())) <= 80
+    heading, *_ = [line for line in narrow.splitlines() if line.startswith("model ")]
+    assert ("fit" in heading.split(), "size" in heading.split()) == (False, True)
+    heading, *_ = [line for line in wide.splitlines() if line.startswith("model ")]
+    assert "fit" in heading.split()
+    for title in ("mean absolute error", "R²", "median absolute error"):
+        assert title in narrow
+        assert title in wide

@@ -168,7 +168,7 @@ def test_an_ensemble_has_no_rules_and_no_picture(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_path: Path) -> None:
-    rows = [[float(row * (2 * column + 3) % 17) for column in range(14)] for row in range(300)]
+    rows = [[float(row * (2 * column + 3) % 31) for column in range(14)] for row in range(300)]
     y = [row % 5 % 2 for row in range(300)]
     model = ForestClassifier(20, random_state=0).fit(rows, y)
     save(model, tmp_path / "model.json")
