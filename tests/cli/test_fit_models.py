@@ -182,6 +182,20 @@ def test_leaves_hold_the_rows_that_they_must(model: str, patients: Path, tmp_pat
         assert summary(tmp_path / "run")["settings"]["min_samples_leaf"] == float(size)
 
 
+@pytest.mark.parametrize("model", ["tree", "forest"])
+def test_trees_grow_as_c45_does(model: str, patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", model, *PLAIN, "--growth", "c4.5")
+    assert result.exit_code == 0, result.output
+    assert summary(tmp_path / "run")["settings"]["criterion"] == "gain_ratio"
+    text = refusal(fit(patients, tmp_path / "run", model, *PLAIN, "--growth", "c4.5", target="age"))
+    assert text.endswith("--growth c4.5 is for classes, and the target 'age' is a number: leave it out.")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_seed_gives_a_pruned_tree(seed: int, patients: Path, tmp_path: Path) -> None:
+    assert fit(patients, tmp_path / "run", "pruned", *PLAIN, "--seed", seed).exit_code == 0
+
+
 @pytest.mark.parametrize("model", FIT_MODELS)
 def test_classes_weigh_what_they_are_said_to(model: str, patients: Path, tmp_path: Path) -> None:
     few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()

@@ -7,6 +7,7 @@ from holdfast.arrays import LongArray
 from holdfast.cli.fitted import scoring_refused
 from holdfast.cli.growing import rules_for
 from holdfast.cli.study import Job, Study
+from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
@@ -60,15 +61,17 @@ def fitted_model(study: Study, job: Job) -> ModelFit:
     return ModelFit(study, job, metric, grown, test)
 
 
-def fit_smallest(job: Job) -> None:
-    """One call of every kernel that the model needs."""
+def fit_smallest(job: Job, target: Target) -> None:
+    """One call of every kernel that the model needs for such a target."""
     rows = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
-    settings = replace(job.settings, n_trees=2, scoring=None, progress=False)
-    plain = replace(job, settings=settings, class_weight=None)
-    for labels in (["no", "yes"] * 6, [float(number % 5) for number in range(12)]):
-        table = Table.from_arrays(rows, labels, task="classification" if "no" in labels else "regression")
-        grown = MODELS[job.model](table, None, plain, metric_of(None, table.schema.target))
-        grown.model.values(rows)
+    labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
+    # By a score that even one row has.
+    scoring = "accuracy" if target.is_classes else "squared_error"
+    settings = replace(job.settings, n_trees=2, scoring=scoring, progress=False)
+    table = Table.from_arrays(rows, labels)
+    metric = metric_of(scoring, table.schema.target)
+    grown = MODELS[job.model](table, None, replace(job, settings=settings, class_weight=None), metric)
+    grown.model.values(rows)
 
 
 # -- one function per model -------------------------------------------------------------------------------
