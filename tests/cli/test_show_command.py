@@ -67,11 +67,12 @@ def test_the_table_of_a_collection_has_first_questions_in_full(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", ["drawing", "rules"])
 def test_on_a_terminal_lists_are_cut_and_the_last_line_says_how_to_see_all(form: str, wards: Path) -> None:
-    text = text_of(wards, form, on_terminal=True)
+    text = text_of(wards, form, width=80, on_terminal=True)
     assert 0 < len(named(text)) < 60
-    assert text.splitlines()[-1] == (
+    assert " ".join(text.split("\n\n")[-1].split()) == (
         "… stands for what is left out: holdfast show --format rules -o rules.txt has all of it."
     )
+    assert max(map(len, text.splitlines())) <= 80
 
 
 # -- forms and names --------------------------------------------------------------------------------------

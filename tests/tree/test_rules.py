@@ -115,6 +115,16 @@ def test_rules_can_be_carried_out_however_many_categories_there_are():
     assert max(map(len, rules_text(tree).splitlines())) <= 80
 
 
+def test_no_line_ends_inside_a_category():
+    labels = tuple(f"ward {number}, north" for number in range(20)) + tuple(["rock 'n' roll", "o'clock"])
+    feature = Feature("ward", "nominal", categories=labels)
+    tree = tree_of(split("ward", labels[:10] + labels[-2:], NO, YES), (feature,), SURVIVED)
+    lines = rules_text(tree).splitlines()
+    for label in labels:
+        assert any(label in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
 def test_rules_may_be_cut_and_show_it():
     assert "… 37 more" in rules_text(ward_tree(50, 8), most=24)
     assert "w7" in rules_text(ward_tree(50, 8), most=24)

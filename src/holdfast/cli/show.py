@@ -4,6 +4,7 @@ import csv
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
@@ -16,6 +17,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.file import load
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import FULL_LIST, rules_text
+from holdfast.tree.rules import WIDTH as RULES_WIDTH
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import CUT, left_out_text
 
@@ -62,8 +64,10 @@ def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bo
         return tree.to_svg()
     if form == "drawing":
         return drawing(tree, missing=missing, width=width, whole=WHOLE)
-    text = rules_text(tree, missing=missing, most=FULL_LIST if on_terminal else None)
-    return f"{text}\n\n{left_out_text(WHOLE)}" if on_terminal and f"{CUT} " in text else text
+    if not on_terminal:
+        return rules_text(tree, missing=missing)
+    text = rules_text(tree, missing=missing, most=FULL_LIST)
+    return f"{text}\n\n{fill(left_out_text(WHOLE), RULES_WIDTH)}" if f"{CUT} " in text else text
 
 
 def _csv_text(columns: dict[str, list[Any]]) -> str:

@@ -7,6 +7,7 @@ from holdfast.data.schema import Label, Target
 from holdfast.tree.tree import Tree
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+_QUOTED = r"""(?<=[{ ])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[,}])"""  # a category of a list, in quotes
 CUT = "…"  # where a drawing, or the terminal, leaves something out
 
 
@@ -91,7 +92,8 @@ def printable(text: str) -> str:
 
 def unbreakable(text: str) -> str:
     """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
-    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, text)
+    whole = sub(_QUOTED, lambda found: found[0].replace(" ", NO_BREAK), text)
+    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, whole)
 
 
 def left_out_text(whole: str) -> str:
