@@ -116,7 +116,7 @@ def test_rules_can_be_carried_out_however_many_categories_there_are():
 
 
 def test_no_line_ends_inside_a_category():
-    labels = tuple(f"ward {number}, north" for number in range(20)) + tuple(["rock 'n' roll", "o'clock"])
+    labels = (*tuple(f"ward {number}, north" for number in range(20)), "rock 'n' roll", "o'clock")
     feature = Feature("ward", "nominal", categories=labels)
     tree = tree_of(split("ward", labels[:10] + labels[-2:], NO, YES), (feature,), SURVIVED)
     lines = rules_text(tree).splitlines()
