@@ -119,7 +119,6 @@ def _check_names(path: Path, columns: Columns) -> None:
     for option, names in columns.by_option.items():
         absent = [name for name in names if name not in known]
         if absent and known:
-            read_file(path, categorical=known)  # what is no table at all is refused as such
             raise DataError(
                 f"There is no column {listed(absent)} in '{path}', as --{option} says. "
                 f"Its columns are {listed(known, 30)}."
