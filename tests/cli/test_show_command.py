@@ -140,8 +140,8 @@ X = [[float(age), float(age % 7), float(age % 2)] for age in range(20, 80)]
         ),
         (
             BoostingClassifier(n_estimators=2),
-            list("abc") * 20,
-            "6 trees, 3 in each of 2 rounds, that predicts 'y' (a, b, c)",
+            ["a rather long class", "another long class", "c"] * 20,
+            "6 trees, 3 in each of 2 rounds, that predicts 'y' (a rather long class, another long class, c)",
             "the softmax of the sums",
         ),
     ],
@@ -154,6 +154,7 @@ def test_an_ensemble_says_what_it_is(model: Any, y: list[Any], kind: str, link: 
     assert f"An ensemble of {kind}" in words
     assert "Its prediction is the " in words
     assert link in words
+    assert max(map(len, text.splitlines())) <= 80
     sizes = sorted(tree.n_leaves for tree in model.ensemble_)
     assert f"leaves {sizes[0]} to {sizes[-1]}, median" in words
     for name, importance in zip(("x0", "x1", "x2"), model.feature_importances_, strict=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import median
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names, printable
 
+WIDTH = 80  # columns
 MOST_FEATURES = 10  # on a terminal
 MOST_CLASSES = 8
 WIDEST_NAME = 40
@@ -44,7 +46,8 @@ def collection_text(trees: Sequence[Tree], *, most: int | None = None) -> str:
 
 def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = WHOLE) -> str:
     """What the ensemble predicts and how, the sizes of its trees, and the importances of the features."""
-    lines = [f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."]
+    sentences = f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."
+    lines = [fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
     lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
     lines += [f"Note: {printable(note)}" for note in ensemble.notes]
     return "\n".join(lines)
@@ -100,7 +103,9 @@ def _kind_text(ensemble: Ensemble) -> str:
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"
     features = len(ensemble.schema.names)
-    return f"An ensemble of {trees} that predicts {target.name!r} ({what}) from {features} features"
+    return (
+        f"An ensemble of {trees} that predicts {printable(target.name)!r} ({what}) from {features} features"
+    )
 
 
 def _link_text(ensemble: Ensemble) -> str:
