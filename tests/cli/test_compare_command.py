@@ -1,5 +1,7 @@
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +240,9 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--group)"),
         (["--group", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
         (["--out", "c.xlsx"], "c.xlsx"),
+        (["--out", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON."),
+        (["-o", "c"], "it must end in .csv, .tsv, .txt, or one of these and .gz, for CSV"),
+        (["--output", "c.jsn"], "The name 'c.jsn' does not say what the file is"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patients: Path) -> None:
@@ -248,3 +253,57 @@ def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:
     before = patients.read_bytes()
     assert "it is what is read" in refusal(compare(patients, *PLAIN, "--out", patients))
     assert patients.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--target", "outcom"],
+        ["--target", "outcome", "--group", "patien"],
+        ["--target", "outcome", "--models", "tree,forrest"],
+        ["--target", "outcome", "--models", "tree", "--baseline", "stable"],
+        ["--target", "outcome", "--out", "c.jsn"],
+        ["--target", "outcome", "--out", "no such folder/c.json"],
+        ["--target", "outcome", "--folds", "1"],
+        ["--target", "outcome", "--task", "regression"],
+        ["--target", "outcome", "--scoring", "r2"],
+    ],
+)
+def test_a_slip_is_refused_before_anything_heavy_is_imported(options: list[str], patients: Path) -> None:
+    program = (
+        "import sys\n"
+        "from holdfast.cli.main import main\n"
+        f"try: main({['compare', str(patients), *options]!r})\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, [name for name in ('sklearn', 'numba', 'scipy') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "2 []\n", run.stderr
+
+
+def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "cost.csv"
+    rows = [f"{age},{age % 7},{(age > 50) * 1e7 + age % 11 * 123456.5}" for age in range(100)]
+    path.write_text("\n".join(["age,noise,cost", *rows]) + "\n")
+    scoring = "squared_error,absolute_error,r2,neg_median_absolute_error"
+    arguments = (
+        "compare",
+        path,
+        "--target",
+        "cost",
+        "--models",
+        "tree,pruned",
+        "--scoring",
+        scoring,
+        "--jobs",
+        1,
+    )
+    narrow, wide = (holdfast(*arguments, columns=columns).stdout for columns in (80, 200))
+    assert max(map(len, narrow.splitlines())) <= 80
+    heading, *_ = [line for line in narrow.splitlines() if line.startswith("model ")]
+    assert ("fit" in heading.split(), "size" in heading.split()) == (False, True)
+    heading, *_ = [line for line in wide.splitlines() if line.startswith("model ")]
+    assert "fit" in heading.split()
+    for title in ("mean absolute error", "R²", "median absolute error"):
+        assert title in narrow
+        assert title in wide

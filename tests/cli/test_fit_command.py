@@ -50,6 +50,7 @@ def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary
         "frontier.csv",
         "model.json",
         "summary.json",
+        "tree.svg",
     ]
     assert len(load_trees(run / "collections" / "references.json")) == 20
     assert len(load_trees(run / "collections" / "candidates.json")) == 20
@@ -215,6 +216,33 @@ def test_the_report_fits_the_terminal_and_says_what_was_chosen(patients: Path, t
     for line in str(load(tmp_path / "run" / "model.json")).splitlines():
         assert line in result.stdout
     assert f"{tmp_path / 'run'}/\n  model.json " in result.stdout
+
+
+def test_headings_are_whole_however_large_the_numbers_are(tmp_path: Path) -> None:
+    path = tmp_path / "cost.csv"
+    rows = [f"{age},{age * age % 13},{(age > 50) * 1e7 + age * 12345.5}" for age in range(100)]
+    path.write_text("\n".join(["age,noise,cost", *rows]) + "\n")
+    result = fit(path, tmp_path / "run", "--scoring", "squared_error", target="cost")
+    lines = [line for line in result.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    for headings in ("candidate instability per rule for size score leaves", "tree expected on 26 test rows"):
+        assert sum(" ".join(line.split()).startswith(headings) for line in lines) == 1, result.stdout
+    narrow = holdfast("fit", path, "--target", "cost", "--trees", 5, "-o", tmp_path / "run", columns=60)
+    frontier = next(line for line in narrow.stdout.splitlines() if line.startswith("candidate"))
+    assert frontier.split()[-2:] == ["R²", "leaves"]  # the depth goes first
+    assert "for size" not in frontier
+    assert "a multiple of what candidates of that size have" not in " ".join(narrow.stdout.split())
+
+
+def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    rows = [f"w{number % 40:02},{number},{'yes' if number % 40 < 20 else 'no'}" for number in range(400)]
+    path.write_text("\n".join(["ward,age,outcome", *rows]) + "\n")
+    result = fit(path, tmp_path / "run")
+    root = summary(tmp_path / "run")["certificates"][0]
+    assert len(set(re.findall(r"w\d\d", root["question"]))) == 20
+    assert "short" not in root
+    assert "… stands for what is left out: holdfast show --format rules" in result.stdout
 
 
 def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast.cli import fit as command
-from holdfast.cli import summary
+from holdfast.cli import json_file, summary
 from holdfast.cli.run_folder import new_run
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
@@ -110,7 +110,7 @@ def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(command, "read_rows"), (command, "fitted"), (summary, "save_trees"), (summary, "replace_file")],
+    [(command, "read_rows"), (command, "fitted"), (summary, "save_trees"), (json_file, "replace_file")],
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_run_that_breaks_anywhere_leaves_nothing_behind(

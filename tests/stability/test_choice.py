@@ -262,6 +262,14 @@ def test_one_is_not_many(rule: str):
     assert not re.search(r"\b1 (candidates|leaves|different points)", reason), reason
 
 
+def test_numbers_that_are_compared_do_not_print_alike():
+    near = choose(frontier_of_points([4.4741, 4.4739], [0.8, 0.799]), AUC, Wish("most-stable"))
+    assert "Instability 4.4739" in near.reason
+    assert "has instability 4.4741" in near.reason
+    same = choose(frontier_of_points([4.474, 4.474 - 1e-13], [0.8, 0.799]), AUC, Wish("most-stable"))
+    assert same.reason.endswith("Instability 4.474, AUC 0.799, 4 leaves.")
+
+
 def test_no_percentage_is_taken_of_no_distance():
     reason = chosen("most-stable", frontier_of_points([0.0, 0.0], [0.5, 0.6])).reason
     assert "%" not in reason

@@ -54,7 +54,7 @@ def test_the_side_of_missing_values_is_told_if_asked_for():
 
 def test_forty_leaves_take_one_line_per_node_within_100_columns():
     lines = drawing(FORTY_LEAVES).splitlines()
-    assert len(lines) == FORTY_LEAVES.n_nodes
+    assert lines.index("") == FORTY_LEAVES.n_nodes  # below stands that lists of wards are cut
     assert max(map(len, lines)) <= 100
 
 
@@ -85,6 +85,17 @@ def test_long_lists_lose_categories_before_they_lose_letters():
         split("ward", ward.categories[:10], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
     )
     assert "├─ ward in {a long name of ward 0, a long name of ward 1, … 8 more}" in drawing(tree)
+
+
+def test_a_drawing_says_where_all_of_it_is_if_something_was_left_out():
+    ward = Feature("ward", "nominal", categories=tuple(f"w{number}" for number in range(20)))
+    tree = tree_of(
+        split("ward", ward.categories[:10], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
+    )
+    last = "… stands for what is left out: {} has all of it."
+    assert drawing(tree).splitlines()[-2:] == ["", last.format("rules()")]
+    assert drawing(tree, whole="the file").splitlines()[-1] == last.format("the file")
+    assert "left out" not in drawing(NUMERIC)
 
 
 def test_shortened_text_keeps_both_ends():

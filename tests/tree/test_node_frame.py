@@ -1,8 +1,20 @@
 import narwhals as nw
 import pytest
-from trees import AGE, FARE_KNOWN, FORTY_LEAVES, LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, tree_of
+from trees import (
+    AGE,
+    FARE_KNOWN,
+    FORTY_LEAVES,
+    LONE_LEAF,
+    NUMERIC,
+    PRICE,
+    SPECIES,
+    SURVIVED,
+    leaf,
+    split,
+    tree_of,
+)
 
-from holdfast.data.schema import Target
+from holdfast.data.schema import Feature, Target
 from holdfast.errors import DataError
 from holdfast.tree import frame
 from holdfast.tree.frame import BACKENDS, node_columns, node_frame
@@ -24,6 +36,18 @@ def test_every_node_has_its_place_and_its_question():
     assert columns["question"] == ["age <= 50", "age <= 30", None, None, None]
     assert columns["condition"] == [None, "age <= 50", "age <= 30", "age > 30", "age > 50"]
     assert columns["missing_goes"] == ["right", "left", None, None, None]
+
+
+def test_questions_and_conditions_name_every_category():
+    ward = Feature("ward", "nominal", categories=tuple(f"w{number}" for number in range(100)))
+    tree = tree_of(
+        split("ward", ward.categories[:30], leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (ward,), SURVIVED
+    )
+    columns = node_columns(tree)
+    assert (
+        columns["question"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
+    )
+    assert columns["condition"][2] == f"ward in {{{', '.join(ward.categories[30:])}}}"
 
 
 def test_every_node_has_its_outcome_and_its_rows():

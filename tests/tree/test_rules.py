@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from trees import (
@@ -93,10 +95,47 @@ def test_a_long_list_is_told_by_the_short_one_of_the_other_side():
     assert answer_text(ward_tree(12, 6), 0, False) == "ward in {w6, w7, w8, w9, w10, w11}"
 
 
-def test_two_long_lists_are_cut():
-    yes, no = both(ward_tree(50, 8))
+def test_two_long_lists_are_cut_for_whoever_has_little_room():
+    yes, no = both(ward_tree(50, 8), most=6)
     assert yes == "ward in {w0, w1, w2, w3, w4, … 3 more}"
     assert no == "ward in {w8, w9, w10, w11, w12, … 37 more}"
+
+
+def test_a_condition_names_every_category_unless_it_is_to_be_cut():
+    yes, no = both(ward_tree(50, 8))
+    assert yes == f"ward in {{{', '.join(f'w{number}' for number in range(8))}}}"
+    assert no == f"ward in {{{', '.join(f'w{number}' for number in range(8, 50))}}}"
+
+
+def test_rules_can_be_carried_out_however_many_categories_there_are():
+    tree = ward_tree(3000, 1200)
+    sides = [{f"w{number}" for number in numbers} for numbers in (range(1200), range(1200, 3000))]
+    assert [set(re.findall(r"w\d+", *rule.conditions)) for rule in rules(tree)] == sides
+    assert [set(re.findall(r"w\d+", text)) for text in rules_text(tree).split("\n\n")] == sides
+    assert max(map(len, rules_text(tree).splitlines())) <= 80
+
+
+def test_no_line_ends_inside_a_category():
+    labels = (*tuple(f"ward {number}, north" for number in range(20)), "rock 'n' roll", "o'clock")
+    feature = Feature("ward", "nominal", categories=labels)
+    tree = tree_of(split("ward", labels[:10] + labels[-2:], NO, YES), (feature,), SURVIVED)
+    lines = rules_text(tree).splitlines()
+    for label in labels:
+        assert any(label in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_rules_may_be_cut_and_show_it():
+    assert "… 37 more" in rules_text(ward_tree(50, 8), most=24)
+    assert "w7" in rules_text(ward_tree(50, 8), most=24)
+
+
+def test_every_class_of_a_leaf_is_told():
+    target = Target("letter", classes=tuple("abcdefghij"))
+    tree = tree_of(split("age", 50.0, leaf(10, *[0.1] * 10), leaf(1, *[0.0] * 9, 1.0)), (AGE,), target)
+    told = rules_text(tree).split("\n\n")[0]
+    assert all(f"{letter} 0.10" in told for letter in "bcdefghij")
+    assert "… 4 more" in rules_text(tree, most=5)
 
 
 def test_labels_that_would_blur_a_list_are_quoted():

@@ -1,6 +1,5 @@
 """`holdfast compare`: single trees and ensembles on the same folds of a data file."""
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -11,14 +10,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
-from sklearn.base import clone
 
 from holdfast._version import __version__
-from holdfast.cli.fit import columns_of
+from holdfast.cli.class_weight import class_weight
+from holdfast.cli.json_file import write_json
 from holdfast.cli.options import MODELS
 from holdfast.cli.run_folder import check_output
-from holdfast.cli.source import Rows, read_rows
-from holdfast.cli.summary import finite
+from holdfast.cli.source import Columns, Rows, read_rows
 from holdfast.cli.words import counted, duration, heading, paragraph, plain_warnings, timed, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.division import SharedFolds, shared_folds
@@ -27,8 +25,8 @@ from holdfast.data.filetype import is_parquet
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
-from holdfast.data.writing import replace_file, write_file
-from holdfast.errors import DataWarning, RulesError
+from holdfast.data.writing import write_file
+from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45
 from holdfast.tree.wording import printable
 
@@ -54,13 +52,14 @@ def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Co
         raise RulesError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(options["models"])
     with plain_warnings():
-        rows = read_rows(data, columns_of(options))
+        rows = read_rows(data, Columns.of(options))
         table = rows.table(options["task"])
         wanted = _fitting(wanted, table.schema.target, is_default=options["models"] == ",".join(MODELS))
         scoring = _scoring(options["scoring"])
-        metrics_of(scoring, table)  # before any work
-        models = models_of(wanted, table.schema.target, scoring, options["seed"])
+        metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
         _check_baseline(options["baseline"], wanted)
+        said = _said(options, table.schema.target)
+        models = models_of(wanted, table.schema.target, scoring, options["seed"], said)
         _show_data(rows, table, _shared(rows, table, options), console)
         _compile(models, console)
         comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, options, console))
@@ -82,8 +81,10 @@ def wanted_models(text: str) -> list[str]:
     return [name for name in MODELS if name in named]
 
 
-def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) -> dict[str, Any]:
-    """The models by the names that the table shows."""
+def models_of(
+    wanted: Sequence[str], target: Target, scoring: Any, seed: int, said: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The models by the names that the table shows; what is `said` is set for all."""
     ending = "Classifier" if target.is_classes else "Regressor"
     first = scoring[0] if scoring else None
     models = {}
@@ -91,7 +92,7 @@ def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) ->
         module, stem, settings = _KINDS[name]
         kind = getattr(import_module(f"holdfast.estimators.{module}"), stem + ending)
         chooses = {"scoring": first} if name in CHOOSING else {}
-        models[TITLES.get(name, name)] = kind(**settings, **chooses, random_state=seed)
+        models[TITLES.get(name, name)] = kind(**settings, **chooses, **(said or {}), random_state=seed)
     return models
 
 
@@ -100,12 +101,26 @@ def models_of(wanted: Sequence[str], target: Target, scoring: Any, seed: int) ->
 
 def _check_name(output: Path, data: Path) -> None:
     check_output(output, data)
-    if output.suffix.lower() != ".json":
-        is_parquet(output)  # which refuses a name that says nothing, before any work
+    if output.suffix.lower() == ".json":
+        return
+    try:
+        is_parquet(output)
+    except DataError as error:
+        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON.") from None
 
 
 def _scoring(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _said(options: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """The parameters of all models that the options spell out."""
+    weight = class_weight(options["class_weight"], target)
+    said = {"min_samples_leaf": options["min_samples_leaf"], "class_weight": weight}
+    return {
+        "questions": list(options["question"]) or None,
+        **{name: value for name, value in said.items() if value is not None},
+    }
 
 
 def _fitting(wanted: list[str], target: Target, *, is_default: bool) -> list[str]:
@@ -172,11 +187,15 @@ def _compared(
 
 def _compile(models: Mapping[str, Any], console: Console) -> None:
     """One small fit of every model, so that no time in the table is that of a compiler."""
+    from sklearn.base import clone
+
     cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for model in models.values():
-            small = {name: 2 for name in ("n_trees", "n_estimators") if name in model.get_params()}
+            # What is said of the user's columns and classes says nothing of these.
+            plain = {"n_trees": 2, "n_estimators": 2, "questions": None, "class_weight": None}
+            small = {name: value for name, value in plain.items() if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"
             y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)
             for bins in [{}, {"splits": "binned"}] if "splits" in model.get_params() else [{}]:
@@ -212,7 +231,7 @@ def _folds_text(rows: Rows, target: Target, n_folds: int) -> str:
 
 def show_comparison(comparison: ModelComparison, console: Console) -> None:
     """The table, and how to read it."""
-    verbatim(console, comparison.text())
+    verbatim(console, comparison.text(width=console.width))
     paragraph(console, f"\n{comparison.reading}")
 
 
@@ -237,5 +256,4 @@ def write_comparison(comparison: ModelComparison, output: Path) -> None:
         "models": models,
         "reading": comparison.reading,
     }
-    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    replace_file(output, f"{text}\n".encode())
+    write_json(content, output)

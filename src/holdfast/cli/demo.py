@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table as Grid
 
 from holdfast.cli.fitted import Fit, fitted
+from holdfast.cli.grids import show_grid
 from holdfast.cli.run_folder import new_run
 from holdfast.cli.sections import (
     show_certificates,
@@ -22,7 +22,6 @@ from holdfast.cli.study import Job, divided
 from holdfast.cli.summary import write_run
 from holdfast.cli.words import (
     duration,
-    grid_of,
     heading,
     paragraph,
     plain_warnings,
@@ -52,13 +51,12 @@ def run(folder: Path, console: Console) -> None:
         fit, fitting = timed(lambda: fitted(study, job))
     with new_run(folder) as draft:
         write_run(fit, draft, {"seconds": {"compiling": compiling, "fitting": fitting}, "notes": notes})
-        (draft / "tree.svg").write_text(fit.chosen.tree.to_svg(), encoding="utf-8")
     _show_problem(fit, console)
     _show_frontier(fit, fitting, console)
     _show_choice(fit, console)
     _show_firmness(fit, console)
     heading(console, "6. Files to keep")
-    show_files(folder, console, picture=True)
+    show_files(folder, console)
     _show_next_steps(folder, console)
 
 
@@ -80,7 +78,7 @@ def _show_problem(fit: Fit, console: Console) -> None:
         f"[bold]{_n_roots(trees)} different questions[/] about {len(set(_roots(trees)))} of the "
         f"{len(trees[0].schema.names)} measurements:\n"
     )
-    console.print(_root_grid(fit))
+    _show_roots(fit, console)
 
 
 def _show_frontier(fit: Fit, seconds: float, console: Console) -> None:
@@ -149,11 +147,12 @@ def _comparison(fit: Fit) -> str:
     chosen, best, metric = fit.chosen, fit.named("best-score"), fit.trained.metric
     if chosen is best or chosen.test is None or best.test is None or not best.instability:
         return "Here the chosen tree is the one with the best score."
-    nearer = 1 - chosen.instability / best.instability
-    difference = metric.shown(chosen.test.value) - metric.shown(best.test.value)
+    nearer = percent_text(1 - chosen.instability / best.instability)
+    difference = f"{metric.shown(chosen.test.value) - metric.shown(best.test.value):+.3f}"
+    price = f"at {difference} of {metric.title}" if float(difference) else f"at the same {metric.title}"
     text = (
-        f"The chosen tree is {percent_text(nearer)} nearer to the reference trees than the one with the best "
-        f"score, at {difference:+.3f} of {metric.title} on these rows."
+        f"The chosen tree is {nearer} nearer to the reference trees than the one with the best score, "
+        f"{price} on these rows."
     )
     score = fit.trained.frontier.score
     if all(each.test is not None and each.test.value < score[each.candidate] for each in (chosen, best)):
@@ -178,18 +177,19 @@ def _n_roots(trees: Sequence[Tree]) -> int:
     return len({(int(tree.feature[0]), float(tree.threshold[0])) for tree in trees})
 
 
-def _root_grid(fit: Fit) -> Grid:
+def _show_roots(fit: Fit, console: Console) -> None:
     """A line for each column that some of the trees ask about first, the most frequent one at the top."""
     trees, metric = fit.trained.candidates.trees, fit.trained.metric
     places: dict[str, list[int]] = {}
     for place, root in enumerate(_roots(trees)):
         places.setdefault(root, []).append(place)
-    grid = grid_of("first question about", "trees", "different thresholds", f"mean {metric.title}")
+    rows = []
     ordered = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
     for root, group in ordered[:MOST_ROOTS]:
         score = metric.shown(float(fit.trained.frontier.score[group].mean()))
         n_thresholds = _n_roots([trees[place] for place in group])
-        grid.add_row(root, str(len(group)), str(n_thresholds), f"{score:.3f}")
+        rows.append([root, str(len(group)), str(n_thresholds), f"{score:.3f}"])
     if rest := ordered[MOST_ROOTS:]:
-        grid.add_row(f"{len(rest)} others", str(sum(len(group) for _, group in rest)))
-    return grid
+        rows.append([f"{len(rest)} others", str(sum(len(group) for _, group in rest)), "", ""])
+    headings = ["first question about", "trees", "different thresholds", f"mean {metric.title}"]
+    show_grid(console, headings, rows)

@@ -1,13 +1,18 @@
-"""`holdfast fit`: a data file becomes a folder with one stable tree and all that is known of it."""
+"""`holdfast fit`: a data file becomes a folder with one model and all that is known of it."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from holdfast.cli.fitted import fitted
+from holdfast.cli.growing import rules_for
+from holdfast.cli.model_sections import show_model
+from holdfast.cli.model_summary import write_model
+from holdfast.cli.models import fit_smallest, fitted_model
 from holdfast.cli.run_folder import check_place, new_run
 from holdfast.cli.sections import show_data, show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
@@ -20,35 +25,58 @@ from holdfast.stability.choice import Wish
 from holdfast.stability.settings import Settings
 
 GROWTH = {"cart": CART, "c4.5": C45}
+DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
+N_TREES = {"stable": 300}  # of each collection, by default
+N_MEMBERS = 100  # of an ensemble, by default
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What differs between a stable tree and all other models, once the rows have their roles."""
+
+    fitted: Callable[[Study, Job], Any]
+    write: Callable[[Any, Path, Mapping[str, Any]], None]
+    show: Callable[[Any, Console], None]
 
 
 def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:
     """Fit as the options say, print what came of it, and leave a run in the folder."""
     check_place(folder)  # before the work
-    job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
+    job, columns = job_of(options, progress=console.is_terminal), Columns.of(options)
+    is_stable = job.model == "stable"
+    steps = _steps(job.model)
     with plain_warnings() as notes:
         rows, reading = timed(lambda: read_rows(data, columns))
         study = divided(rows, job)
-        _check_growth(study, options)
-        show_data(study, console)
-        is_compiled, compiling = ready_kernels(console)
+        _check_growth(study, job, options)
+        show_data(study, console, early=is_stable)
+        smallest = None if is_stable else partial(fit_smallest, job, study.own.schema.target)
+        is_compiled, compiling = ready_kernels(console, smallest)
         if is_compiled:
             paragraph(console, f"Kernels compiled, and kept on disk, in {duration(compiling)}.", style="dim")
-        fit, fitting = timed(lambda: fitted(study, job))
+        fit, fitting = timed(lambda: steps.fitted(study, job))
     seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
     with new_run(folder) as draft:
-        write_run(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
-    show_fit(fit, console)
+        steps.write(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
+    steps.show(fit, console)
     heading(console, "Files")
     show_files(folder, console)
 
 
+def _steps(model: str) -> Steps:
+    if model == "stable":
+        return Steps(fitted, write_run, show_fit)
+    return Steps(fitted_model, write_model, show_model)
+
+
 def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
     """What the options of the command line ask for; a RulesError names one that is out of range."""
+    model = options["model"]
+    said = {name: options[name] for name in ("max_depth", "min_samples_leaf") if options[name] is not None}
     settings = Settings(
-        rules=replace(GROWTH[options["growth"]], max_depth=options["max_depth"]),
+        rules=replace(GROWTH[options["growth"]], **{"max_depth": DEPTHS.get(model), **said}),
         candidates=options["candidates"],
-        n_trees=options["trees"],
+        n_trees=options["trees"] or N_TREES.get(model, N_MEMBERS),
         early_share=options["early_share"],
         validation=_validation(options["validation"]),
         scoring=options["scoring"],
@@ -57,20 +85,18 @@ def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
         progress=progress,
     )
     wish = Wish(options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"])
-    return Job(settings, wish, options["test"], options["task"], options["test_rows"])
+    said_of_rows = options["test"], options["task"], options["test_rows"]
+    return Job(settings, wish, *said_of_rows, model, said, options["class_weight"])
 
 
-def columns_of(options: Mapping[str, Any]) -> Columns:
-    """The columns that the options name."""
-    return Columns(**{name: options[name] for name in (field.name for field in fields(Columns))})
-
-
-def _check_growth(study: Study, options: Mapping[str, Any]) -> None:
+def _check_growth(study: Study, job: Job, options: Mapping[str, Any]) -> None:
+    """Refuse what the target has no use for, before the work."""
     target = study.table.schema.target
     if options["growth"] == "c4.5" and not target.is_classes:
         raise RulesError(
             f"--growth c4.5 is for classes, and the target {target.name!r} is a number: leave it out."
         )
+    rules_for(job, target)
 
 
 def _validation(text: str) -> float | str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from holdfast.cli.growing import rules_for
 from holdfast.cli.study import Job, Study
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Score
@@ -53,10 +54,8 @@ class Fit:
 
 def fitted(study: Study, job: Job) -> Fit:
     """Both collections, the frontier, the choice, and what the test rows say of it."""
-    settings = job.settings
-    if not study.table.schema.target.is_classes:
-        settings = replace(settings, rules=replace(settings.rules, criterion="squared_error"))
-    with _scoring_refused():
+    settings = replace(job.settings, rules=rules_for(job, study.table.schema.target))
+    with scoring_refused():
         trained = train_divided(study.table, study.division, settings, groups=study.groups)
         choice = choose(trained.frontier, trained.metric, job.wish)
         ends = {rule: choose(trained.frontier, trained.metric, Wish(rule)).candidate for rule in LANDMARKS}
@@ -92,7 +91,7 @@ def _delivered(study: Study, trained: StableTrees, places: dict[str, int]) -> tu
 
 
 @contextmanager
-def _scoring_refused() -> Iterator[None]:
+def scoring_refused() -> Iterator[None]:
     """Within it, what a scorer of another library raises is a RulesError."""
     try:
         yield

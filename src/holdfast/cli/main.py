@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from holdfast._version import __version__
+from holdfast.cli.model_options import check_options
 from holdfast.cli.options import compare_options, fit_options
+from holdfast.cli.show_form import FORMS, form_of
 from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
-FORMATS = ("drawing", "rules", "svg", "csv")
 
 
 class Refusal(click.ClickException):
@@ -86,8 +87,9 @@ def fit(data: Path, folder: Path, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
     Many trees are grown on the early rows and many on all. Of the latter the one is chosen that is nearest to
-    the former, among those that predict about as well as the best.
+    the former, among those that predict about as well as the best. --model asks for another kind of model.
     """
+    check_options(click.get_current_context())
     if options["rule"] == "weighted" and options["gamma"] is None:
         raise Refusal("--rule weighted needs --gamma, the score that one unit of distance is worth.")
     from rich.console import Console
@@ -106,6 +108,7 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
     Every model learns from the same rows and is scored on the same others, time after time, so that the
     differences between them are known far better than the scores themselves.
     """
+    check_options(click.get_current_context())
     from rich.console import Console
 
     from holdfast.cli.compare import run
@@ -118,29 +121,38 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
-    default="drawing",
-    show_default=True,
-    help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.",
+    type=click.Choice(FORMS),
+    help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.  [default: as "
+    "the name of the file says, or drawing]",
 )
 @click.option("--missing", is_flag=True, help="Say at each condition whether a missing value meets it.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write to, instead of the terminal: .txt, .svg or .csv.",
 )
-def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
-    """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
-    from holdfast.cli.run_folder import check_output
+def show(model: Path, form: str | None, missing: bool, output: Path | None) -> None:
+    """Show the tree in the file MODEL, or in a run folder; of a collection or an ensemble, an overview.
+
+    A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
+    """
+    if output is not None:
+        from holdfast.cli.run_folder import check_output
+
+        check_output(output, model)
+    form = form_of(form, output)
     from holdfast.cli.show import text_of
 
     if output is None:
         from rich.console import Console
 
-        text = text_of(model, form, missing=missing, width=min(100, Console().width))
+        on_terminal, width = sys.stdout.isatty(), min(100, Console().width)
+        text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal)
         click.echo(text.rstrip("\n"))
         return
     from holdfast.data.writing import replace_file
 
-    check_output(output, model)
     replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
 
 

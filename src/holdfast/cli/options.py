@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from holdfast.cli.model_options import COLUMNS, GROWING, MODEL
+
 # As in the library, whose modules --help does not wait for.
 TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
@@ -32,6 +34,7 @@ _ROLES = (
         metavar="COLUMN",
         help="Text, even if all digits; may be repeated.",
     ),
+    *COLUMNS,
     click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
 )
 _FIT = (
@@ -42,7 +45,13 @@ _FIT = (
         help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
     ),
     *_ROLES,
-    click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most questions in a row."),
+    MODEL,
+    click.option(
+        "--max-depth",
+        type=click.IntRange(1, 1000),
+        help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
+    ),
+    *GROWING,
     click.option(
         "--growth",
         type=click.Choice(GROWTH, case_sensitive=False),
@@ -55,7 +64,11 @@ _FIT = (
         default=CANDIDATES[0],
         help="Trees of many samples, or the subtrees of one tree.",
     ),
-    click.option("--trees", type=click.IntRange(1), default=300, help="Trees of each collection."),
+    click.option(
+        "--trees",
+        type=click.IntRange(1),
+        help="Trees of each collection, or of the ensemble.  [default: 300, else 100]",
+    ),
     click.option(
         "--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]"
     ),
@@ -122,6 +135,7 @@ _COMPARE = (
         help="Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
     ),
     *_ROLES,
+    *GROWING,
     click.option(
         "--models",
         default=",".join(MODELS),
@@ -152,6 +166,7 @@ _COMPARE = (
     ),
     click.option(
         "-o",
+        "--output",
         "--out",
         "output",
         type=click.Path(path_type=Path),

@@ -72,7 +72,7 @@ def read_features(path: Path, names: tuple[str, ...], schema: Schema) -> Frame:
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the share of each class."""
-    shares = model.values(features) if isinstance(model, Ensemble) else model.value[model.apply(features)]
+    shares = model.values(features)
     target = model.schema.target
     if not target.is_classes:
         return {"prediction": shares[:, 0].tolist()}

@@ -10,7 +10,7 @@ from shutil import rmtree
 from holdfast.errors import DataError
 
 # What a run consists of, and what tells it from a folder of someone else's.
-OURS = frozenset(("model.json", "summary.json", "frontier.csv", "collections", "tree.svg"))
+OURS = frozenset(("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"))
 MARKS = ("model.json", "summary.json")
 
 

@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from holdfast.arrays import LongArray
+from holdfast.cli.figures import disappointment, score_texts
 from holdfast.cli.fitted import CHOSEN, Delivered, Fit
 from holdfast.cli.forward import (
     both_legend,
@@ -18,13 +19,16 @@ from holdfast.cli.forward import (
     scores_disagree,
     stages_text,
 )
+from holdfast.cli.grids import show_grid
+from holdfast.cli.show import WHOLE
 from holdfast.cli.study import Study
 from holdfast.cli.summary import data_facts
-from holdfast.cli.words import counted, grid_of, heading, paragraph, verbatim, with_errors
+from holdfast.cli.words import counted, heading, paragraph, verbatim, with_errors
 from holdfast.data.wording import joined
 from holdfast.stability.certificate import NARROWEST, certificate_text
 from holdfast.stability.features import feature_table
 from holdfast.tree.drawing import drawing
+from holdfast.tree.tree import Tree
 from holdfast.tree.wording import number_text, percent_text, printable
 
 MOST_LINES = 12  # of the frontier; the file has all
@@ -33,24 +37,36 @@ WIDEST_TITLE = 15  # of a metric over its column
 NARROW_TITLE = 4  # of one with a word after it
 WIDEST = 100  # columns of a certificate
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
+# Other scales of the instability: the headings of their columns, and what the legend says of them.
+SCALED = {
+    "per rule": "per rule of the larger tree",
+    "for size": "and as a multiple of what candidates of that size have",
+}
 TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best score"}
+
+
+FILES = {
+    "model.json": "the model, for holdfast show and holdfast predict",
+    "tree.svg": "its picture, for a browser",
+    "importances.csv": "the importance of every feature",
+    "collections": "reference and candidate trees: they hold no rows of the data",
+    "frontier.csv": "every candidate",
+    "summary.json": "all figures, for programs",
+}
 
 
 # -- the data ---------------------------------------------------------------------------------------------
 
 
-def show_data(study: Study, console: Console) -> None:
-    """What was read, and which rows have which role."""
+def show_data(study: Study, console: Console, *, early: bool = True) -> None:
+    """What was read, and which rows have which role: for a stable tree, which are early and held out, too."""
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
-    for title, text in (
-        ("data", _data_text(study)),
-        ("target", _target_text(study)),
-        ("test", _test_text(study)),
-        ("early", _early_text(study)),
-        ("held out", _held_out_text(study)),
-    ):
+    texts = {"data": _data_text(study), "target": _target_text(study), "test": _test_text(study)}
+    if early:
+        texts |= {"early": _early_text(study), "held out": _held_out_text(study)}
+    for title, text in texts.items():
         grid.add_row(title, Text(text))
     console.print(grid)
 
@@ -82,7 +98,7 @@ def _target_text(study: Study) -> str:
 def _test_text(study: Study) -> str:
     if study.test is None:
         return "no rows: nothing says how good the tree is on rows that had no part in choosing it"
-    purpose = "set aside before any tree is grown, to test the chosen one"
+    purpose = "set aside before any tree is grown, to test the model by"
     if study.test_stages:
         return f"{forward_text(study)}, {purpose}{known_text(study)}"
     groups = " (whole groups)" if study.test.truth.groups is not None else ""
@@ -124,31 +140,32 @@ def show_frontier(fit: Fit, console: Console) -> None:
         frontier.score_error[order].tolist(),
     )
     title = metric.title if len(metric.title) <= WIDEST_TITLE else "score"
-    grid = grid_of("candidate", "instability", "per rule", "for size", title, "leaves", "depth")
-    for line, place in enumerate(order.tolist()):
-        is_chosen = place == fit.choice.candidate
-        grid.add_row(
-            f"{place} *" if is_chosen else f"{place}",
+    rows = [
+        [
+            f"{place} *" if place == fit.choice.candidate else f"{place}",
             instability[line],
             f"{frontier.per_rule[place]:.3f}",
             f"{frontier.size_adjusted[place]:.2f}",
             score[line],
             str(frontier.n_leaves[place]),
             str(frontier.depth[place]),
-            style="bold" if is_chosen else "",
-        )
-    console.print(grid)
-    paragraph(console, f"\n{_legend(fit, len(order))}", style="dim")
+        ]
+        for line, place in enumerate(order.tolist())
+    ]
+    headings = ["candidate", "instability", *SCALED, title, "leaves", "depth"]
+    chosen = [line for line, place in enumerate(order.tolist()) if place == fit.choice.candidate]
+    shown = show_grid(console, headings, rows, bold=chosen, spare=["depth", *reversed(SCALED)])
+    scales = [text for heading, text in SCALED.items() if heading in shown]
+    paragraph(console, f"\n{_legend(fit, len(order), scales)}", style="dim")
 
 
-def _legend(fit: Fit, n_shown: int) -> str:
+def _legend(fit: Fit, n_shown: int, scales: list[str]) -> str:
     frontier = fit.trained.frontier
-    n_efficient = len(frontier.efficient_order)
+    n_efficient, n_references = len(frontier.efficient_order), len(fit.trained.references)
     more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
     return (
         f"* chosen. {n_efficient} of {len(frontier)} candidates: no other is both nearer and better.{more} "
-        f"Instability: mean distance to the {len(fit.trained.references)} reference trees; per rule of the "
-        "larger tree; and as a multiple of what candidates of that size have. "
+        f"Instability: {'; '.join([f'mean distance to the {n_references} reference trees', *scales])}. "
         f"{fit.trained.metric.title}: expected on new rows, from rows held out. ± one standard error."
     )
 
@@ -167,7 +184,12 @@ def _shown(order: LongArray, chosen: int) -> LongArray:
 
 def show_tree(fit: Fit, console: Console) -> None:
     """The drawing of the chosen tree."""
-    verbatim(console, drawing(fit.chosen.tree, width=min(WIDEST, console.width)))
+    show_drawing(fit.chosen.tree, console)
+
+
+def show_drawing(tree: Tree, console: Console) -> None:
+    """The drawing of a tree, which says how to see what it leaves out."""
+    verbatim(console, drawing(tree, width=min(WIDEST, console.width), whole=WHOLE))
 
 
 def _caution(fit: Fit) -> str:
@@ -188,44 +210,32 @@ def _caution(fit: Fit) -> str:
 
 def show_test(fit: Fit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
-    both = fit.study.earlier_test is not None
-    grid = grid_of("tree", *_test_headings(fit), "instability", "leaves", *([] if both else ["depth"]))
-    scores = _test_cells(fit)
-    metric, frontier = fit.trained.metric, fit.trained.frontier
-    for place, each in enumerate(fit.delivered):
-        grid.add_row(
-            _title(each, ",\n" if both else ", "),
+    metric, frontier, scores = fit.trained.metric, fit.trained.frontier, _test_cells(fit)
+    rows = [
+        [
+            _title(each),
             *([f"{metric.shown(float(frontier.score[each.candidate])):.4g}"] if scores else []),
             *(scores[place] if scores else []),
             f"{each.instability:.2f}",
             str(each.tree.n_leaves),
-            *([] if both else [str(each.tree.depth)]),
-            style="bold" if CHOSEN in each.names else "",
-        )
-    console.print(grid)
-    if both:
+            str(each.tree.depth),
+        ]
+        for place, each in enumerate(fit.delivered)
+    ]
+    headings = ["tree", *_test_headings(fit), "instability", "leaves", "depth"]
+    chosen = [place for place, each in enumerate(fit.delivered) if CHOSEN in each.names]
+    show_grid(console, headings, rows, bold=chosen, spare=["depth", "leaves", "instability"])
+    if fit.study.earlier_test is not None:
         paragraph(console, f"\n{both_legend(fit.study)}", style="dim")
     # That later rows are others says why they give less than was expected.
-    for text in disagreement(fit) if scores_disagree(fit) else [_disappointment(fit), *disagreement(fit)]:
-        if text:
-            paragraph(console, f"\n{text}")
+    expected = float(frontier.score[fit.chosen.candidate])
+    less = "" if scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
+    for text in filter(None, [less, *disagreement(fit)]):
+        paragraph(console, f"\n{text}")
 
 
-def _disappointment(fit: Fit) -> str:
-    """A sentence if the test rows give clearly less than was expected; else nothing."""
-    chosen, metric = fit.chosen, fit.trained.metric
-    expected = float(fit.trained.frontier.score[chosen.candidate])
-    if chosen.test is None or chosen.test.value > expected - 2 * chosen.test.error:
-        return ""
-    given, hoped = (number_text(metric.shown(value), 3) for value in (chosen.test.value, expected))
-    return (
-        f"The test rows give less than was expected: {metric.title} {given} instead of {hoped}. Believe the "
-        "test rows."
-    )
-
-
-def _title(each: Delivered, comma: str) -> str:
-    return comma.join(TITLES[name] for name in each.names)
+def _title(each: Delivered) -> str:
+    return ", ".join(TITLES[name] for name in each.names)
 
 
 def _test_headings(fit: Fit) -> list[str]:
@@ -234,9 +244,9 @@ def _test_headings(fit: Fit) -> list[str]:
     title = fit.trained.metric.title
     if fit.study.earlier_test is not None:
         return [
-            f"{title}\nexpected" if len(title) <= WIDEST_TITLE else "expected",
-            f"on {fit.study.n_test:,}\nlater rows",
-            f"on {fit.study.n_earlier_test:,}\nearlier rows",
+            f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
+            "later rows",
+            "earlier rows",
         ]
     return [
         f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
@@ -249,8 +259,7 @@ def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
     columns = []
     for kind in ("test", "earlier_test"):
         scores = [score for each in fit.delivered if (score := getattr(each, kind)) is not None]
-        values = [fit.trained.metric.shown(score.value) for score in scores]
-        columns.append(with_errors(values, [score.error for score in scores]))
+        columns.append(score_texts(scores, fit.trained.metric))
     return list(zip(*filter(None, columns), strict=True))
 
 
@@ -265,19 +274,13 @@ def show_certificates(fit: Fit, console: Console) -> None:
 def show_features(fit: Fit, console: Console) -> None:
     """The features that the trees of both collections ask about most."""
     n_trees = len(fit.trained.references) + len(fit.trained.candidates)
-    verbatim(console, feature_table(fit.uses, MOST_FEATURES))
+    verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
     paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
 
 
-def show_files(folder: Path, console: Console, *, picture: bool = False) -> None:
-    """Where the files are."""
-    files = {
-        "model.json": "the chosen tree",
-        **({"tree.svg": "its picture, for a browser"} if picture else {}),
-        "collections": "reference and candidate trees: they hold no rows of the data",
-        "frontier.csv": "every candidate",
-        "summary.json": "all figures, for programs",
-    }
+def show_files(folder: Path, console: Console) -> None:
+    """Where the files are, and what each of them holds."""
+    files = {name: what for name, what in FILES.items() if (folder / name).exists()}
     verbatim(console, f"{folder}{os.sep}")  # whole, however long
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)

@@ -1,77 +1,73 @@
-"""`holdfast show`: a tree in several forms, or a collection of trees in short."""
+"""`holdfast show`: a tree in several forms, or a collection or an ensemble of trees in short."""
 
 import csv
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
-from statistics import median
+from textwrap import fill
 from typing import Any
 
+from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
 from holdfast.cli.run_folder import model_file
 from holdfast.errors import DataError
-from holdfast.stability.features import feature_table, feature_use, first_features
 from holdfast.tree.collection_file import load_trees
+from holdfast.tree.content import MAX_BYTES, content_of, kind_of, refusals_of
 from holdfast.tree.drawing import WIDTH, drawing
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.file import load
 from holdfast.tree.frame import node_columns
-from holdfast.tree.rules import answer_text
+from holdfast.tree.rules import FULL_LIST, rules_text
+from holdfast.tree.rules import WIDTH as RULES_WIDTH
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import CUT, left_out_text
+
+WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
 
 
-def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH) -> str:
-    """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`."""
+def text_of(
+    model: Path, form: str, *, missing: bool = False, width: int = WIDTH, on_terminal: bool = False
+) -> str:
+    """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`.
+
+    Long lists are cut in drawings and `on_terminal`, and the last line says how to see all.
+    """
     path = model_file(model)
-    trees = load_trees(path)
-    if len(trees) == 1:
-        return _tree_text(trees[0], form, missing, width)
+    found = _loaded(path)
+    if isinstance(found, Tree):
+        return _tree_text(found, form, missing, width, on_terminal)
     if form == "csv":
-        return _csv_text(_tree_columns(trees))
+        return _csv_text(tree_columns(list(found)))
     if form != "drawing":
         raise DataError(
-            f"'{path}' holds {len(trees)} trees, and --format {form} is for one: leave it out for an "
+            f"'{path}' holds {len(found)} trees, and --format {form} is for one: leave it out for an "
             "overview, or say --format csv for one line per tree."
         )
-    return _overview(trees)
+    most = MOST_FEATURES if on_terminal else None
+    return (
+        ensemble_text(found, most=most) if isinstance(found, Ensemble) else collection_text(found, most=most)
+    )
 
 
-def _tree_text(tree: Tree, form: str, missing: bool, width: int) -> str:
+def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
+    with refusals_of(f"the model file '{path}'"):
+        kind = kind_of(content_of(path, MAX_BYTES))
+    if kind != "trees":
+        return load(path)
+    trees = load_trees(path)
+    return trees[0] if len(trees) == 1 else trees
+
+
+def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bool) -> str:
     if form == "csv":
         return _csv_text(node_columns(tree))
     if form == "svg":
         return tree.to_svg()
-    return tree.rules(missing=missing) if form == "rules" else drawing(tree, missing=missing, width=width)
-
-
-def _overview(trees: Sequence[Tree]) -> str:
-    """The sizes of the trees, and the features that they ask about."""
-    target, roots = trees[0].schema.target, first_features(trees)
-    questions = {_first_question(tree) for tree in trees}
-    lines = [
-        f"{len(trees)} trees that predict {target.name!r} from {len(trees[0].schema.names)} features",
-        f"leaves  {_range_text([tree.n_leaves for tree in trees])}",
-        f"depth   {_range_text([tree.depth for tree in trees])}",
-        f"They begin with {len(questions)} different questions about {len(roots)} of the features.",
-        "",
-        feature_table(feature_use(trees)),
-    ]
-    return "\n".join(lines)
-
-
-def _range_text(sizes: list[int]) -> str:
-    return f"{min(sizes)} to {max(sizes)}, median {median(sizes):g}"
-
-
-def _first_question(tree: Tree) -> str:
-    return answer_text(tree, 0, True) if tree.n_nodes > 1 else ""
-
-
-def _tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
-    return {
-        "tree": list(range(len(trees))),
-        "leaves": [tree.n_leaves for tree in trees],
-        "depth": [tree.depth for tree in trees],
-        "mean_path_length": [tree.mean_path_length for tree in trees],
-        "first_question": [_first_question(tree) for tree in trees],
-    }
+    if form == "drawing":
+        return drawing(tree, missing=missing, width=width, whole=WHOLE)
+    if not on_terminal:
+        return rules_text(tree, missing=missing)
+    text = rules_text(tree, missing=missing, most=FULL_LIST)
+    return f"{text}\n\n{fill(left_out_text(WHOLE), RULES_WIDTH)}" if f"{CUT} " in text else text
 
 
 def _csv_text(columns: dict[str, list[Any]]) -> str:

@@ -1,7 +1,8 @@
 """A data file as rows to learn from: what its columns are for, and what is known of each row besides."""
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
+from holdfast.cli.orders import stage_places, warn_of_alphabet, with_orders
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
 from holdfast.data.reading import column_names, parquet_columns, read_file
@@ -33,13 +35,22 @@ class Columns:
     weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    ordered: tuple[tuple[str, tuple[str, ...]], ...] = ()  # columns with the order of their categories
+    stage_order: tuple[str, ...] | None = None
+    question: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "Columns":
+        """The columns that the options of the command line name."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     @property
     def by_option(self) -> dict[str, tuple[str, ...]]:
         """The names that each option gave."""
         single = {"target": self.target, "stage": self.stage, "group": self.group, "weight": self.weight}
         named = {option: (name,) for option, name in single.items() if name is not None}
-        return {**named, "drop": self.drop, "categorical": self.categorical}
+        ordered = tuple(column for column, _ in self.ordered)
+        return {**named, "drop": self.drop, "categorical": self.categorical, "ordered": ordered}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +61,16 @@ class Rows:
     frame: Frame  # the features, the target and perhaps the weight
     target: str
     weight: str | None = None
+    questions: tuple[str, ...] = ()
     stage: LongArray | None = None  # number of the stage
     stages: tuple[str, ...] = ()  # the stages as the file calls them, in their order
     groups: LongArray | None = None
 
     def table(self, task: Task | None = None) -> Table:
         """The rows ready for growing."""
-        return Table.from_frame(self.frame, self.target, sample_weight=self.weight, task=task)
+        return Table.from_frame(
+            self.frame, self.target, sample_weight=self.weight, task=task, questions=self.questions
+        )
 
     @property
     def features(self) -> Frame:
@@ -80,19 +94,21 @@ def read_rows(path: Path, columns: Columns) -> Rows:
     _check_names(path, columns)
     # As text: dates are welcome as stages, and long numbers of patients would run together as floats.
     as_text = [name for name in (columns.stage, columns.group) if name]
-    frame = read_file(path, categorical=[*columns.categorical, *as_text], drop=columns.drop)
-    stage, stages = _read_stage(path, frame, columns.stage)
+    orders = dict(columns.ordered)
+    frame = read_file(path, categorical=[*columns.categorical, *as_text, *orders], drop=columns.drop)
+    stage, stages = _read_stage(path, frame, columns)
     rows = Rows(
         source=str(path),
         frame=frame.without(as_text),
         target=columns.target,
         weight=columns.weight,
+        questions=columns.question,
         stage=stage,
         stages=stages,
         groups=None if columns.group is None else read_groups(frame.column(columns.group), frame.n_rows),
     )
     _warn_of_names(rows.features)
-    return _weighted(rows)
+    return _weighted(replace(rows, frame=with_orders(rows.frame, orders)))
 
 
 # -- what can be wrong ------------------------------------------------------------------------------------
@@ -103,7 +119,6 @@ def _check_names(path: Path, columns: Columns) -> None:
     for option, names in columns.by_option.items():
         absent = [name for name in names if name not in known]
         if absent and known:
-            read_file(path, categorical=known)  # what is no table at all is refused as such
             raise DataError(
                 f"There is no column {listed(absent)} in '{path}', as --{option} says. "
                 f"Its columns are {listed(known, 30)}."
@@ -111,7 +126,8 @@ def _check_names(path: Path, columns: Columns) -> None:
     used: dict[str, str] = {}
     for option, names in columns.by_option.items():
         for name in names if option != "categorical" else ():
-            before = used.setdefault(name, option)
+            # A column with an order is a feature still.
+            before = used.get(name, option) if option == "ordered" else used.setdefault(name, option)
             if before != option and (before, option) != ("stage", "group"):
                 raise DataError(f"Column {name!r} is given both as --{before} and as --{option}: choose one.")
     if known and set(known) <= set(used):
@@ -143,16 +159,22 @@ def _texts(column: Any) -> list[str]:
 # -- stages and weights -----------------------------------------------------------------------------------
 
 
-def _read_stage(path: Path, frame: Frame, name: str | None) -> tuple[LongArray | None, tuple[str, ...]]:
+def _read_stage(path: Path, frame: Frame, columns: Columns) -> tuple[LongArray | None, tuple[str, ...]]:
     """The number of the stage of each row, and the stages as the file calls them."""
-    if name is None:
+    if columns.stage is None:
         return None, ()
-    # In Parquet a type tells the order: of dates, of numbers, of ordered categories.
-    line = parquet_columns(path).column(name) if is_parquet(path) else frame.column(name)
+    texts = frame.column(columns.stage)
+    if columns.stage_order:
+        line: Any = stage_places(texts, columns.stage_order)
+    else:
+        # In Parquet a type tells the order: of dates, of numbers, of ordered categories.
+        line = parquet_columns(path).column(columns.stage) if is_parquet(path) else texts
     stage = read_stage(line, frame.n_rows)
     _, first = np.unique(stage, return_index=True)
-    texts = frame.column(name)
-    return stage, tuple(str(texts[int(row)]) for row in first)
+    stages = tuple(str(texts[int(row)]) for row in first)
+    if not (columns.stage_order or is_parquet(path)):
+        warn_of_alphabet(stages)
+    return stage, stages
 
 
 def _weighted(rows: Rows) -> Rows:

@@ -1,13 +1,15 @@
 """The rows of a file in their roles: to test by, to hold out, early, or late."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.held_out import rows_to_test_by
+from holdfast.cli.model_options import ClassWeights
 from holdfast.cli.source import Rows
 from holdfast.data.frame import Frame
 from holdfast.data.splits import known_rows
@@ -19,6 +21,7 @@ from holdfast.stability.choice import Wish
 from holdfast.stability.division import Division
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import prepare
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 LEAST_TOLD = 10  # rows or groups; the standard error of fewer says too little
@@ -33,6 +36,9 @@ class Job:
     test: float = 0.25  # share of the rows; 0 for none
     task: Task | None = None
     test_rows: Literal["forward", "random"] | None = None  # by default forward if there are stages
+    model: str = "stable"
+    said: Mapping[str, Any] = field(default_factory=dict)  # the growth rules that the user spelt out
+    class_weight: ClassWeights = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +54,9 @@ class TestRows:
         least = 2 if metric.name in ("auc", "r2") else 1
         return len(units) >= LEAST_TOLD and len(np.unique(self.truth.values)) >= least
 
-    def score(self, tree: Tree, metric: Metric) -> Score:
-        """How good the tree is on them."""
-        return metric.score(tree.value[tree.apply(self.frame)], self.truth)
+    def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
+        """How good the model is on them."""
+        return metric.score(model.values(self.frame), self.truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,8 @@ class Study:
     table: Table  # those to train on, in one fixed order, as often as whole weights say
     groups: LongArray | None  # of the rows of this table
     division: Division  # of the rows of this table
+    own: Table  # the same rows as they stand in the file
+    own_groups: LongArray | None  # of these; None if no column tells them
     early_stages: tuple[str, ...] = ()  # as the file calls them; empty if early rows are drawn at random
     earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
     test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
@@ -110,8 +118,10 @@ def divided(rows: Rows, job: Job) -> Study:
     training = rows.taken(is_training)
     # A schema of their own: not even the range of a column comes from the test rows.
     own = training.table("classification" if whole.schema.target.is_classes else "regression")
-    # Where the test takes all stages but one, none of the rows left are earlier than others.
-    stage = None if held_out.stages and len(training.stages) == 1 else training.stage
+    # Where the test takes all stages but one, none of the rows left are earlier than others; and other models
+    # know no early rows.
+    has_early = job.model == "stable" and not (held_out.stages and len(training.stages) == 1)
+    stage = training.stage if has_early else None
     ready = prepare(own, job.settings, stage=stage, groups=training.groups)
     early = [] if ready.stage is None else np.unique(ready.stage[ready.division.early]).tolist()
     return Study(
@@ -125,6 +135,8 @@ def divided(rows: Rows, job: Job) -> Study:
         table=ready.table,
         groups=ready.groups,
         division=ready.division,
+        own=own,
+        own_groups=training.groups,
         early_stages=tuple(training.stages[number] for number in early),
     )
 

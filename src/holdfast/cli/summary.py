@@ -1,10 +1,8 @@
 """What a run leaves on disk: the tree, both collections, the frontier as a table, and a summary."""
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,13 @@ import numpy as np
 from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
 from holdfast.cli.forward import disagreement
+from holdfast.cli.growing import rules_for
+from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
-from holdfast.data.writing import replace_file, write_file
+from holdfast.data.schema import Target
+from holdfast.data.writing import write_file
 from holdfast.scoring.metric import Metric, Score
+from holdfast.stability.certificate import Certificate
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save
 from holdfast.tree.wording import class_names
@@ -24,12 +26,12 @@ from holdfast.tree.wording import class_names
 def write_run(fit: Fit, folder: Path, about: Mapping[str, Any]) -> None:
     """Fill the folder; `about` holds what the summary says besides: the time it took, say."""
     save(fit.chosen.tree, folder / "model.json")
+    (folder / "tree.svg").write_text(fit.chosen.tree.to_svg(), encoding="utf-8")
     (folder / "collections").mkdir()
     save_trees(fit.trained.references.trees, folder / "collections" / "references.json")
     save_trees(fit.trained.candidates.trees, folder / "collections" / "candidates.json")
     write_file(frontier_columns(fit), folder / "frontier.csv")
-    text = json.dumps(finite({**summary(fit), **about}), indent=2, ensure_ascii=False, allow_nan=False)
-    replace_file(folder / "summary.json", f"{text}\n".encode())
+    write_json({**summary(fit), **about}, folder / "summary.json")
 
 
 def frontier_columns(fit: Fit) -> dict[str, list[Any]]:
@@ -48,14 +50,10 @@ def summary(fit: Fit) -> dict[str, Any]:
     trained = fit.trained
     return {
         "holdfast": __version__,
-        "settings": _settings(fit.job),
+        "settings": _settings(fit.job, fit.study.whole.schema.target),
         "data": data_facts(fit.study),
         "division": division_facts(fit.study),
-        "metric": {
-            "name": trained.metric.name,
-            "title": trained.metric.title,
-            "loss": trained.metric.is_loss,
-        },
+        "metric": metric_facts(trained.metric),
         "distance": {
             "matching": trained.terms.matching,
             "label_weight": trained.terms.label_weight,
@@ -74,7 +72,7 @@ def summary(fit: Fit) -> dict[str, Any]:
         },
         "disagreement": disagreement(fit),
         "trees": {name: _tree_facts(each, trained.metric) for each in fit.delivered for name in each.names},
-        "certificates": [asdict(each) for each in fit.certificates],
+        "certificates": [_certificate_facts(each) for each in fit.certificates],
         "features": [asdict(each) for each in fit.uses],
     }
 
@@ -112,34 +110,51 @@ def division_facts(study: Study) -> dict[str, Any]:
     }
 
 
-def finite(value: Any) -> Any:
-    """The value with None for every number that JSON has no word for."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): finite(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [finite(part) for part in value]
-    return value
+def metric_facts(metric: Metric) -> dict[str, Any]:
+    """What scores are scores of."""
+    return {"name": metric.name, "title": metric.title, "loss": metric.is_loss}
 
 
-def _settings(job: Job) -> dict[str, Any]:
+def score_facts(score: Score | None, metric: Metric) -> dict[str, Any] | None:
+    """A score with the sign that people expect, and its standard error; None if there is none."""
+    if score is None:
+        return None
+    return {"score": metric.shown(score.value), "standard_error": score.error}
+
+
+def shared_settings(job: Job, target: Target) -> dict[str, Any]:
     """What was asked for, under the names of the command line; not the threads, on which nothing depends."""
+    weights = job.class_weight
+    return {
+        "model": job.model,
+        "task": job.task,
+        "max_depth": job.settings.rules.max_depth,
+        **job.said,
+        "criterion": rules_for(job, target).criterion,
+        "class_weight": weights if weights is None or isinstance(weights, str) else dict(weights),
+        "trees": job.settings.n_trees,
+        "scoring": job.settings.scoring,
+        "test": job.test,
+        "test_rows": job.test_rows,
+        "seed": job.settings.seed,
+    }
+
+
+def _settings(job: Job, target: Target) -> dict[str, Any]:
+    """What was asked for, with that which only stable trees have."""
     settings = job.settings
     return {
-        "task": job.task,
-        "max_depth": settings.rules.max_depth,
-        "criterion": settings.rules.criterion,
+        **shared_settings(job, target),
         "candidates": settings.candidates,
-        "trees": settings.n_trees,
-        "scoring": settings.scoring,
         **asdict(job.wish),
         "early_share": settings.early_share,
         "validation": settings.validation,
-        "test": job.test,
-        "test_rows": job.test_rows,
-        "seed": settings.seed,
     }
+
+
+def _certificate_facts(certificate: Certificate) -> dict[str, Any]:
+    """The certificate, but for the question as a line of text has it."""
+    return {name: fact for name, fact in asdict(certificate).items() if name != "short"}
 
 
 def _target_facts(study: Study) -> dict[str, Any]:
@@ -157,10 +172,6 @@ def _tree_facts(each: Delivered, metric: Metric) -> dict[str, Any]:
         "leaves": each.tree.n_leaves,
         "depth": each.tree.depth,
         "mean_path_length": each.tree.mean_path_length,
-        "test": _score_facts(each.test, metric),
-        "earlier_test": _score_facts(each.earlier_test, metric),
+        "test": score_facts(each.test, metric),
+        "earlier_test": score_facts(each.earlier_test, metric),
     }
-
-
-def _score_facts(score: Score | None, metric: Metric) -> dict[str, float] | None:
-    return None if score is None else {"score": metric.shown(score.value), "standard_error": score.error}

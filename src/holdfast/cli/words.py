@@ -10,13 +10,13 @@ from statistics import median
 from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.table import Table as Grid
 from rich.text import Text
 
 from holdfast.errors import DataWarning, GrowthWarning
 from holdfast.tree.wording import printable
 
 MOST_DECIMALS = 6
+HUGE = 1e6  # numbers from here on have four digits and a power of ten
 WIDEST_NOTE = 300  # letters; the summary of a run has all
 
 _R = TypeVar("_R")
@@ -37,20 +37,14 @@ def verbatim(console: Console, text: str) -> None:
     console.print(Text(text), soft_wrap=True)
 
 
-def grid_of(*headings: str) -> Grid:
-    """An empty table whose first column reads from the left and the others from the right."""
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for place, text in enumerate(headings):
-        grid.add_column(text, justify="right" if place else "left", no_wrap=True)
-    return grid
-
-
 def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
     """The values, each with its standard error, in as many decimals as the errors have digits to tell.
 
     >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
     ['0.971 ± 0.012', '0.950 ± 0.014']
     """
+    if max(map(abs, values), default=0.0) >= HUGE:
+        return [f"{value:.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)]
     known = [error for error in errors if error > 0]
     decimals = min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else 3
     return [
@@ -98,10 +92,14 @@ def plain_warnings() -> Iterator[list[str]]:
         yield said
 
 
-def ready_kernels(console: Console) -> tuple[bool, float]:
-    """Whether the kernels had to be compiled, or else were on disk, and the seconds until they were ready."""
-    with console.status("Compiling the kernels, or loading them from disk"):
-        _, seconds = timed(_train_smallest)
+def ready_kernels(console: Console, work: Callable[[], object] | None = None) -> tuple[bool, float]:
+    """Whether the kernels had to be compiled, or else were on disk, and the seconds until they were ready.
+
+    The work calls all that are needed; without it, these are those of stable trees.
+    """
+    with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
+        _, seconds = timed(work or _train_smallest)
     from holdfast.kernels.jit import Kernel
 
     kernels = [
@@ -122,6 +120,4 @@ def _train_smallest() -> None:
 
     rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no" if number < 6 else "yes" for number in range(12)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of twelve rows is of no interest
-        train(Table.from_arrays(rows, labels), Settings(n_trees=2))
+    train(Table.from_arrays(rows, labels), Settings(n_trees=2))

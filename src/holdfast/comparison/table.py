@@ -196,11 +196,14 @@ class ModelComparison:
 
         return reading(self)
 
-    def text(self, *, times: bool = True) -> str:
-        """The table in words: one line per model, the best first; without times, the same in every run."""
+    def text(self, *, times: bool = True, width: int | None = None) -> str:
+        """The table in words: one line per model, the best first; without times, the same in every run.
+
+        A `width` leaves the times out where lines would have more letters.
+        """
         from holdfast.comparison.words import table_text
 
-        return table_text(self, times=times)
+        return table_text(self, times=times, width=width)
 
     def __repr__(self) -> str:
         return "\n".join([self.text(), " ".join([self.reading, *self.notes])])

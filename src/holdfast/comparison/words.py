@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
-from holdfast.data.wording import joined
+from holdfast.data.wording import aligned, joined
 from holdfast.scoring.metric import Metric
 from holdfast.tree.wording import number_text, printable
 
@@ -20,12 +20,17 @@ WIDEST_REASON = 300  # letters; `failures` has all
 _Grid = list[list[str]]  # lines of cells, the headings first
 
 
-def table_text(comparison: ModelComparison, *, times: bool = True) -> str:
-    """The table in words: one line per model, the best first."""
+def table_text(comparison: ModelComparison, *, times: bool = True, width: int | None = None) -> str:
+    """The table in words: one line per model, the best first.
+
+    Where it has more columns than the `width`, it does without times, and other metrics stand below each
+    other.
+    """
     cells = _cells(comparison)
-    parts = [_aligned(cells if times else [line[:-2] for line in cells])]
+    without = [line[:-2] for line in cells]
+    parts = [aligned(cells if times and _fits(cells, width) else without)]
     if len(comparison.metrics) > 1:
-        parts.append(_aligned(_other_cells(comparison)))
+        parts += _other_parts(_other_cells(comparison), width)
     parts += [_failure_text(comparison, name) for name in comparison.names]
     return "\n\n".join(filter(None, parts))
 
@@ -45,7 +50,7 @@ def difference_text(differences: Differences) -> str:
     for place, name in enumerate(differences.names):
         cell = _difference_cell(differences, place, decimals)
         lines.append([printable(name), cell, _verdict(differences, place)])
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def _verdict(differences: Differences, place: int) -> str:
@@ -99,6 +104,25 @@ def _other_cells(comparison: ModelComparison) -> _Grid:
     return [["model", *(_title(other.metric) for other in others)], *lines]
 
 
+def _other_parts(cells: _Grid, width: int | None) -> list[str]:
+    """The metrics side by side, as many as fit."""
+    start, parts = 1, []
+    for end in range(2, len(cells[0]) + 1):
+        is_last = end == len(cells[0])
+        if is_last or not _fits(_of_columns(cells, start, end + 1), width):
+            parts.append(aligned(_of_columns(cells, start, end)))
+            start = end
+    return parts
+
+
+def _of_columns(cells: _Grid, start: int, end: int) -> _Grid:
+    return [[line[0], *line[start:end]] for line in cells]
+
+
+def _fits(cells: _Grid, width: int | None) -> bool:
+    return width is None or max(map(len, aligned(cells).splitlines())) <= width
+
+
 def _title(metric: Metric) -> str:
     return f"{metric.title} (less is better)" if metric.is_loss else metric.title
 
@@ -148,20 +172,6 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 # -- lines ------------------------------------------------------------------------------------------------
-
-
-def _aligned(grid: Sequence[Sequence[str]]) -> str:
-    """The first column from the left, the others from the right; a column without a cell is left out."""
-    kept = [column for column in zip(*grid, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in kept]
-    lines = [
-        "  ".join(
-            f"{cell:>{width}}" if place else f"{cell:{width}}"
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in zip(*kept, strict=True)
-    ]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _html(grid: Sequence[Sequence[str]]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
+from holdfast.data.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError
@@ -56,6 +57,8 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype") -> Column:
     has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
     without any value is numeric.
     """
+    if isinstance(raw, OrderedText):
+        return _ordered(raw.texts.tolist(), list(raw.order), what)
     column = _of_array(raw, what, reading) if isinstance(raw, np.ndarray) else _of_series(raw, what, reading)
     _refuse_infinity(column, what)
     return column if column.labels else Column("numeric", column.values)

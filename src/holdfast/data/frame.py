@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray
+from holdfast.data.ordered import OrderedText
 from holdfast.data.wording import listed
 from holdfast.errors import DataError
 
@@ -26,7 +27,7 @@ class Frame:
     """Named columns of one length, each in the dtype its owner gave it."""
 
     names: tuple[str, ...]
-    columns: Sequence[Any]  # one-dimensional numpy arrays, or narwhals Series
+    columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
     n_rows: int
     matrix: NDArray[Any] | None = None  # the numpy array that the columns are views of; None for a frame
 
@@ -54,7 +55,7 @@ class Frame:
         if self.matrix is not None:
             return _frame_of_matrix(self.matrix[rows])
         columns = [
-            column[rows] if isinstance(column, np.ndarray) else column.filter(rows.tolist())
+            column[rows] if isinstance(column, np.ndarray | OrderedText) else column.filter(rows.tolist())
             for column in self.columns
         ]
         return Frame(self.names, columns, int(np.count_nonzero(rows)))

@@ -78,6 +78,8 @@ def column_names(path: Path) -> tuple[str, ...]:
 def csv_records(path: Path) -> Iterator[list[str]]:
     """The rows of a CSV file with every cell as it is written, the names of the columns first."""
     with _opened(path) as content:
+        _refuse_foreign(content.read(8))
+        content.seek(0)
         text = io.TextIOWrapper(content, "utf-8-sig", newline="")
         opening = _opening(text)
         for _, row in _rows(chain(opening, text), _separator(opening[-1])):

@@ -1,6 +1,6 @@
 """Short lists of names and rows for messages: a few of them, and how many more there are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,3 +31,17 @@ def first_rows(wanted: BoolArray, limit: int = 3) -> str:
     """
     rows = np.flatnonzero(wanted)[:limit]
     return f"first at row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"
+
+
+def aligned(grid: Sequence[Sequence[str]]) -> str:
+    """The first column from the left, the others from the right; a column without a cell is left out."""
+    kept = [column for column in zip(*grid, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in kept]
+    lines = [
+        "  ".join(
+            f"{cell:>{width}}" if place else f"{cell:{width}}"
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in zip(*kept, strict=True)
+    ]
+    return "\n".join(line.rstrip() for line in lines)

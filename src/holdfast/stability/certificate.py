@@ -17,7 +17,7 @@ from holdfast.errors import RulesError
 from holdfast.stability.features import rounded_percent
 from holdfast.stability.ruler import on_one_ruler
 from holdfast.tree.drawing import shortened
-from holdfast.tree.rules import answer_text, regions_at
+from holdfast.tree.rules import SHORT_LIST, answer_text, regions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.wording import NO_BREAK, item_text, number_text
 
@@ -46,6 +46,7 @@ class Certificate:
     place: tuple[bool, ...]  # the answers that lead here, True for yes
     n_known: int  # of the trees that ask, those that only ask whether the value is known
     levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
+    short: str = ""  # the question with a long list cut, for a line of text
 
 
 class Certificates(list[Certificate]):
@@ -93,6 +94,7 @@ def _certificate(
         node=node,
         depth=len(place),
         question=answer_text(tree, node, True),
+        short=answer_text(tree, node, True, most=SHORT_LIST),
         feature=feature.name,
         references=shares[0],
         candidates=shares[1],
@@ -206,7 +208,7 @@ def certificate_text(certificates: Sequence[Certificate], width: int = WIDTH) ->
 
 def _stem(certificate: Certificate) -> str:
     answer = ("yes: " if certificate.place[-1] else "no: ") if certificate.place else ""
-    return " " * _indent(certificate) + answer + certificate.question
+    return " " * _indent(certificate) + answer + (certificate.short or certificate.question)
 
 
 def _indent(certificate: Certificate) -> int:

@@ -11,7 +11,7 @@ from holdfast.data.wording import listed
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
-from holdfast.tree.wording import number_text, percent_text
+from holdfast.tree.wording import number_text, percent_text, told_apart
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 UNITS = ("absolute", "relative", "standard-error")
@@ -157,13 +157,13 @@ def score_text(metric: Metric, value: float) -> str:
 def _compared(frontier: Frontier, metric: Metric, candidate: int) -> str:
     best = _best(frontier)
     d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
-    size = _leaves_text(frontier, candidate)
-    own = f"Instability {number_text(d, 4)}, {metric.title} {score_text(metric, a)}, {size}"
     top_d = float(frontier.instability[best])
-    if not d < top_d:
-        return f"{own}."
+    known = f"{metric.title} {score_text(metric, a)}, {_leaves_text(frontier, candidate)}"
+    own, top = told_apart(d, top_d)
+    if not d < top_d or own == top:
+        return f"Instability {number_text(d, 4)}, {known}."
     return (
-        f"{own}; the tree of the best {metric.title} has instability {number_text(top_d, 4)} and "
+        f"Instability {own}, {known}; the tree of the best {metric.title} has instability {top} and "
         f"{_leaves_text(frontier, best)}: {percent_text(1 - d / top_d)} nearer for "
         f"{number_text(abs(float(frontier.score[best]) - a), 3)} of {metric.title}."
     )

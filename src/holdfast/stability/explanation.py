@@ -141,7 +141,7 @@ def _number(tree: Tree, path: Path) -> int:
 
 
 def _rule(tree: Tree, path: Path) -> str:
-    asked = " AND ".join(conditions(tree, path.leaf))
+    asked = " AND ".join(conditions(tree, path.leaf, most=FULL_LIST))
     return f"{f'IF {asked} ' if asked else ''}THEN {_outcome(tree, path)}"
 
 

@@ -108,8 +108,11 @@ def _spread(importance: FloatArray) -> FloatArray:
 # -- in words -------------------------------------------------------------------------------------------
 
 
-def feature_table(uses: Sequence[FeatureUse], most: int | None = 10) -> str:
-    """The features that are asked about in columns, `most` of them, in lines of at most 80 letters."""
+def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str = "") -> str:
+    """The features that are asked about in columns, `most` of them, in lines of at most 80 letters.
+
+    Where there are more, the last line says that `whole` has all, if it is told.
+    """
     asked = [use for use in uses if use.anywhere > 0]
     shown = asked[:most]
     cells = [_cells(use) for use in shown]
@@ -123,7 +126,7 @@ def feature_table(uses: Sequence[FeatureUse], most: int | None = 10) -> str:
         *(f"{name:{width}}{cell}" for name, cell in zip(names, cells, strict=True)),
     ]
     if more := len(asked) - len(shown):
-        lines.append(f"... and {more} more")
+        lines.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
     if never := len(uses) - len(asked):
         lines.append(
             f"No tree asks about {'the other feature' if never == 1 else f'{never} other features'}."

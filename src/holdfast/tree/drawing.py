@@ -7,7 +7,9 @@ import numpy as np
 from holdfast.tree.rules import share_of_rows, shorter_answers
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
+    CUT,
     count_text,
+    left_out_text,
     outcome_text,
     percent_text,
     printable,
@@ -21,11 +23,12 @@ WIDEST_INDENT = 45  # columns left of a condition
 WIDEST_OUTCOME = 30  # columns of the outcome
 
 
-def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH) -> str:
+def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
     """The tree as indented lines of at most `width` columns, with outcome, probability and rows of each leaf.
 
     It takes 60 columns or so, whatever the width. `missing=True` also says, at each condition, whether a
-    missing value meets it.
+    missing value meets it. Where a condition is too long for its line, the last line says that `whole` has
+    all of it.
     """
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     heading, *cells = _columns(tree, leaves)
@@ -38,6 +41,9 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH) -> str:
             lines.append(f"{_led(stem, column) if node else 'always':{column}}  {outcomes[node]}")
         elif node:
             lines.append(stem)
+    # An indent of more than its columns begins with the sign, too.
+    if any(CUT in stem[1:] for stem in stems):
+        lines += ["", *wrap(left_out_text(whole), width)]
     for note in tree.notes:
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join(lines)
@@ -48,7 +54,7 @@ def shortened(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     tail = (width - 1) // 3
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+    return f"{text[: width - 1 - tail]}{CUT}{text[len(text) - tail :]}"
 
 
 def _columns(tree: Tree, leaves: list[int]) -> list[str]:
@@ -82,7 +88,7 @@ def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
         start = indents[parent] + ("├" if side else "└") + dashes.replace("──", "─ ")
         indents.append(indents[parent] + ("│" if side else " ") + " " * len(dashes))
         if len(start) > WIDEST_INDENT:
-            start = f"…{start[1 - WIDEST_INDENT :]}"
+            start = f"{CUT}{start[1 - WIDEST_INDENT :]}"
         stems.append(start + _fitted(tree, parent, side, missing, width - len(start)))
     return stems
 

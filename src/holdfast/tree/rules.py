@@ -11,6 +11,7 @@ from holdfast.arrays import BoolArray
 from holdfast.data.schema import Feature, Label
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.wording import (
+    CUT,
     NO_BREAK,
     class_names,
     count_text,
@@ -27,15 +28,15 @@ from holdfast.tree.wording import (
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
 SHORT_LIST = 6  # categories that read at a glance
-FULL_LIST = 24  # categories that a rule still spells out: whoever applies it by hand needs them
-CUT_LIST = 5  # categories shown of a list that is longer than that
+FULL_LIST = 24  # categories that a tooltip, or rules on a terminal, still spell out
+CUT_LIST = 5  # categories shown of a list that is cut
 
 
 @dataclass(frozen=True)
 class Rule:
     """What one leaf says. Its conditions stand in the order in which the tree first asks about a feature."""
 
-    conditions: tuple[str, ...]  # one per feature asked about; empty if the tree is a single leaf
+    conditions: tuple[str, ...]  # one per feature asked about, in full; empty if the tree is a single leaf
     outcome: str
     leaf: int
     count: float
@@ -91,11 +92,11 @@ class Region:
         return replace(self, feature=feature, allowed=self.allowed[reaching.allowed], missing=missing)
 
 
-def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, most: int = SHORT_LIST) -> str:
+def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, most: int | None = None) -> str:
     """The question of an inner node as a condition, for the yes side (True, left) or the no side.
 
     Only the categories that can reach the node are told. `missing=True` adds "or missing" on the side that
-    missing values take. A list of more than `most` categories is cut.
+    missing values take. A list of more than `most` categories is cut; with None, none is.
     """
     region = _answer(tree, node, side)
     reaching = regions_at(tree, node).get(int(tree.feature[node]))
@@ -110,19 +111,19 @@ def shorter_answers(tree: Tree, node: int, side: bool, *, missing: bool = False)
         yield answer_text(tree, node, side, missing=missing, most=most)
 
 
-def conditions(tree: Tree, node: int, *, missing: bool = False) -> tuple[str, ...]:
+def conditions(tree: Tree, node: int, *, missing: bool = False, most: int | None = None) -> tuple[str, ...]:
     """All that is known of a row at the node: one condition per feature asked about on the way to it."""
     telling = [
         region for region in regions_at(tree, node).values() if not (region.is_whole and region.missing)
     ]
-    return tuple(region_text(region, missing=missing, most=FULL_LIST) for region in telling)
+    return tuple(region_text(region, missing=missing, most=most) for region in telling)
 
 
-def rules(tree: Tree, *, missing: bool = False) -> tuple[Rule, ...]:
-    """One rule per leaf, the all-yes leaf first and the all-no leaf last."""
+def rules(tree: Tree, *, missing: bool = False, most: int | None = None) -> tuple[Rule, ...]:
+    """One rule per leaf, the all-yes leaf first and the all-no leaf last; `most` is as in `answer_text`."""
     return tuple(
         Rule(
-            conditions=conditions(tree, leaf, missing=missing),
+            conditions=conditions(tree, leaf, missing=missing, most=most),
             outcome=outcome_text(tree, leaf),
             leaf=leaf,
             count=float(tree.count[leaf]),
@@ -134,12 +135,14 @@ def rules(tree: Tree, *, missing: bool = False) -> tuple[Rule, ...]:
     )
 
 
-def rules_text(tree: Tree, *, missing: bool = False) -> str:
+def rules_text(tree: Tree, *, missing: bool = False, most: int | None = None) -> str:
     """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
 
-    `missing=True` also says, at each condition, whether a missing value meets it.
+    `missing=True` also says, at each condition, whether a missing value meets it. Nothing is left out, so
+    that the rules can be carried out, unless lists of more than `most` categories or classes are to be cut.
     """
-    blocks = ["\n".join(_rule_lines(tree, rule)) for rule in rules(tree, missing=missing)]
+    found = rules(tree, missing=missing, most=most)
+    blocks = ["\n".join(_rule_lines(tree, rule, most)) for rule in found]
     notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
     return "\n\n".join(blocks + notes)
 
@@ -147,8 +150,8 @@ def rules_text(tree: Tree, *, missing: bool = False) -> str:
 # -- one condition ----------------------------------------------------------------------------------------
 
 
-def region_text(region: Region, *, missing: bool = False, most: int = SHORT_LIST) -> str:
-    """The region as a condition."""
+def region_text(region: Region, *, missing: bool = False, most: int | None = None) -> str:
+    """The region as a condition; `most` is as in `answer_text`."""
     feature = region.feature
     name = printable(feature.name)
     subject = f"({name})" if feature.kind == "question" else name
@@ -202,17 +205,22 @@ def _order_text(name: str, categories: tuple[Label, ...], places: list[int]) -> 
     return f"{name} from {item_text(categories[first])} to {item_text(categories[last])}"
 
 
-def _set_text(name: str, categories: tuple[Label, ...], allowed: BoolArray, most: int) -> str:
+def _set_text(name: str, categories: tuple[Label, ...], allowed: BoolArray, most: int | None) -> str:
     inside = [item_text(label) for label, is_in in zip(categories, allowed, strict=True) if is_in]
     outside = [item_text(label) for label, is_in in zip(categories, allowed, strict=True) if not is_in]
     is_negated = len(inside) > SHORT_LIST >= len(outside)
     listed = outside if is_negated else inside
     if len(listed) == 1:
         return f"{name} {'is not' if is_negated else '='} {listed[0]}"
-    if len(listed) > most:
-        shown = min(most, CUT_LIST)
-        listed = [*listed[:shown], f"… {len(listed) - shown} more"]
-    return f"{name} {'not in' if is_negated else 'in'} {{{', '.join(listed)}}}"
+    return f"{name} {'not in' if is_negated else 'in'} {{{', '.join(_cut(listed, most))}}}"
+
+
+def _cut(texts: list[str], most: int | None) -> list[str]:
+    """The texts, or, of more than `most`, some of them and the number of the others."""
+    if most is None or len(texts) <= most:
+        return texts
+    shown = min(most, CUT_LIST)
+    return [*texts[:shown], f"{CUT} {len(texts) - shown} more"]
 
 
 def _answer(tree: Tree, node: int, side: bool) -> Region:
@@ -249,7 +257,7 @@ def share_of_rows(tree: Tree, node: int) -> float:
     return float(tree.count[node] / tree.count[0]) if tree.count[0] else 0.0
 
 
-def other_classes_text(tree: Tree, node: int, most: int = CUT_LIST) -> str:
+def other_classes_text(tree: Tree, node: int, most: int | None = None) -> str:
     """The other classes seen at the node, the most probable first; empty unless there are three or more."""
     target, shares = tree.schema.target, tree.value[node]
     if len(target.classes) < 3:
@@ -257,10 +265,10 @@ def other_classes_text(tree: Tree, node: int, most: int = CUT_LIST) -> str:
     order = np.argsort(-shares, kind="stable").tolist()
     seen = [index for index in order if shares[index] > 0 and index != tree.outcome[node]]
     texts = [f"{class_names(target)[index]} {probability_text(float(shares[index]))}" for index in seen]
-    return ", ".join(texts[:most] + ([f"… {len(texts) - most} more"] if len(texts) > most else []))
+    return ", ".join(_cut(texts, most))
 
 
-def _rule_lines(tree: Tree, rule: Rule) -> list[str]:
+def _rule_lines(tree: Tree, rule: Rule, most: int | None) -> list[str]:
     lines = []
     for index, condition in enumerate(rule.conditions):
         lines += _indented("AND  " if index else "IF   ", condition)
@@ -271,7 +279,7 @@ def _rule_lines(tree: Tree, rule: Rule) -> list[str]:
         lines.append(f"{head}{outcome}   {support}")
     else:
         lines += [*_indented(head, outcome), " " * MARGIN + support]
-    if others := other_classes_text(tree, rule.leaf):
+    if others := other_classes_text(tree, rule.leaf, most):
         lines += _indented(" " * MARGIN, others.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", "))
     return lines
 

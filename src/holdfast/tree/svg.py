@@ -22,7 +22,9 @@ from holdfast.tree.layout import (
 from holdfast.tree.rules import FULL_LIST, answer_text, conditions, share_of_rows
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
+    CUT,
     class_names,
+    left_out_text,
     number_text,
     outcome_text,
     percent_text,
@@ -189,16 +191,24 @@ def _mixed(colour: str, other: int, share: float) -> str:
 
 def _leaf_title(tree: Tree, node: int) -> list[str]:
     target = tree.schema.target
-    lines = [*conditions(tree, node), f"{printable(target.name)} = {outcome_text(tree, node)}"]
+    lines = [
+        *conditions(tree, node, most=FULL_LIST),
+        f"{printable(target.name)} = {outcome_text(tree, node)}",
+    ]
     if target.is_classes:
         shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
         lines += [f"p({name}) = {probability_text(share)}" for name, share in shares]
-    return [*lines, _size_text(tree, node)]
+    return _explained([*lines, _size_text(tree, node)])
 
 
 def _inner_title(tree: Tree, node: int) -> list[str]:
     yes, no = (answer_text(tree, node, side, missing=True, most=FULL_LIST) for side in (True, False))
-    return [f"yes: {yes}", f"no: {no}", _size_text(tree, node)]
+    return _explained([f"yes: {yes}", f"no: {no}", _size_text(tree, node)])
+
+
+def _explained(lines: list[str]) -> list[str]:
+    """The lines, with one more where something is left out."""
+    return [*lines, left_out_text("rules()")] if any(CUT in line for line in lines) else lines
 
 
 def _size_text(tree: Tree, node: int) -> str:

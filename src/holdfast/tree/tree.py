@@ -157,6 +157,11 @@ class Tree:
         shares: FloatArray = self.value[self.apply(X, **policy)]
         return shares
 
+    def values(self, X: Any, **policy: str) -> FloatArray:
+        """What the leaf of each row says: the shares of the classes, or one column of numbers."""
+        values: FloatArray = self.value[self.apply(X, **policy)]
+        return values
+
     def decision_path(self, X: Any, **policy: str) -> "csr_array":
         """A sparse matrix with a 1 for every node that each row passes."""
         from holdfast.tree.route import passed_nodes

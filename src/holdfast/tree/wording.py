@@ -7,6 +7,8 @@ from holdfast.data.schema import Label, Target
 from holdfast.tree.tree import Tree
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+_QUOTED = r"""(?<=[{ ])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[,}])"""  # a category of a list, in quotes
+CUT = "…"  # where a drawing, or the terminal, leaves something out
 
 
 def outcome_text(tree: Tree, node: int) -> str:
@@ -28,6 +30,19 @@ def number_text(value: float, digits: int = 6) -> str:
         return str(value)
     whole = len(str(int(abs(value))))
     return f"{value + 0.0:.{max(digits, whole + 1) if whole <= 15 else digits}g}"
+
+
+def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
+    """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
+
+    >>> told_apart(4.4741, 4.4739)
+    ('4.4741', '4.4739')
+    """
+    for each in range(digits, most + 1):
+        texts = number_text(first, each), number_text(second, each)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def probability_text(share: float) -> str:
@@ -77,7 +92,13 @@ def printable(text: str) -> str:
 
 def unbreakable(text: str) -> str:
     """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
-    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, text)
+    whole = sub(_QUOTED, lambda found: found[0].replace(" ", NO_BREAK), text)
+    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, whole)
+
+
+def left_out_text(whole: str) -> str:
+    """What a text that was shortened says of it: the sign, and where nothing is left out."""
+    return f"{CUT} stands for what is left out: {whole} has all of it."
 
 
 def item_text(label: Label) -> str:

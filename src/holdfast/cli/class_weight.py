@@ -1,0 +1,27 @@
+"""The weights of classes that the command line names by their text."""
+
+from holdfast.cli.model_options import ClassWeights
+from holdfast.data.schema import Label, Target
+from holdfast.data.wording import listed
+from holdfast.errors import RulesError
+from holdfast.growth.rules import ClassWeight
+from holdfast.tree.wording import class_names
+
+
+def class_weight(weights: ClassWeights, target: Target) -> ClassWeight:
+    """The weights by the classes themselves."""
+    if weights is None:
+        return None
+    if not target.is_classes:
+        raise RulesError(
+            f"--class-weight is for classes, and the target {target.name!r} is a number: leave it out."
+        )
+    if isinstance(weights, str):
+        return "balanced"
+    classes: dict[str, Label] = dict(zip(class_names(target), target.classes, strict=True))
+    if unknown := [name for name, _ in weights if name not in classes]:
+        raise RulesError(
+            f"--class-weight names {listed(unknown)}, and the classes of {target.name!r} are "
+            f"{listed(classes, 30)}."
+        )
+    return {classes[name]: weight for name, weight in weights}

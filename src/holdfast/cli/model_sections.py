@@ -1,0 +1,54 @@
+"""What `fit` prints of a single tree or an ensemble."""
+
+from rich.console import Console
+
+from holdfast.cli.figures import disappointment, score_texts
+from holdfast.cli.grids import show_grid
+from holdfast.cli.models import ModelFit
+from holdfast.cli.overview import ensemble_text
+from holdfast.cli.sections import show_drawing
+from holdfast.cli.words import heading, paragraph, verbatim
+from holdfast.tree.tree import Tree
+
+MOST_FEATURES = 8
+TITLES = {
+    "tree": "The tree",
+    "pruned": "The pruned tree",
+    "forest": "The forest",
+    "boosting": "The boosted trees",
+}
+
+
+def show_model(fit: ModelFit, console: Console) -> None:
+    """The sections of `holdfast fit`, apart from the data and the files."""
+    heading(console, TITLES[fit.job.model])
+    if isinstance(fit.model, Tree):
+        _show_tree(fit, fit.model, console)
+    else:
+        verbatim(console, ensemble_text(fit.model, most=MOST_FEATURES, whole="importances.csv"))
+    if fit.test is not None or fit.grown.expected is not None:
+        heading(console, "How good it is")
+        _show_scores(fit, console)
+
+
+def _show_tree(fit: ModelFit, tree: Tree, console: Console) -> None:
+    if fit.grown.sizes is not None:
+        paragraph(console, f"{fit.grown.sizes.reason}\n")
+    show_drawing(tree, console)
+
+
+def _show_scores(fit: ModelFit, console: Console) -> None:
+    """What is expected on new rows, and what the test rows say."""
+    expected, metric = fit.grown.expected, fit.metric
+    kind = "test" if fit.earlier_test is None else "later"
+    found = {
+        "expected": expected,
+        f"on {fit.study.n_test:,} {kind} rows": fit.test,
+        f"on {fit.study.n_earlier_test:,} earlier rows": fit.earlier_test,
+    }
+    rows = [[name, *score_texts([score], metric)] for name, score in found.items() if score is not None]
+    show_grid(console, ["", metric.title], rows)
+    source = f"Expected on new rows: {fit.grown.source}. " if expected is not None else ""
+    paragraph(console, f"\n{source}± one standard error.", style="dim")
+    if expected is not None and (text := disappointment(metric, fit.test, expected.value)):
+        paragraph(console, f"\n{text}")

@@ -1,0 +1,133 @@
+"""Many trees in short: a collection, or an ensemble."""
+
+from collections.abc import Sequence
+from statistics import median
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.wording import aligned, joined
+from holdfast.stability.features import feature_table, feature_use, first_features, rounded_percent
+from holdfast.tree.drawing import shortened
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import answer_text
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import class_names, printable
+
+WIDTH = 80  # columns
+MOST_FEATURES = 10  # on a terminal
+MOST_CLASSES = 8
+WIDEST_NAME = 40
+WHOLE = "holdfast show -o all.txt"  # what leaves no feature out
+LINKS = {
+    "mean": "the mean of what its trees say",
+    "identity": "the sum of what its trees say",
+    "exp": "the exponential of the sum of what its trees say",
+    "logistic": "the logistic function of the sum of what its trees say",
+    "double_logistic": "the logistic function of twice the sum of what its trees say",
+    "softmax": "the softmax of the sums of what its trees say, one sum for each class",
+}
+
+
+def collection_text(trees: Sequence[Tree], *, most: int | None = None) -> str:
+    """The sizes of the trees, and the features that they ask about: `most` of them, or all."""
+    target, roots = trees[0].schema.target, first_features(trees)
+    questions = {_first_question(tree) for tree in trees}
+    lines = [
+        f"{len(trees)} trees that predict {target.name!r} from {len(trees[0].schema.names)} features",
+        *_size_lines(trees),
+        f"They begin with {len(questions)} different questions about {len(roots)} of the features.",
+        "",
+        feature_table(feature_use(trees), most, WHOLE),
+    ]
+    return "\n".join(lines)
+
+
+def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = WHOLE) -> str:
+    """What the ensemble predicts and how, the sizes of its trees, and the importances of the features."""
+    sentences = f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."
+    lines = [fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
+    lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
+    lines += [f"Note: {printable(note)}" for note in ensemble.notes]
+    return "\n".join(lines)
+
+
+def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
+    """One entry per feature, the most important first.
+
+    `importance` is its share of what all splits gained, `splits` their number, and `trees` the share of the
+    trees that ask about it.
+    """
+    asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
+    order = np.argsort(-ensemble.importances, kind="stable")
+    return {
+        "feature": [ensemble.schema.names[place] for place in order.tolist()],
+        "importance": ensemble.importances[order].tolist(),
+        "splits": asked.sum(axis=0)[order].tolist(),
+        "trees": (asked > 0).mean(axis=0)[order].tolist(),
+    }
+
+
+def _importance_text(ensemble: Ensemble, most: int | None, whole: str) -> str:
+    """The features that the trees ask about, the most important first."""
+    lines = list(zip(*importance_columns(ensemble).values(), strict=True))
+    asked = [line for line in lines if line[2]]
+    cells = [
+        [shortened(printable(name), WIDEST_NAME), f"{share:.3f}", f"{splits:,}", rounded_percent(trees)]
+        for name, share, splits, trees in asked[:most]
+    ]
+    parts = [aligned([["feature", "importance", "splits", "in trees"], *cells])]
+    if more := len(asked) - len(cells):
+        parts.append(f"... and {more} more: {whole} has all")
+    if never := len(lines) - len(asked):
+        parts.append(f"No tree asks about {'the other feature' if never == 1 else f'{never} others'}.")
+    return "\n".join(parts)
+
+
+def tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
+    """One entry per tree."""
+    return {
+        "tree": list(range(len(trees))),
+        "leaves": [tree.n_leaves for tree in trees],
+        "depth": [tree.depth for tree in trees],
+        "mean_path_length": [tree.mean_path_length for tree in trees],
+        "first_question": [_first_question(tree) for tree in trees],
+    }
+
+
+def _kind_text(ensemble: Ensemble) -> str:
+    target, n_trees = ensemble.schema.target, len(ensemble)
+    what = joined(list(class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
+    trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
+    if ensemble.trees_per_round > 1:
+        trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"
+    features = len(ensemble.schema.names)
+    return (
+        f"An ensemble of {trees} that predicts {printable(target.name)!r} ({what}) from {features} features"
+    )
+
+
+def _link_text(ensemble: Ensemble) -> str:
+    if ensemble.votes:
+        return f"{LINKS[ensemble.link]}: each votes for one class"
+    return LINKS[ensemble.link]
+
+
+def _size_lines(trees: Sequence[Tree]) -> list[str]:
+    return [
+        f"leaves  {_range_text([tree.n_leaves for tree in trees])}",
+        f"depth   {_range_text([tree.depth for tree in trees])}",
+    ]
+
+
+def _range_text(sizes: list[int]) -> str:
+    return f"{min(sizes)} to {max(sizes)}, median {median(sizes):g}"
+
+
+def _first_question(tree: Tree) -> str:
+    return answer_text(tree, 0, True) if tree.n_nodes > 1 else ""
+
+
+def _asked(tree: Tree) -> Any:
+    return tree.feature[tree.feature != LEAF]

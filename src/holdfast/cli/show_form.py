@@ -1,0 +1,29 @@
+"""The forms of `holdfast show`, and the names of files that each may be written to."""
+
+from pathlib import Path
+
+from holdfast.errors import DataError
+
+_TEXT = ("", ".txt", ".text", ".md")
+ENDINGS = {"drawing": _TEXT, "rules": _TEXT, "svg": (".svg",), "csv": (".csv",)}
+FORMS = tuple(ENDINGS)
+
+
+def form_of(form: str | None, output: Path | None) -> str:
+    """The form that is asked for or else told by the name of the file; a DataError if the two disagree.
+
+    >>> form_of(None, Path("tree.svg")), form_of(None, Path("tree.txt")), form_of("rules", None)
+    ('svg', 'drawing', 'rules')
+    """
+    ending = "" if output is None else output.suffix.lower()
+    told = [each for each, endings in ENDINGS.items() if ending in endings]
+    chosen = form or (told[0] if told else "drawing")
+    if output is not None and chosen not in told:
+        raise DataError(f"Cannot write to '{output}': {_way_out(chosen, ending, told)}")
+    return chosen
+
+
+def _way_out(form: str, ending: str, told: list[str]) -> str:
+    names = " or ".join(each for each in ENDINGS[form] if each)
+    reason = f"--format {form} is for a name that ends in {names}, not in {ending or 'nothing'}."
+    return f"{reason} For such a name say --format {' or '.join(told)}." if told else reason

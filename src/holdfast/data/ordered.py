@@ -1,0 +1,21 @@
+"""A column of text whose categories have an order that somebody gave."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedText:
+    """Text, None where missing, and all of its categories in their order."""
+
+    texts: NDArray[Any]
+    order: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: NDArray[Any]) -> "OrderedText":
+        """Some of the rows, by flags or by numbers."""
+        return OrderedText(self.texts[rows], self.order)

@@ -1,0 +1,364 @@
+"""`holdfast fit --model`: every kind of model leaves a run that can be shown and predicted with."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import Result
+from command_line import holdfast, refusal, write_patients
+
+from holdfast import (
+    BoostingClassifier,
+    BoostingRegressor,
+    Ensemble,
+    ForestClassifier,
+    ForestRegressor,
+    Tree,
+    TreeClassifier,
+    TreeRegressor,
+    load,
+    save,
+)
+from holdfast.cli.model_options import FIT_MODELS
+
+PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
+OTHERS = tuple(name for name in FIT_MODELS if name != "stable")
+ENSEMBLES = ("forest", "boosting")
+PYTHON: dict[tuple[str, str], Any] = {
+    ("tree", "outcome"): TreeClassifier(),
+    ("tree", "age"): TreeRegressor(),
+    ("pruned", "outcome"): TreeClassifier(ccp_alpha="cv", random_state=3),
+    ("pruned", "age"): TreeRegressor(ccp_alpha="cv", random_state=3),
+    ("forest", "outcome"): ForestClassifier(random_state=3),
+    ("forest", "age"): ForestRegressor(random_state=3),
+    ("boosting", "outcome"): BoostingClassifier(random_state=3),
+    ("boosting", "age"): BoostingRegressor(random_state=3),
+}
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_patients(tmp_path_factory.mktemp("data") / "patients.csv")
+
+
+def fit(data: Path, folder: Path, model: str, *options: object, target: str = "outcome") -> Result:
+    return holdfast("fit", data, "--target", target, "-o", folder, "--model", model, "--jobs", 1, *options)
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return content
+
+
+# -- the run ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["outcome", "age"])
+@pytest.mark.parametrize("model", OTHERS)
+def test_each_model_leaves_a_whole_run(model: str, target: str, patients: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    result = fit(patients, folder, model, "--group", "patient", *PLAIN[:2], *PLAIN[4:], target=target)
+    assert result.exit_code == 0, result.output
+    own = "importances.csv" if model in ENSEMBLES else "tree.svg"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["model.json", "summary.json", own])
+    fitted = load(folder / "model.json")
+    assert isinstance(fitted, Ensemble if model in ENSEMBLES else Tree)
+    assert fitted.schema.target.name == target
+    if model not in ENSEMBLES:
+        assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")
+    facts = summary(folder)
+    assert facts["settings"]["model"] == facts["model"]["kind"] == model
+    assert facts["division"] == {"test_rows": 30, "training_rows": 90}
+    assert facts["model"]["trees"] == (100 if model in ENSEMBLES else 1)
+    assert sum(entry["importance"] for entry in facts["features"]) == pytest.approx(1.0)
+    # What is printed has the figures of the summary, within the terminal.
+    lines = [line for line in result.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    (shown,) = re.findall(r"^on 30 test rows +(-?[\d.]+) ± ", result.stdout, re.MULTILINE)
+    assert float(shown) == pytest.approx(facts["model"]["test"]["score"], abs=0.006)
+    # The other commands take the folder.
+    assert holdfast("show", folder).exit_code == 0
+    scored = holdfast("predict", folder, patients).stdout.splitlines()
+    assert len(list(csv.DictReader(scored))) == 120
+
+
+@pytest.mark.parametrize(("model", "target"), PYTHON)
+def test_the_model_is_that_of_python(model: str, target: str, patients: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(patients, dtype={"zip": str}).drop(columns=["year", "patient", "weight"])
+    assert (
+        fit(patients, tmp_path / "run", model, *PLAIN, "--test", 0, "--seed", 3, target=target).exit_code == 0
+    )
+    python = PYTHON[model, target].fit(frame.drop(columns=target), frame[target])
+    save(python, tmp_path / "python.json")
+    assert (tmp_path / "run" / "model.json").read_bytes() == (tmp_path / "python.json").read_bytes()
+
+
+def test_the_test_score_is_that_of_rows_the_model_has_not_seen(tmp_path: Path) -> None:
+    """A whole tree knows every training row by rote, so that all its errors are on the test rows."""
+    path = tmp_path / "noise.csv"
+    path.write_text("age,outcome\n" + "".join(f"{age},{age * 7919 % 101 % 2}\n" for age in range(200)))
+    options = ("--scoring", "accuracy", "--task", "classification")
+    assert fit(path, tmp_path / "run", "tree", *options).exit_code == 0
+    facts = summary(tmp_path / "run")
+    lines = list(csv.DictReader(holdfast("predict", tmp_path / "run", path).stdout.splitlines()))
+    n_errors = sum(line["prediction"] != line["outcome"] for line in lines)
+    assert n_errors > 10
+    n_test = facts["division"]["test_rows"]
+    assert facts["model"]["test"]["score"] == pytest.approx(1 - n_errors / n_test)
+
+
+def test_without_test_rows_a_model_that_expects_something_says_so(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", "forest", *PLAIN, "--test", 0)
+    facts = summary(tmp_path / "run")["model"]
+    assert facts["test"] is None
+    assert 0.5 < facts["expected"]["score"] <= 1
+    assert "from the rows that each tree was not grown on" in " ".join(result.stdout.split())
+    assert "test rows" not in result.stdout
+
+
+def test_the_expected_score_of_a_forest_is_its_out_of_bag_score(patients: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(patients, dtype={"zip": str}).drop(columns=["year", "patient", "weight"])
+    python = ForestClassifier(random_state=0, oob_score="auc").fit(
+        frame.drop(columns="outcome"), frame["outcome"]
+    )
+    fit(patients, tmp_path / "run", "forest", *PLAIN, "--test", 0)
+    assert summary(tmp_path / "run")["model"]["expected"]["score"] == pytest.approx(python.oob_score_)
+
+
+def test_a_forest_of_one_row_expects_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "row.csv"
+    path.write_text("age,outcome\n41,lived\n")
+    result = fit(path, tmp_path / "run", "forest", "--test", 0)
+    assert result.exit_code == 0, result.output
+    assert summary(tmp_path / "run")["model"]["expected"] is None
+
+
+def test_the_importances_file_has_every_feature(patients: Path, tmp_path: Path) -> None:
+    fit(patients, tmp_path / "run", "forest", *PLAIN)
+    lines = list(csv.DictReader((tmp_path / "run" / "importances.csv").read_text().splitlines()))
+    fitted = load(tmp_path / "run" / "model.json")
+    assert {line["feature"]: float(line["importance"]) for line in lines} == pytest.approx(
+        dict(zip(fitted.schema.names, fitted.importances.tolist(), strict=True))
+    )
+    assert [float(line["importance"]) for line in lines] == sorted(fitted.importances.tolist(), reverse=True)
+
+
+def test_a_run_of_another_model_leaves_nothing_of_the_earlier_one(patients: Path, tmp_path: Path) -> None:
+    fit(patients, tmp_path / "run", "forest", *PLAIN)
+    fit(patients, tmp_path / "run", "tree", *PLAIN)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "model.json",
+        "summary.json",
+        "tree.svg",
+    ]
+
+
+def test_stages_need_not_be_two_for_a_model_without_early_rows(patients: Path, tmp_path: Path) -> None:
+    header, *lines = patients.read_text().splitlines()
+    path = tmp_path / "one.csv"
+    path.write_text("\n".join([header, *(line for line in lines if ",2019," in line)]) + "\n")
+    assert fit(path, tmp_path / "run", "tree", "--stage", "year", "--test", 0, *PLAIN[2:]).exit_code == 0
+
+
+# -- how it grows -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", FIT_MODELS)
+def test_leaves_hold_the_rows_that_they_must(model: str, patients: Path, tmp_path: Path) -> None:
+    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    for size, rows in (("12", 12), ("0.2", 18)):
+        result = fit(patients, tmp_path / "run", model, *PLAIN, *few, "--min-samples-leaf", size)
+        assert result.exit_code == 0, result.output
+        fitted = load(tmp_path / "run" / "model.json")
+        for tree in [fitted] if isinstance(fitted, Tree) else fitted.trees:
+            # In a bag, a row counts as often as it was drawn.
+            assert min(tree.count[tree.feature == -1]) >= (rows if model != "stable" else 0.6 * rows)
+        assert summary(tmp_path / "run")["settings"]["min_samples_leaf"] == float(size)
+
+
+@pytest.mark.parametrize("model", ["tree", "forest"])
+def test_trees_grow_as_c45_does(model: str, patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", model, *PLAIN, "--growth", "c4.5")
+    assert result.exit_code == 0, result.output
+    assert summary(tmp_path / "run")["settings"]["criterion"] == "gain_ratio"
+    text = refusal(fit(patients, tmp_path / "run", model, *PLAIN, "--growth", "c4.5", target="age"))
+    assert text.endswith("--growth c4.5 is for classes, and the target 'age' is a number: leave it out.")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_seed_gives_a_pruned_tree(seed: int, patients: Path, tmp_path: Path) -> None:
+    assert fit(patients, tmp_path / "run", "pruned", *PLAIN, "--seed", seed).exit_code == 0
+
+
+@pytest.mark.parametrize("model", FIT_MODELS)
+def test_classes_weigh_what_they_are_said_to(model: str, patients: Path, tmp_path: Path) -> None:
+    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    shares = {}
+    for weights in ("lived=1", "died=20,lived=1", "balanced"):
+        folder = tmp_path / weights
+        result = fit(patients, folder, model, *PLAIN, *few, "--max-depth", 1, "--class-weight", weights)
+        assert result.exit_code == 0, result.output
+        lines = csv.DictReader(holdfast("predict", folder, patients).stdout.splitlines())
+        shares[weights] = sum(float(line["p(died)"]) for line in lines) / 120
+    assert shares["lived=1"] < shares["balanced"] < shares["died=20,lived=1"]
+
+
+def test_weights_name_classes_that_are_numbers_by_their_text(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("age,old\n" + "".join(f"{age},{int(age > 50)}\n" for age in range(100)))
+    options = ("--class-weight", "1=3", "--task", "classification")
+    assert fit(path, tmp_path / "run", "tree", *options, target="old").exit_code == 0
+    fitted = load(tmp_path / "run" / "model.json")
+    n_old = round(float(fitted.count[0] * fitted.value[0, 1] / (3 - 2 * fitted.value[0, 1])))
+    assert fitted.weight[0] == pytest.approx(fitted.count[0] + 2 * n_old)
+
+
+@pytest.mark.parametrize("model", FIT_MODELS)
+def test_questions_of_the_user_are_asked(model: str, tmp_path: Path) -> None:
+    """Neither column tells the class by itself, and the question does."""
+    path = tmp_path / "two.csv"
+    rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a in range(12) for b in range(12)]
+    path.write_text("\n".join(["a,b,outcome", *rows]) + "\n")
+    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    asked = ("--question", "a > b", "--question", "a + b > 20")
+    result = fit(path, tmp_path / "run", model, *few, *asked, "--max-depth", 1)
+    assert result.exit_code == 0, result.output
+    fitted = load(tmp_path / "run" / "model.json")
+    assert fitted.schema.names == ("a", "b", "a > b", "a + b > 20")
+    assert summary(tmp_path / "run")["columns"]["question"] == ["a > b", "a + b > 20"]
+    lines = list(csv.DictReader(holdfast("predict", tmp_path / "run", path).stdout.splitlines()))
+    agree = [line["prediction"] == line["outcome"] for line in lines]
+    assert sum(agree) > (0.7 if model == "forest" else 0.999) * len(agree)
+
+
+# -- orders -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Survival falls from stage to stage, in an order that no alphabet has; one row has none."""
+    path = tmp_path_factory.mktemp("stages") / "stages.csv"
+    grades = ("zero", "one", "two", "three")
+    lines = [f"{grades[number % 4]},{number % 5},{number % 4 * 10 + number % 3}.5" for number in range(160)]
+    path.write_text("\n".join(["grade,noise,cost", *lines, ",0,0"]) + "\n")
+    return path
+
+
+def test_ordered_categories_are_split_in_their_order(stages: Path, tmp_path: Path) -> None:
+    order = "grade=zero, one,two,three"
+    result = fit(
+        stages, tmp_path / "run", "tree", "--ordered", order, "--max-depth", 1, "--test", 0, target="cost"
+    )
+    assert result.exit_code == 0, result.output
+    fitted = load(tmp_path / "run" / "model.json")
+    grade = fitted.schema.features[0]
+    assert (grade.kind, grade.categories) == ("ordered", ("zero", "one", "two", "three"))
+    assert "1 ordered" in result.stdout
+    assert fitted.rules().startswith("IF   grade at most one\n")
+    # A new file is read by the same order, and knows the words.
+    line = holdfast("predict", tmp_path / "run", stages).stdout.splitlines()[1]
+    assert float(line.split(",")[-1]) == pytest.approx(fitted.value[1, 0])
+
+
+def test_ordered_categories_reach_stable_trees_and_comparisons(stages: Path, tmp_path: Path) -> None:
+    order = ("--ordered", "grade=zero,one,two,three")
+    result = fit(stages, tmp_path / "run", "stable", *order, "--trees", 5, target="cost")
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "run" / "model.json").schema.features[0].kind == "ordered"
+    compared = holdfast("compare", stages, "--target", "cost", *order, "--models", "tree", "--jobs", 1)
+    assert compared.exit_code == 0, compared.output
+
+
+def test_a_category_without_a_place_in_the_order_is_refused(stages: Path, tmp_path: Path) -> None:
+    line = refusal(fit(stages, tmp_path / "run", "tree", "--ordered", "grade=zero,one,two", target="cost"))
+    assert line == (
+        "Error: column 'grade' has 'three' in 40 rows, and --ordered grade=zero,one,two does not: "
+        "put all into the order."
+    )
+
+
+def test_stages_that_are_words_follow_the_order_that_is_given(stages: Path, tmp_path: Path) -> None:
+    path = tmp_path / "whole.csv"
+    path.write_text("\n".join(stages.read_text().splitlines()[:-1]) + "\n")
+    options = ("--trees", 5, "--stage", "grade")
+    order = ("--stage-order", "zero,one,two,three")
+    assert fit(path, tmp_path / "run", "stable", *options, *order, target="cost").exit_code == 0
+    early = summary(tmp_path / "run")["division"]["early_stages"]
+    assert early == ["zero", "one", "two", "three"][: len(early)]
+    silent = fit(path, tmp_path / "alphabet", "stable", *options, target="cost")
+    assert "in the order of the alphabet: one, three, two, zero" in silent.stderr
+    assert "--stage-order" in silent.stderr
+    line = refusal(fit(path, tmp_path / "no", "stable", *options, "--stage-order", "zero,one", target="cost"))
+    assert "the stage has 'two' in 40 rows, and 'three', and --stage-order zero, one does not" in line
+
+
+def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", "tree", "--stage", "year", *PLAIN[2:])
+    assert "alphabet" not in result.stderr
+
+
+# -- refusals ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (
+            "forest",
+            ["--rule", "knee"],
+            "--rule goes with --model stable, and the model is forest: leave it out.",
+        ),
+        ("tree", ["--trees", "5"], "--trees goes with --model stable or forest or boosting"),
+        ("boosting", ["--growth", "c4.5"], "--growth goes with --model stable or tree or forest"),
+        ("pruned", ["--early-share", "0.5"], "--early-share goes with --model stable"),
+        ("stable", ["--stage-order", "a,b"], "--stage-order needs --stage"),
+        ("stable", ["--ordered", "a=b,c", "--ordered", "a=c,b"], "--ordered is given twice for column 'a'"),
+        ("stable", ["--ordered", "ward"], "'ward' has to be a column and its categories in their order"),
+        ("stable", ["--ordered", "ward=A"], "'A' has to be names between commas"),
+        ("stable", ["--ordered", "ward=A,A"], "'A,A' has a name twice"),
+        ("stable", ["--min-samples-leaf", "0"], "'0' has to be a whole number of at least 1"),
+        ("stable", ["--min-samples-leaf", "1.5"], "or a share of the rows such as 0.05"),
+        ("stable", ["--min-samples-leaf", "nan"], "'nan' has to be a whole number"),
+        ("stable", ["--class-weight", "even"], "'even' has to be balanced, or weights above 0"),
+        ("stable", ["--class-weight", "died=-1"], "'died=-1' has to be balanced, or weights above 0"),
+        ("stable", ["--class-weight", "died=1,died=2"], "has a class twice"),
+        ("trees", [], "'trees' is not one of 'stable', 'tree', 'pruned', 'forest', 'boosting'"),
+    ],
+)
+def test_options_that_cannot_be_are_usage_errors(
+    model: str, options: list[str], message: str, patients: Path, tmp_path: Path
+) -> None:
+    result = fit(patients, tmp_path / "run", model, *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ordered", "wart=A,B,C"], "There is no column 'wart' in "),
+        (["--ordered", "outcome=died,lived"], "given both as --target and as --ordered"),
+        (
+            ["--class-weight", "dead=2"],
+            "--class-weight names 'dead', and the classes of 'outcome' are 'died', 'lived'",
+        ),
+        (["--question", "height > 2"], "'height' at character 1 is not a column"),
+        (["--target", "age", "--class-weight", "balanced"], "--class-weight is for classes"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_what_does_not_fit_the_data_is_refused_in_one_line(
+    command: str, options: list[str], message: str, patients: Path, tmp_path: Path
+) -> None:
+    place = ("-o", tmp_path / "run") if command == "fit" else ("--models", "tree", "--jobs", 1)
+    result = holdfast(command, patients, "--target", "outcome", *place, *PLAIN, *options)
+    line = next(line for line in result.stderr.splitlines() if line.startswith("Error: "))
+    assert (result.exit_code, message in line) == (2, True), line
+    assert list(tmp_path.iterdir()) == []
