@@ -72,7 +72,9 @@ def test_each_model_leaves_a_whole_run(model: str, target: str, patients: Path, 
         assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")
     facts = summary(folder)
     assert facts["settings"]["model"] == facts["model"]["kind"] == model
-    assert facts["division"] == {"test_rows": 30, "training_rows": 90}
+    division = facts["division"]
+    assert (division["test_rows"], division["training_rows"], division["test_kind"]) == (30, 90, "random")
+    assert not {name for name in division if name.startswith(("early_", "held_out"))}
     assert facts["model"]["trees"] == (100 if model in ENSEMBLES else 1)
     assert sum(entry["importance"] for entry in facts["features"]) == pytest.approx(1.0)
     # What is printed has the figures of the summary, within the terminal.
