@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from holdfast.cli.fitted import fitted
+from holdfast.cli.reading_options import rules_of
 from holdfast.cli.run_folder import check_place, new_run
 from holdfast.cli.sections import show_data, show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
@@ -27,7 +28,10 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
     check_place(folder)  # before the work
     job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
     with plain_warnings() as notes:
-        rows, reading = timed(lambda: read_rows(data, columns))
+        drop_missing = options["drop_missing_target"]
+        rows, reading = timed(
+            lambda: read_rows(data, columns, rules_of(options), drop_missing_target=drop_missing)
+        )
         study = divided(rows, job)
         _check_growth(study, options)
         show_data(study, console)
