@@ -27,11 +27,10 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
     """Fit as the options say, print what came of it, and leave a run in the folder."""
     check_place(folder)  # before the work
     job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
+    rules = rules_of(options)
     with plain_warnings() as notes:
         drop_missing = options["drop_missing_target"]
-        rows, reading = timed(
-            lambda: read_rows(data, columns, rules_of(options), drop_missing_target=drop_missing)
-        )
+        rows, reading = timed(lambda: read_rows(data, columns, rules, drop_missing_target=drop_missing))
         study = divided(rows, job)
         _check_growth(study, options)
         show_data(study, console)
@@ -41,7 +40,11 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
         fit, fitting = timed(lambda: fitted(study, job))
     seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
     with new_run(folder) as draft:
-        write_run(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
+        write_run(
+            fit,
+            draft,
+            {"columns": asdict(columns), "reading": asdict(rules), "seconds": seconds, "notes": notes},
+        )
     show_fit(fit, console)
     heading(console, "Files")
     show_files(folder, console)

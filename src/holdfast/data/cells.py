@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import count
 from math import isinf, nan
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from holdfast.data.dates import (
     DateColumn,
     ambiguity_error,
     is_ambiguous,
+    is_date,
     moment_of,
     no_date_error,
     possible_orders,
@@ -80,6 +82,7 @@ class Cells:
         self._refuse_other_numerals(odd, lines)
         self._refuse_dates(lines)
         if not self._are_few(odd):
+            self._warn_of_none()
             return self.as_text()
         if not self._rules.coerce:
             raise UnreadableColumn(self._few_words(odd, lines))
@@ -104,15 +107,15 @@ class Cells:
 
     def as_dates(self, column: DateColumn, lines: LongArray) -> dict[str, FloatArray]:
         """The columns of numbers made of these cells; a DataError names the first that is no date."""
-        orders = possible_orders(self._known) if column.order is None else (column.order,)
-        order = orders[0] if orders else "dmy"
+        dates = list(filter(is_date, self._known))
+        order = column.order or next(iter(possible_orders(dates)), "dmy")
         odd = [cell for cell in self._known if moment_of(cell, order) is None]
-        if odd and self._rules.coerce:
-            self._warn_of_coerced(odd, lines, "date")
-        elif odd:
+        if odd and not self._rules.coerce:
             raise no_date_error(column, *self._first(odd, lines))
-        elif column.order is None and is_ambiguous(self._known):
-            raise ambiguity_error(column, *self._first(self._known, lines))
+        if column.order is None and is_ambiguous(dates):
+            raise ambiguity_error(column, *self._first(dates, lines))
+        if odd:
+            self._warn_of_coerced(odd, lines, "date")
         moments = [None if self._rules.is_missing(cell) else moment_of(cell, order) for cell in self._cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
@@ -131,9 +134,8 @@ class Cells:
     def warn_of_merged(self) -> None:
         """Say so if different whole numbers become one as floats."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
-        warn_of_merged(
-            map(int, long), f"column {self.name!r}", f"--categorical {self.name!r} keeps them apart"
-        )
+        way_out = f"--categorical {quote(self.name)} keeps them apart"
+        warn_of_merged(map(int, long), f"column {self.name!r}", way_out)
 
     @cached_property
     def _cells(self) -> list[str]:
@@ -178,7 +180,7 @@ class Cells:
         )
 
     def _refuse_dates(self, lines: LongArray) -> None:
-        dates = [cell for cell in self._known if _is_date(cell)]
+        dates = list(filter(is_date, self._known))
         others = len(self._known) - len(dates)
         if not dates or others >= max(MOST_ODD * len(self._known), 1):
             return
@@ -186,24 +188,36 @@ class Cells:
         raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {line}", DATES_WAY_OUT))
 
     def _few_words(self, odd: Sequence[str], lines: LongArray) -> Problem:
-        n_known = int(self._rows(self._known).sum())
-        n_numbers = n_known - int(self._rows(odd).sum())
+        n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
         return Problem(
             self.name,
-            f"numbers in {n_numbers} of {n_known} cells, but not in all: ",
+            f"{n_numbers} numbers, but also ",
             self._place(odd, lines),
-            "correct it; or --coerce reads such cells as missing, --categorical {} the column as categories",
+            "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
         )
 
     def _coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> FloatArray:
         self._warn_of_coerced(odd, lines, noun)
         return self._numbers(lines, frozenset(odd))
 
+    def _warn_of_none(self) -> None:
+        """In text, None may be a category: of these tests, none was done."""
+        words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
+        if words:
+            count = int(self._rows(words).sum())
+            warnings.warn(
+                f"column {self.name!r}: the word {words[0]!r}, in {count} rows, is read as missing. If that "
+                "is a category of its own, give it another name in the file, such as 'no'.",
+                DataWarning,
+                stacklevel=5,
+            )
+
     def _warn_of_coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> None:
         rows = self._rows(odd)
+        cells = f"{rows.sum()} cells that are no {noun} are" if rows.sum() > 1 else f"1 cell is no {noun} and"
         warnings.warn(
-            f"column {self.name!r}: {int(rows.sum())} cells that are no {noun} are read as missing, "
-            f"{listed(odd, 3)}, {first_rows(rows, RowNames(lines, 'line'))}.",
+            f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, "
+            f"{first_rows(rows, RowNames(lines, 'line'))}.",
             DataWarning,
             stacklevel=5,
         )
@@ -225,10 +239,6 @@ class Cells:
         return distinct[np.frombuffer(self._codes, np.int64)]
 
 
-def _is_date(cell: str) -> bool:
-    return moment_of(cell, "dmy") is not None or moment_of(cell, "mdy") is not None
-
-
 def _written(ways: Sequence[Numerals]) -> str:
     if len(ways) > 1:
         return "numbers with a comma"
@@ -241,7 +251,7 @@ def _written(ways: Sequence[Numerals]) -> str:
 def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
     if len(ways) > 1:
         readings = [f"{way.options} reads it as {way.number(cell):.15g}" for way in ways]
-        return ", ".join(readings)
+        return " and ".join(readings)
     if not ways[0].options:
         return "write all numbers of the file with one decimal mark, or leave the column out with --drop {}"
-    return f"read them with {ways[0].options} as numbers"
+    return f"{ways[0].options} reads them as numbers"

@@ -74,7 +74,8 @@ def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
             start = content.read(8)
             _refuse_foreign(start)
             content.seek(0)
-            yield _csv_text(io.TextIOWrapper(content, encoding or _encoding(start), newline=""))
+            text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
+            yield _csv_text(text)
         except UnicodeError as error:
             content.seek(0)
             raise _encoding_error(content, start, encoding) from error
@@ -128,14 +129,22 @@ def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None
         try:
             line.decode()
         except UnicodeDecodeError as error:
-            rest = b"".join(chain([line], content))
-            guess = "cp1252" if _PRINTED.search(rest) else "latin-1"
+            guess = _likely_encoding(b"".join(chain([line], content)))
             word = _word_at(line, error.start).decode(guess, "replace")
             return DataError(
                 f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With --encoding {guess} "
                 f"the place reads {word!r}; or save the file as UTF-8."
             )
     return DataError("it is broken off in the middle of a letter.")
+
+
+def _likely_encoding(text: bytes) -> str:
+    """Latin-1, unless letters that only Windows prints make sense of the text."""
+    try:
+        text.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252" if _PRINTED.search(text) else "latin-1"
 
 
 def _word_at(line: bytes, place: int) -> bytes:

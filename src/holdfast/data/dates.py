@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.wording import listed
 from holdfast.errors import DataError
 
 Form = Literal["days", "parts"]
@@ -129,6 +128,11 @@ def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
     )
 
 
+def is_date(cell: str) -> bool:
+    """True if the cell is a date in one order of day and month or the other."""
+    return any(moment_of(cell, order) is not None for order in ORDERS)
+
+
 def is_ambiguous(cells: Iterable[str]) -> bool:
     """True if day and month can be exchanged in every cell, and that makes a difference."""
     cells = list(cells)
@@ -143,14 +147,14 @@ def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
     ways = " or ".join(f"--date {quote(f'{stem}:{order}')}" for order in ORDERS)
     return DataError(
         f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell tells the day from the "
-        f"month: say {ways}."
+        f"month: say {ways} in the command."
     )
 
 
-def no_date_error(column: DateColumn, wrong: Sequence[str], where: str) -> DataError:
-    """The error that names cells that are no dates."""
+def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
+    """The error that names a cell that is no date."""
     return DataError(
-        f"column {column.name!r} is to be read as dates, and {listed(wrong, 3)} ({where}) is none: write "
+        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
         "2011-01-31 or 31.01.2011, or let --coerce read such cells as missing."
     )
 

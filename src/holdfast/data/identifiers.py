@@ -41,7 +41,7 @@ def why_identifier(name: str, column: Any, n_distinct: int) -> str:
     and have more than 15 digits or a name that says so, as "patient_id" and "case no" do.
 
     >>> why_identifier("case no", np.arange(1.0, 31.0), 30)
-    'every row has a number of its own, and the name says what it is'
+    'every row has a number of its own'
     """
     if not isinstance(column, np.ndarray):
         column = _as_array(column)
@@ -51,7 +51,7 @@ def why_identifier(name: str, column: Any, n_distinct: int) -> str:
     if column.dtype == object:
         is_text = all(isinstance(value, str) for value in column[~_missing(column)].tolist())
         few = n_distinct <= NEARLY_ALL * known
-        return "" if few or not is_text else f"{n_distinct} of {known} cells are different texts"
+        return "" if few or not is_text else "nearly every row has a text of its own"
     if n_distinct < len(column) or (column != np.floor(column)).any():
         return ""
     return _why_numbers(name, column)
@@ -61,7 +61,7 @@ def _why_numbers(name: str, numbers: FloatArray) -> str:
     if np.abs(numbers).max() >= LONGEST:
         return "every row has a long number of its own"
     if _is_called_identifier(name):
-        return "every row has a number of its own, and the name says what it is"
+        return "every row has a number of its own"
     return ""
 
 

@@ -128,14 +128,19 @@ class _Reading:
         """The columns that were read; a DataError with all that went wrong."""
         if self._problems:
             raise DataError(problems_text(self._problems))
-        for name, reason in self._left_out.items():
-            warnings.warn(
-                f"column {name!r} is left out, since it only tells rows apart: {reason}. With --keep-ids it "
-                "stays.",
-                DataWarning,
-                stacklevel=5,
-            )
+        self._warn_of_left_out()
         return Frame(tuple(self._columns), list(self._columns.values()), n_rows, rows=rows)
+
+    def _warn_of_left_out(self) -> None:
+        for reason in dict.fromkeys(self._left_out.values()):
+            names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
+            columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
+            warnings.warn(
+                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. --keep-ids "
+                "keeps such columns.",
+                DataWarning,
+                stacklevel=6,
+            )
 
     def _add(self, column: Cells | ParquetColumn, name: str, lines: LongArray) -> None:
         if name in self._dates:
@@ -177,9 +182,12 @@ def _csv(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
         lines = _filled(kept, text)
     reading = _Reading(choices, dates, rules)
     for cells in kept.values():
-        if cells.name not in text.nameless or not _is_leftover(cells):
+        # Spreadsheets leave empty columns without a name behind.
+        if not (cells.is_empty and cells.name in text.nameless):
             reading.add(cells, lines)
-    return reading.frame(len(lines), RowNames(lines, "line"))
+    frame = reading.frame(len(lines), RowNames(lines, "line"))
+    _warn_of_nameless([name for name in frame.names if name in text.nameless])
+    return frame
 
 
 def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
@@ -195,13 +203,13 @@ def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
     return np.frombuffer(starts, np.int64)
 
 
-def _is_leftover(cells: Cells) -> bool:
-    """True for an empty column, as spreadsheets leave them; others without a name are told of."""
-    if not cells.is_empty:
+def _warn_of_nameless(names: Sequence[str]) -> None:
+    for name in names:
         warnings.warn(
-            f"the header has a column without a name: it is called {cells.name!r}.", DataWarning, stacklevel=5
+            f"the header has no name for one of its columns: it is called {name!r}.",
+            DataWarning,
+            stacklevel=5,
         )
-    return cells.is_empty
 
 
 # -- Parquet ------------------------------------------------------------------------------------------------
