@@ -1,7 +1,6 @@
 """The cells of one column of a CSV file: which of them are missing, and whether the others are numbers."""
 
 import re
-import warnings
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -15,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.columns import infinity_error, warn_of_merged
+from holdfast.data.columns import infinity_error, merged_note
 from holdfast.data.dates import (
     DAYS,
+    ORDERS,
     DateColumn,
     ambiguity_error,
     is_ambiguous,
@@ -30,7 +30,6 @@ from holdfast.data.numerals import Numerals, other_numerals
 from holdfast.data.problems import Problem, UnreadableColumn
 from holdfast.data.reading_rules import ReadingRules
 from holdfast.data.wording import RowNames, first_rows, listed
-from holdfast.errors import DataWarning
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -52,6 +51,7 @@ class Cells:
 
     def __init__(self, name: str, rules: ReadingRules | None = None) -> None:
         self.name = name
+        self.notes: list[str] = []  # what the user would want to know of how they were read
         self._rules = ReadingRules() if rules is None else rules
         self._index: defaultdict[str, int] = defaultdict(count().__next__)
         self._codes = array("q")  # of each row, the position of its cell among the distinct ones
@@ -82,7 +82,7 @@ class Cells:
         self._refuse_other_numerals(odd, lines)
         self._refuse_dates(lines)
         if not self._are_few(odd):
-            self._warn_of_none()
+            self._note_none()
             return self.as_text()
         if not self._rules.coerce:
             raise UnreadableColumn(self._few_words(odd, lines))
@@ -108,14 +108,14 @@ class Cells:
     def as_dates(self, column: DateColumn, lines: LongArray) -> dict[str, FloatArray]:
         """The columns of numbers made of these cells; a DataError names the first that is no date."""
         dates = list(filter(is_date, self._known))
-        order = column.order or next(iter(possible_orders(dates)), "dmy")
+        order = column.order or (*possible_orders(dates), ORDERS[0])[0]
         odd = [cell for cell in self._known if moment_of(cell, order) is None]
         if odd and not self._rules.coerce:
             raise no_date_error(column, *self._first(odd, lines))
         if column.order is None and is_ambiguous(dates):
             raise ambiguity_error(column, *self._first(dates, lines))
         if odd:
-            self._warn_of_coerced(odd, lines, "date")
+            self._note_coerced(odd, lines, "date")
         moments = [None if self._rules.is_missing(cell) else moment_of(cell, order) for cell in self._cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
@@ -131,11 +131,12 @@ class Cells:
         """Number of different cells that are not missing."""
         return len(self._known)
 
-    def warn_of_merged(self) -> None:
-        """Say so if different whole numbers become one as floats."""
+    @property
+    def merged_note(self) -> str:
+        """What to say if different whole numbers become one as floats; empty if they do not."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
         way_out = f"--categorical {quote(self.name)} keeps them apart"
-        warn_of_merged(map(int, long), f"column {self.name!r}", way_out)
+        return merged_note(map(int, long), f"column {self.name!r}", way_out)
 
     @cached_property
     def _cells(self) -> list[str]:
@@ -197,29 +198,25 @@ class Cells:
         )
 
     def _coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> FloatArray:
-        self._warn_of_coerced(odd, lines, noun)
+        self._note_coerced(odd, lines, noun)
         return self._numbers(lines, frozenset(odd))
 
-    def _warn_of_none(self) -> None:
+    def _note_none(self) -> None:
         """In text, None may be a category: of these tests, none was done."""
         words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
         if words:
             count = int(self._rows(words).sum())
-            warnings.warn(
+            self.notes.append(
                 f"column {self.name!r}: the word {words[0]!r}, in {count} rows, is read as missing. If that "
-                "is a category of its own, give it another name in the file, such as 'no'.",
-                DataWarning,
-                stacklevel=5,
+                "is a category of its own, give it another name in the file, such as 'no'."
             )
 
-    def _warn_of_coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> None:
+    def _note_coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> None:
         rows = self._rows(odd)
         cells = f"{rows.sum()} cells that are no {noun} are" if rows.sum() > 1 else f"1 cell is no {noun} and"
-        warnings.warn(
+        self.notes.append(
             f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, "
-            f"{first_rows(rows, RowNames(lines, 'line'))}.",
-            DataWarning,
-            stacklevel=5,
+            f"{first_rows(rows, RowNames(lines, 'line'))}."
         )
 
     def _numbers(self, lines: LongArray, gaps: Collection[str] = ()) -> FloatArray:

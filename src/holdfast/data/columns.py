@@ -65,7 +65,7 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNam
         column = _of_series(raw, what, reading, rows)
     _refuse_infinity(column, what, rows)
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
-        warn_of_merged(_whole_numbers(raw), what, "read it as categories to keep them apart")
+        _warn_of_merged(_whole_numbers(raw), what)
     return column if column.labels else Column("numeric", column.values)
 
 
@@ -88,19 +88,17 @@ def infinity_error(what: str, where: str) -> DataError:
     )
 
 
-def warn_of_merged(numbers: Iterable[int], what: str, way_out: str) -> None:
-    """Warn if some of these whole numbers are the same number as floats."""
+def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
+    """What to say if some of these whole numbers are one number as floats; empty if all stay apart."""
     merged: dict[float, int] = {}
     for number in dict.fromkeys(numbers):
         other = merged.setdefault(float(number), number)
         if other != number:
-            warnings.warn(
+            return (
                 f"{what} has whole numbers beyond 2**53 that run together as floats, as {other} and {number} "
-                f"do: {way_out}.",
-                DataWarning,
-                stacklevel=4,
+                f"do: {way_out}."
             )
-            return
+    return ""
 
 
 # -- by container -----------------------------------------------------------------------------------------
@@ -200,6 +198,11 @@ def _declared_order(series: Any) -> list[Any] | None:
         return None
     chunks = arrow.unify_dictionaries().chunks
     return list(chunks[0].dictionary.to_pylist()) if chunks else []
+
+
+def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
+    if note := merged_note(numbers, what, "read it as categories to keep them apart"):
+        warnings.warn(note, DataWarning, stacklevel=5)
 
 
 def _whole_numbers(raw: Any) -> list[int]:

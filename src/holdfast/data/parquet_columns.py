@@ -30,6 +30,7 @@ class ParquetColumn:
 
     def __init__(self, name: str, series: Any, rules: ReadingRules) -> None:
         self.name = name
+        self.notes: list[str] = []  # what the user would want to know of how they were read
         self._rules = rules
         self._series = series
 
@@ -61,15 +62,19 @@ class ParquetColumn:
             return column.numbers([None if value is None else moment_of(value) for value in values])
         cells = Cells(self.name, self._rules)
         cells.extend(tuple("" if value is None else str(value) for value in values))
-        return cells.as_dates(column, lines)
+        derived = cells.as_dates(column, lines)
+        self.notes += cells.notes
+        return derived
 
     @property
     def n_distinct(self) -> int:
         """Number of different values that are not missing."""
         return int(self._series.drop_nulls().n_unique())
 
-    def warn_of_merged(self) -> None:
+    @property
+    def merged_note(self) -> str:
         """Nothing: the values are still whole numbers, and are looked at when they become floats."""
+        return ""
 
     def _values(self) -> list[Any]:
         """The values, None where missing."""

@@ -114,7 +114,8 @@ class _Reading:
         self._choices, self._rules = choices, rules
         self._dates = {column.name: column for column in dates}
         self._problems: list[Problem] = []
-        self._left_out: dict[str, str] = {}
+        self._notes: list[str] = []
+        self._left_out: dict[str, str] = {}  # from the column to the reason
         self._columns: dict[str, Any] = {}
 
     def add(self, column: Cells | ParquetColumn, lines: LongArray) -> None:
@@ -123,23 +124,23 @@ class _Reading:
             self._add(column, column.name, lines)
         except UnreadableColumn as error:
             self._problems.append(error.problem)
+        self._notes += column.notes
 
     def frame(self, n_rows: int, rows: RowNames | None) -> Frame:
         """The columns that were read; a DataError with all that went wrong."""
         if self._problems:
             raise DataError(problems_text(self._problems))
-        self._warn_of_left_out()
+        for note in (*self._notes, *self._left_out_notes()):
+            warnings.warn(note, DataWarning, stacklevel=5)
         return Frame(tuple(self._columns), list(self._columns.values()), n_rows, rows=rows)
 
-    def _warn_of_left_out(self) -> None:
+    def _left_out_notes(self) -> Iterator[str]:
         for reason in dict.fromkeys(self._left_out.values()):
             names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
             columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
-            warnings.warn(
+            yield (
                 f"{columns} left out, since {reason}: that tells rows apart, and nothing else. --keep-ids "
-                "keeps such columns.",
-                DataWarning,
-                stacklevel=6,
+                "keeps such columns."
             )
 
     def _add(self, column: Cells | ParquetColumn, name: str, lines: LongArray) -> None:
@@ -155,7 +156,7 @@ class _Reading:
                 self._left_out[name] = reason
                 return
             self._columns[name] = values
-            column.warn_of_merged()
+            self._notes += filter(None, [column.merged_note])
 
     def _add_dates(self, derived: Mapping[str, Any]) -> None:
         taken = [name for name in derived if name in self._columns]
