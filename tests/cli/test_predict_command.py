@@ -6,7 +6,7 @@ import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import GrowthRules, Table, grow, load, save
+from holdfast import ForestClassifier, GrowthRules, Table, grow, load, save
 from holdfast.data.frame import Frame
 from holdfast.data.reading import read_file
 
@@ -88,6 +88,30 @@ def test_numbers_and_truths_are_known_by_their_values(tmp_path: Path) -> None:
     path.write_text("grade,smoker\n2,True\n2,false\n1,TRUE\n1,\n")
     rows = scored(holdfast("predict", tmp_path / "model.json", path))
     assert [float(row["prediction"]) for row in rows[:3]] == [2.5, 0.0, 0.0]
+    path.write_text("grade,smoker\n2,True\n1,True\ntwo,True\n")
+    line = refusal(holdfast("predict", tmp_path / "model.json", path))
+    assert "column 'grade' holds numbers in the model, and here 'two' at line 4" in line
+
+
+def test_a_word_that_the_model_knows_is_a_category_though_it_may_mean_missing(tmp_path: Path) -> None:
+    """A tree from Python, where None is a text like any other."""
+    tests = np.array(["None", "urine"] * 20, object)
+    frame = Frame(("test", "ward"), [tests, np.array(["A"] * 40, object)], 40)
+    save(grow(Table.from_arrays(frame, tests == "None")), tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("test\nurine\nNone\nnone\n")
+    rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
+    assert [row["prediction"] for row in rows[:2]] == ["False", "True"]
+
+
+def test_an_ensemble_needs_only_what_its_trees_ask_about(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    frame = Frame(("age", "noise", "same"), [*draw.random((2, 60)), np.zeros(60)], 60)
+    forest = ForestClassifier(n_estimators=5, max_depth=1, max_features=None, random_state=0)
+    forest.fit(frame, frame.column("age") > 0.5)
+    save(forest.ensemble_, tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("age\n0.1\n0.9\n")
+    rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
+    assert [row["prediction"] for row in rows] == ["False", "True"]
 
 
 def test_unseen_categories_are_noted_in_one_line(model: Path, new: Path) -> None:

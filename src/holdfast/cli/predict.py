@@ -65,7 +65,7 @@ def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, ru
         needed = {names[0]}  # of a tree that asks nothing, the rows count
     choices = Choices(
         categorical=[name for name in needed if name in known and _is_text(known[name])] if known else names,
-        numeric=[name for name in needed if name in known and known[name].kind == "numeric"],
+        numeric=[name for name in needed if name in known and _is_number(known[name])],
         drop=[name for name in names if name not in needed],
         known={name: feature.categories for name, feature in known.items()},
     )
@@ -128,6 +128,10 @@ def _missing_columns(path: Path, missing: list[str], names: tuple[str, ...]) -> 
 
 def _is_text(feature: Feature) -> bool:
     return any(isinstance(label, str) for label in feature.categories)
+
+
+def _is_number(feature: Feature) -> bool:
+    return not _is_text(feature) and not _is_truth(feature)
 
 
 def _is_truth(feature: Feature) -> bool:

@@ -26,7 +26,7 @@ _CELLS = (
     click.option(
         "--decimal", default=".", metavar="MARK", help="Decimal mark of numbers, as the comma in 1,5."
     ),
-    click.option("--thousands", default="", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
+    click.option("--thousands", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
     click.option(
         "--encoding", metavar="NAME", help="latin-1, cp1252, ...; without it UTF-8, or UTF-16 with its mark."
     ),
@@ -59,7 +59,7 @@ def rules_of(options: Mapping[str, Any]) -> "ReadingRules":
 
     return ReadingRules(
         encoding=options["encoding"],
-        numerals=Numerals(options["decimal"], options["thousands"]),
+        numerals=Numerals(options["decimal"], options["thousands"] or ""),
         missing=options["missing"],
         dates=options["date"],
         coerce=options["coerce"],

@@ -206,8 +206,9 @@ class Cells:
         words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
         if words:
             count = int(self._rows(words).sum())
+            rows = f"{count} row" if count == 1 else f"{count} rows"
             self.notes.append(
-                f"column {self.name!r}: the word {words[0]!r}, in {count} rows, is read as missing. If that "
+                f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
                 "is a category of its own, give it another name in the file, such as 'no'."
             )
 
