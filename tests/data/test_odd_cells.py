@@ -102,7 +102,7 @@ def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> N
     path = written("a;b;c\n1,5;x;0,1\n2,25;y;7\n")
     assert refused(path) == (
         "columns 'a', 'c' hold numbers with a decimal comma, as '1,5' at line 2 of column 'a': --decimal , "
-        "reads them as numbers."
+        "reads them as numbers, --categorical a --categorical c as text."
     )
     frame = read_file(path, rules=ReadingRules(numerals=Numerals(",")))
     assert (column(frame, "a"), column(frame, "c")) == ([1.5, 2.25], [0.1, 7.0])
@@ -110,7 +110,10 @@ def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> N
 
 def test_a_comma_that_may_mean_two_things_is_asked_about(written: Written) -> None:
     path = written('a,b\n"1,234",1.5\n"12",2.5\n')
-    assert "--thousands , reads it as 1234 and --decimal , reads it as 1.234" in refused(path)
+    assert (
+        "--thousands , reads it as 1234, --decimal , reads it as 1.234, --categorical a as text"
+        in refused(path)
+    )
     assert column(read_file(path, rules=ReadingRules(numerals=Numerals(".", ","))), "a") == [1234.0, 12.0]
 
 
@@ -179,8 +182,27 @@ def test_words_do_not_keep_days_from_being_told_from_months(written: Written) ->
 
 def test_a_date_that_is_not_there_or_whose_name_is_taken_is_refused(written: Written) -> None:
     assert "date names 'seen'" in refused(written("when\n2020-01-01\n"), dates=("seen",))
-    path = written("when (year),when\n1,2020-01-01\n")
-    assert "the column 'when (year)' is there already" in refused(path, dates=("when:parts",))
+    for text in ("when (year),when\n1,2020-01-01\n", "when,when (year)\n2020-01-01,1\n"):
+        assert "two columns 'when (year)'" in refused(written(text), dates=("when:parts",))
+
+
+def test_one_column_of_dates_can_be_read_both_ways(written: Written) -> None:
+    frame = read_file(written("seen\n2000-01-02\n"), rules=ReadingRules(dates=("seen", "seen:parts")))
+    assert len(frame.names) == 4
+
+
+def test_long_digits_in_text_do_not_run_together(written: Written) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = read_file(written("code\n9007199254740992\n9007199254740993\n01\n"))
+    assert len(set(column(frame, "code"))) == 3
+
+
+def test_decimal_commas_are_not_coerced(written: Written) -> None:
+    path = written("dose;y\n1,5;1\n2,5;1\n")
+    for choices in (Choices(), Choices(numeric=["dose"])):
+        with pytest.raises(DataError, match="--decimal ,"):
+            read_file(path, choices=choices, rules=ReadingRules(coerce=True))
 
 
 # -- encodings and headers -----------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class Cells:
             return self._numbers(lines)
         if all(map(_DIGITS.fullmatch, odd)):
             return self.as_text()
-        self._refuse_other_numerals(odd, lines)
+        self._refuse_other_numerals(odd, lines, ", --categorical {} as text")
         self._refuse_dates(lines)
         if not self._are_few(odd):
             self._note_none()
@@ -97,9 +97,9 @@ class Cells:
         ]
         if not odd:
             return self._numbers(lines)
+        self._refuse_other_numerals(odd, lines, "")
         if self._rules.coerce:
             return self._coerced(odd, lines, "number")
-        self._refuse_other_numerals(odd, lines)
         example = f"and here {self._place(odd, lines)}"
         raise UnreadableColumn(
             Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
@@ -170,15 +170,14 @@ class Cells:
 
     # -- what is refused ------------------------------------------------------------------------------------
 
-    def _refuse_other_numerals(self, odd: Sequence[str], lines: LongArray) -> None:
+    def _refuse_other_numerals(self, odd: Sequence[str], lines: LongArray, other_way: str) -> None:
         ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
         telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
         if not telling:
             return
         cell, line = self._first(telling, lines)
-        raise UnreadableColumn(
-            Problem(self.name, _written(ways), f", as {cell!r} at {line}", _numerals_way_out(ways, cell))
-        )
+        way_out = _numerals_way_out(ways, cell) + other_way
+        raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {line}", way_out))
 
     def _refuse_dates(self, lines: LongArray) -> None:
         dates = list(filter(is_date, self._known))
@@ -248,8 +247,7 @@ def _written(ways: Sequence[Numerals]) -> str:
 
 def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
     if len(ways) > 1:
-        readings = [f"{way.options} reads it as {way.number(cell):.15g}" for way in ways]
-        return " and ".join(readings)
+        return ", ".join(f"{way.options} reads it as {way.number(cell):.15g}" for way in ways)
     if not ways[0].options:
-        return "write all numbers of the file with one decimal mark, or leave the column out with --drop {}"
+        return "write all numbers of the file with one decimal mark; without --decimal these are read"
     return f"{ways[0].options} reads them as numbers"

@@ -9,6 +9,7 @@ from holdfast.data.wording import listed
 from holdfast.errors import DataError
 
 MOST_PROBLEMS = 4  # in one message
+MOST_OPTIONS = 3  # one for each column
 _OPTION = re.compile(r"(--[a-z]+) \{\}(:[a-z]+)?")
 
 
@@ -52,6 +53,7 @@ def _kind_text(problems: Sequence[Problem]) -> str:
 def _options(way_out: str, names: Sequence[str]) -> str:
     def spelt_out(match: re.Match[str]) -> str:
         option, form = match[1], match[2] or ""
-        return " ".join(f"{option} {quote(name + form)}" for name in names)
+        options = [f"{option} {quote(name + form)}" for name in names[:MOST_OPTIONS]]
+        return " ".join(options) + (" ..." if len(names) > MOST_OPTIONS else "")
 
     return _OPTION.sub(spelt_out, way_out)

@@ -112,7 +112,7 @@ class _Reading:
 
     def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingRules) -> None:
         self._choices, self._rules = choices, rules
-        self._dates = {column.name: column for column in dates}
+        self._dates = dates
         self._problems: list[Problem] = []
         self._notes: list[str] = []
         self._left_out: dict[str, str] = {}  # from the column to the reason
@@ -144,25 +144,30 @@ class _Reading:
             )
 
     def _add(self, column: Cells | ParquetColumn, name: str, lines: LongArray) -> None:
-        if name in self._dates:
-            self._add_dates(column.as_dates(self._dates[name], lines))
-        elif name in self._choices.categorical:
-            self._columns[name] = column.as_text(self._choices.known.get(name, ()))
+        dates = [date for date in self._dates if date.name == name]
+        for date in dates:
+            self._keep(column.as_dates(date, lines))
+        if dates:
+            return
+        if name in self._choices.categorical:
+            self._keep({name: column.as_text(self._choices.known.get(name, ()))})
         elif name in self._choices.numeric:
-            self._columns[name] = column.as_numbers(lines)
+            self._keep({name: column.as_numbers(lines)})
         else:
             values = column.as_column(lines)
             if reason := self._why_left_out(column, values):
                 self._left_out[name] = reason
                 return
-            self._columns[name] = values
-            self._notes += filter(None, [column.merged_note])
+            self._keep({name: values})
+            if values.dtype == np.float64:
+                self._notes += filter(None, [column.merged_note])
 
-    def _add_dates(self, derived: Mapping[str, Any]) -> None:
-        taken = [name for name in derived if name in self._columns]
+    def _keep(self, columns: Mapping[str, Any]) -> None:
+        """Take the columns; what is made of dates must not have the name of another column."""
+        taken = [name for name in columns if name in self._columns]
         if taken:
-            raise DataError(f"the column {taken[0]!r} is there already: rename it, or leave it out.")
-        self._columns.update(derived)
+            raise DataError(f"there are two columns {taken[0]!r}: rename one of them, or leave it out.")
+        self._columns.update(columns)
 
     def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
         if self._rules.keep_ids or column.name in self._choices.roles:
