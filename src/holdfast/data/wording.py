@@ -1,11 +1,10 @@
 """Short lists of names and rows for messages: a few of them, and how many more there are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray
 
@@ -29,7 +28,7 @@ def joined(parts: list[str], limit: int = 10) -> str:
 class RowNames:
     """What rows are called in messages: by their lines in a file, or by the labels of a frame."""
 
-    labels: Sequence[Any] | NDArray[Any]
+    labels: Any  # an array, or an index of pandas
     noun: str = "row"
 
     @classmethod
@@ -46,13 +45,13 @@ class RowNames:
 
     def taken(self, rows: BoolArray) -> "RowNames":
         """The names of the rows with a flag."""
-        return RowNames([self.labels[int(place)] for place in np.flatnonzero(rows)], self.noun)
+        return RowNames(self.labels[rows], self.noun)
 
 
 def row_name(position: int, rows: RowNames | None = None) -> str:
     """What the row at this position is called: 'row 3', or 'line 5' in a file.
 
-    >>> row_name(3), row_name(3, RowNames([2, 3, 4, 5], "line"))
+    >>> row_name(3), row_name(3, RowNames(np.array([2, 3, 4, 5]), "line"))
     ('row 3', 'line 5')
     """
     return f"row {position}" if rows is None else f"{rows.noun} {_label(rows.labels[position])}"
