@@ -280,7 +280,7 @@ def test_a_column_of_names_is_noted_once_without_the_noise_of_python(patients: P
     rows = [f"{line},Ms {number},same" for number, line in enumerate(lines)]
     path.write_text("\n".join([f"{header},full name,constant", *rows]) + "\n")
     result = fit(path, tmp_path / "run", *PLAIN)
-    assert result.stderr.count("--drop 'full name'") == 1
+    assert result.stderr.count("column 'full name' is left out") == 1
     assert result.stderr.count("'constant'") == 1
     assert "Warning" not in result.stderr
     assert summary(tmp_path / "run")["notes"] == [
@@ -363,9 +363,9 @@ def test_what_cannot_be_is_refused_in_one_line(
         (b"age,age,outcome\n1,2,a\n", "same name"),
         (b"PK\x03\x04 and more", "a zip archive or a spreadsheet"),
         (b"\x80\x04 a pickle", "pickle"),
-        (b"\xff\xfea\x00", "UTF-16"),
+        (b"\xff\xfea\x00,", "it begins as UTF-16, and is broken"),
         (b"age,outcome\n\xe9,a\n", "not UTF-8"),
-        (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "is a date"),
+        (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "--date when reads them as days since"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_line(

@@ -6,7 +6,7 @@ import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import GrowthRules, Table, grow, load, save
+from holdfast import ForestClassifier, GrowthRules, Table, grow, load, save
 from holdfast.data.frame import Frame
 from holdfast.data.reading import read_file
 
@@ -88,6 +88,32 @@ def test_numbers_and_truths_are_known_by_their_values(tmp_path: Path) -> None:
     path.write_text("grade,smoker\n2,True\n2,false\n1,TRUE\n1,\n")
     rows = scored(holdfast("predict", tmp_path / "model.json", path))
     assert [float(row["prediction"]) for row in rows[:3]] == [2.5, 0.0, 0.0]
+    path.write_text("grade,smoker\n2,True\n1,True\ntwo,True\n")
+    line = refusal(holdfast("predict", tmp_path / "model.json", path))
+    assert "column 'grade' holds numbers in the model, and here 'two' at line 4" in line
+
+
+@pytest.mark.filterwarnings("ignore:no question can be asked:holdfast.errors.DataWarning")
+def test_a_word_that_the_model_knows_is_a_category_though_it_may_mean_missing(tmp_path: Path) -> None:
+    """A tree from Python, where None is a text like any other."""
+    tests = np.array(["None", "urine"] * 20, object)
+    frame = Frame(("test", "ward"), [tests, np.array(["A"] * 40, object)], 40)
+    save(grow(Table.from_arrays(frame, tests == "None")), tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("test\nurine\nNone\nnone\n")
+    rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
+    assert [row["prediction"] for row in rows[:2]] == ["False", "True"]
+
+
+@pytest.mark.filterwarnings("ignore:no question can be asked:holdfast.errors.DataWarning")
+def test_an_ensemble_needs_only_what_its_trees_ask_about(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    frame = Frame(("age", "noise", "same"), [*draw.random((2, 60)), np.zeros(60)], 60)
+    forest = ForestClassifier(n_estimators=5, max_depth=1, max_features=None, random_state=0)
+    forest.fit(frame, frame.column("age") > 0.5)
+    save(forest.ensemble_, tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("age\n0.1\n0.9\n")
+    rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
+    assert [row["prediction"] for row in rows] == ["False", "True"]
 
 
 def test_unseen_categories_are_noted_in_one_line(model: Path, new: Path) -> None:
@@ -128,13 +154,39 @@ def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "short.csv"
     path.write_text("age,ward\n41,A\n")
     line = refusal(holdfast("predict", model, path, "-o", tmp_path / "scored.csv"))
-    assert "has no column 'zip', 'lab'" in line
+    assert "has no column 'lab', and the model asks about it. Its columns are 'age', 'ward'." in line
     assert not (tmp_path / "scored.csv").exists()
 
 
-def test_text_where_the_model_knows_numbers_is_refused(model: Path, new: Path) -> None:
-    new.write_text(new.read_text().replace("\n4", "\nold", 1))
-    assert "column 'age': numeric in the schema" in refusal(holdfast("predict", model, new))
+def test_the_first_cell_that_is_no_number_is_named_and_can_be_read_as_missing(model: Path, new: Path) -> None:
+    lines = new.read_text().splitlines()
+    for place, word in ((13, "old"), (20, "young")):
+        lines[place] = word + lines[place][2:]
+    new.write_text("\n".join(lines) + "\n")
+    line = refusal(holdfast("predict", model, new))
+    assert "column 'age' holds numbers in the model, and here 'old' at line 14" in line
+    assert "--coerce" in line
+    result = holdfast("predict", model, new, "--coerce")
+    assert "column 'age': 2 cells that are no number are read as missing, 'old', 'young'" in result.stderr
+    lines[13], lines[20] = lines[13].removeprefix("old"), lines[20].removeprefix("young")
+    new.write_text("\n".join(lines) + "\n")
+    assert [row["p(died)"] for row in scored(result)] == [
+        row["p(died)"] for row in scored(holdfast("predict", model, new))
+    ]
+
+
+def test_only_the_columns_that_the_tree_asks_about_are_needed(model: Path, new: Path, tmp_path: Path) -> None:
+    tree = load(model)
+    asked = [tree.schema.names[index] for index in np.unique(tree.feature).tolist() if index >= 0]
+    assert len(asked) < len(tree.schema.names)  # or there is nothing to show
+    rows = list(csv.DictReader(new.read_text().splitlines()))
+    few = tmp_path / "few.csv"
+    few.write_text(
+        "\n".join([",".join(asked), *(",".join(row[name] for name in asked) for row in rows)]) + "\n"
+    )
+    short, whole = scored(holdfast("predict", model, few)), scored(holdfast("predict", model, new))
+    assert [row["p(died)"] for row in short] == [row["p(died)"] for row in whole]
+    tree.predict_proba(read_file(few))  # in Python, too
 
 
 def test_what_is_no_model_or_no_data_is_refused(model: Path, new: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """One column of any dtype, read down to float64."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isnan, nan
@@ -14,7 +15,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from holdfast.data.columns import read_column
-from holdfast.errors import DataError
+from holdfast.data.frame import line_of
+from holdfast.errors import DataError, DataWarning
 
 
 def read(values, reading="by dtype"):
@@ -330,3 +332,49 @@ def test_an_ordered_column_ranges_over_the_positions_of_its_labels():
 def test_a_numeric_column_ranges_over_its_known_values():
     feature = read(np.array([3.0, nan, -1.0])).feature("c")
     assert (feature.low, feature.high, feature.categories) == (-1.0, 3.0, ())
+
+
+# -- whole numbers beyond 2**53 ------------------------------------------------------------------------------
+
+LONG = [2**53, 2**53 + 1, 5]  # the first two are one float
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array(LONG),
+        np.array(LONG, np.uint64),
+        -np.array(LONG),
+        np.array(LONG, object),
+        np.array([*LONG, None], object),
+        np.array([np.int64(number) for number in LONG], object),
+        pd.Series(LONG),
+        pd.Series([*LONG, None], dtype="Int64"),
+        pd.Series(LONG, dtype="uint64[pyarrow]"),
+        pd.Series(LONG, dtype=object),
+        pl.Series(LONG),
+        pl.Series([*LONG, None]),
+        pl.Series(LONG, dtype=pl.UInt64),
+        pl.Series(LONG, dtype=pl.Int128),
+        pa.chunked_array([LONG]),
+        pa.chunked_array([[*LONG, None]]),
+    ],
+    ids=lambda column: f"{type(column).__name__} {getattr(column, 'dtype', '')} {len(column)}",
+)
+def test_whole_numbers_that_run_together_are_told_of(column):
+    line = line_of(column, "x")
+    with pytest.warns(
+        DataWarning, match=r"column 'x' has whole numbers beyond 2\*\*53 .*, as -?\d+ and -?\d+ do"
+    ):
+        read_column(line, "column 'x'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_column(line, "column 'x'", "categories").labels) == 3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "column", [np.array([2**53, 2**54, 2**60]), np.array([1e300, 2e300]), np.array([2**53 - 1, 2**53 - 2])]
+)
+def test_large_numbers_that_stay_apart_are_no_surprise(column):
+    assert read_column(column, "x").kind == "numeric"

@@ -11,7 +11,9 @@ from few_rows import X, Y
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
+from holdfast.data.frame import frame_of
 from holdfast.data.table import Table
+from holdfast.data.wording import row_name
 from holdfast.errors import DataError
 
 
@@ -88,3 +90,12 @@ def test_what_a_mask_hides_is_missing():
     masked = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
     table = Table.from_arrays(masked, [0, 1])
     assert_array_equal(table.columns[1], [nan, 4.0])
+
+
+def test_rows_that_are_taken_keep_their_names():
+    frame = frame_of(pd.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"]))
+    taken = frame.without([]).taken(np.array([False, True, True]))
+    assert [row_name(place, taken.rows) for place in range(2)] == ["row 'y'", "row 'z'"]
+    assert frame_of(np.ones((2, 2))).rows is None
+    for frame in (pl.DataFrame({"a": [1]}), pa.table({"a": [1]})):
+        assert frame_of(frame).rows is None

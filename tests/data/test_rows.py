@@ -94,12 +94,30 @@ def test_only_the_asked_for_features_of_a_frame_are_encoded(as_frame, features):
     assert_array_equal(encoded(as_frame(NEW), PATIENTS, features), np.array(CODES)[:, features])
 
 
-def test_missing_and_extra_columns_are_listed_even_if_not_asked_for(as_frame):
-    frame = as_frame({"age": [60], "bed": [1], "ward": ["er"], "stage": ["I"]})
+@pytest.mark.parametrize("asked", [2, 4])
+def test_missing_columns_that_are_asked_for_are_listed_with_those_that_are_extra(as_frame, asked):
+    frame = as_frame({"bed": [1], "ward": ["er"], "stage": ["I"]})
+    missing = "'smoker'" if asked == 2 else "'age'"
     with pytest.raises(
-        SchemaMismatch, match=r"(?s)columns missing +'smoker'\n +columns not in the schema +'bed'"
+        SchemaMismatch, match=rf"(?s)columns missing +{missing}\n +columns not in the schema +'bed'"
     ):
-        encoded(frame, PATIENTS, [0])
+        encoded(frame, PATIENTS, [1, asked])
+
+
+def test_only_columns_that_are_asked_for_are_needed(as_frame):
+    frame = as_frame({"bed": [1], "ward": ["er"], "age": [60]})
+    assert_array_equal(encoded(frame, PATIENTS, [1, 4]), [[0, 1]])
+    assert encoded(as_frame({"bed": [1]}), PATIENTS, []).shape == (1, 0)
+
+
+def test_rows_of_pandas_are_known_by_their_labels():
+    frame = pd.DataFrame({"a": [1.0, inf], "b": [None, 2.0], "c": [3, "?"]}, index=["ann", "bob"])
+    with pytest.raises(DataError, match="column 'a' contains infinity, first at row 'bob'"):
+        encoded(frame, NUMBERS, [0])
+    with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 'ann'"):
+        encoded(frame, NUMBERS, [1], missing="error")
+    with pytest.raises(SchemaMismatch, match=r"text '\?', first at row 'bob'"):
+        encoded(frame, NUMBERS, [2])
 
 
 def test_duplicate_columns_are_refused():

@@ -103,11 +103,12 @@ def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set
 
 
 @pytest.mark.kernel
-def test_all_rows_reach_the_only_leaf_and_are_looked_at_all_the_same() -> None:
+def test_all_rows_reach_the_only_leaf_whatever_columns_their_frame_has() -> None:
     assert leaves_of(LONE_LEAF, np.array([[30.0], [np.nan], [60.0]])).tolist() == [0, 0, 0]
     assert leaves_of(LONE_LEAF, np.array([[30.0]])).dtype == np.int32
+    assert leaves_of(LONE_LEAF, pd.DataFrame({"fare": [30.0, 40.0]})).tolist() == [0, 0]
     with pytest.raises(ValueError, match="age"):
-        leaves_of(LONE_LEAF, pd.DataFrame({"fare": [30.0]}))
+        leaves_of(LONE_LEAF, np.array([[30.0, 40.0]]))
 
 
 @pytest.mark.kernel

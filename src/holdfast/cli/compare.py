@@ -15,6 +15,7 @@ from holdfast._version import __version__
 from holdfast.cli.class_weight import class_weight
 from holdfast.cli.json_file import write_json
 from holdfast.cli.options import MODELS
+from holdfast.cli.reading_options import rules_of
 from holdfast.cli.run_folder import check_output
 from holdfast.cli.source import Columns, Rows, read_rows
 from holdfast.cli.words import counted, duration, heading, paragraph, plain_warnings, timed, verbatim
@@ -52,7 +53,8 @@ def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Co
         raise RulesError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(options["models"])
     with plain_warnings():
-        rows = read_rows(data, Columns.of(options))
+        drop_missing = options["drop_missing_target"]
+        rows = read_rows(data, Columns.of(options), rules_of(options), drop_missing_target=drop_missing)
         table = rows.table(options["task"])
         wanted = _fitting(wanted, table.schema.target, is_default=options["models"] == ",".join(MODELS))
         scoring = _scoring(options["scoring"])

@@ -13,6 +13,7 @@ from holdfast.cli.growing import rules_for
 from holdfast.cli.model_sections import show_model
 from holdfast.cli.model_summary import write_model
 from holdfast.cli.models import fit_smallest, fitted_model
+from holdfast.cli.reading_options import rules_of
 from holdfast.cli.run_folder import check_place, new_run
 from holdfast.cli.sections import show_data, show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
@@ -43,10 +44,11 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
     """Fit as the options say, print what came of it, and leave a run in the folder."""
     check_place(folder)  # before the work
     job, columns = job_of(options, progress=console.is_terminal), Columns.of(options)
-    is_stable = job.model == "stable"
+    is_stable, rules = job.model == "stable", rules_of(options)
     steps = _steps(job.model)
     with plain_warnings() as notes:
-        rows, reading = timed(lambda: read_rows(data, columns))
+        drop_missing = options["drop_missing_target"]
+        rows, reading = timed(lambda: read_rows(data, columns, rules, drop_missing_target=drop_missing))
         study = divided(rows, job)
         _check_growth(study, job, options)
         show_data(study, console, early=is_stable)
@@ -57,7 +59,8 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
         fit, fitting = timed(lambda: steps.fitted(study, job))
     seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
     with new_run(folder) as draft:
-        steps.write(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
+        about = {"columns": asdict(columns), "reading": asdict(rules), "seconds": seconds, "notes": notes}
+        steps.write(fit, draft, about)
     steps.show(fit, console)
     heading(console, "Files")
     show_files(folder, console)

@@ -10,6 +10,7 @@ import click
 from holdfast._version import __version__
 from holdfast.cli.model_options import check_options
 from holdfast.cli.options import compare_options, fit_options
+from holdfast.cli.reading_options import cell_options, rules_of, training_data_options
 from holdfast.cli.show_form import FORMS, form_of
 from holdfast.errors import HoldfastError
 
@@ -83,6 +84,7 @@ def demo(folder: Path) -> None:
 @main.command(context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @fit_options
+@training_data_options
 def fit(data: Path, folder: Path, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
@@ -102,6 +104,7 @@ def fit(data: Path, folder: Path, **options: Any) -> None:
 @main.command(context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @compare_options
+@training_data_options
 def compare(data: Path, output: Path | None, **options: Any) -> None:
     """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
 
@@ -165,12 +168,13 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None) -> N
     type=click.Path(path_type=Path, allow_dash=True),
     help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
 )
-def predict(model: Path, data: Path, output: Path | None) -> None:
+@cell_options
+def predict(model: Path, data: Path, output: Path | None, **options: Any) -> None:
     """Add the predictions of the tree in the file MODEL, or in a run folder, to the rows of the file DATA.
 
-    Columns are matched by name, and stay as they are. A class comes with a column p(class) for each class:
-    its share among the training rows in the same leaf.
+    Columns are matched by name, and stay as they are; only those that the tree asks about are needed. A class
+    comes with a column p(class) for each class: its share among the training rows in the same leaf.
     """
     from holdfast.cli.predict import run
 
-    run(model, data, None if output == Path("-") else output)
+    run(model, data, None if output == Path("-") else output, rules_of(options))

@@ -3,7 +3,8 @@
 import csv
 import re
 import sys
-import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
@@ -12,62 +13,68 @@ import numpy as np
 
 from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
-from holdfast.data.cells import GAPS_AMONG_NUMBERS, Cells
+from holdfast.data.cells import MOST_DIGITS, Cells
+from holdfast.data.dates import DateColumn, date_columns, date_source
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
-from holdfast.data.reading import column_names, csv_records, parquet_columns, read_file
-from holdfast.data.schema import Feature, Schema
+from holdfast.data.parquet_columns import parquet_columns
+from holdfast.data.reading import Choices, column_names, csv_records, read_file
+from holdfast.data.reading_rules import ReadingRules
+from holdfast.data.rows import columns_asked
+from holdfast.data.schema import Feature
 from holdfast.data.wording import listed
 from holdfast.data.writing import write_file
-from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.file import load
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
 TRUTHS = {"true": True, "false": False}
-MOST_DIGITS = 15  # of a whole number: with more of them, neighbours run together as floats
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None) -> None:
+def run(model: Path, data: Path, output: Path | None, rules: ReadingRules) -> None:
     """Write the columns of the file, as they are, and the predictions, to the output or to stdout."""
     if output is not None:
         is_parquet(output)  # which refuses a name that says nothing, before any work
         check_output(output, model, data)
     with plain_warnings():
         fitted = load(model_file(model))
-        names = column_names(data)
-        features = read_features(data, names, fitted.schema)
+        names = column_names(data, rules.encoding)
+        features = read_features(data, names, fitted, rules)
         typed = output is not None and is_parquet(output)
-        columns = {**_cells(data, features, typed=typed), **_renamed(predictions(fitted, features), names)}
+        texts = [feature.name for feature in fitted.schema.columns if _is_text(feature)] if typed else None
+        columns = {**_cells(data, rules, texts), **_renamed(predictions(fitted, features), names)}
     if output is not None:
         write_file(columns, output)
     else:
         _print_csv(columns)
 
 
-def read_features(path: Path, names: tuple[str, ...], schema: Schema) -> Frame:
-    """The columns that the model knows, in the types that it knows them by; all others are left unread."""
-    known = {feature.name: feature for feature in schema.columns}
-    if names and (missing := [name for name in known if name not in names]):
-        read_file(path, categorical=names)  # what is no table at all is refused as such
-        raise SchemaMismatch(
-            f"Cannot predict: '{path}' has no column {listed(missing, 30)}, and the model was trained with "
-            f"{'it' if len(missing) == 1 else 'them'}. Its columns are {listed(names, 30)}."
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # text where the model knows numbers is refused below
-        frame = read_file(
-            path,
-            categorical=[name for name in names if name in known and _is_text(known[name])],
-            drop=[name for name in names if name not in known],
-        )
+def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, rules: ReadingRules) -> Frame:
+    """The columns that the model asks about, in the types that it knows them by; others are left unread."""
+    asked = set(columns_asked(model.schema, _asked(model)))
+    known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
+    dates = _dates(known, names, rules)
+    needed = {source.name for source in dates} | {name for name in known if not _is_derived(name, dates)}
+    if names and (missing := [name for name in needed if name not in names]):
+        read_file(path, categorical=names, rules=replace(rules, dates=()))  # is it a table at all?
+        raise _missing_columns(path, sorted(missing), names)
+    if names and not needed:
+        needed = {names[0]}  # of a tree that asks nothing, the rows count
+    choices = Choices(
+        categorical=[name for name in needed if name in known and _is_text(known[name])] if known else names,
+        numeric=[name for name in needed if name in known and _is_number(known[name])],
+        drop=[name for name in names if name not in needed],
+        known={name: feature.categories for name, feature in known.items()},
+    )
+    frame = read_file(path, choices=choices, rules=replace(rules, dates=tuple(map(_spelt, dates))))
     columns = [
-        _truths(column) if _is_truth(known[name]) else column
+        _truths(column) if name in known and _is_truth(known[name]) else column
         for name, column in zip(frame.names, frame.columns, strict=True)
     ]
-    return Frame(frame.names, columns, frame.n_rows)
+    return replace(frame, columns=columns)
 
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
@@ -82,11 +89,49 @@ def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]
     }
 
 
+# -- what is needed ---------------------------------------------------------------------------------------
+
+
+def _asked(model: Tree | Ensemble) -> list[int]:
+    """The features that the model asks about."""
+    trees = model.trees if isinstance(model, Ensemble) else [model]
+    return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
+
+
+def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingRules) -> list[DateColumn]:
+    """The columns of dates that features of the model were made of, and in which order they are written."""
+    orders = {column.name: column.order for column in date_columns(rules.dates, names)}
+    sources = {date_source(name) for name in known if name not in names}
+    return [
+        replace(source, order=orders.get(source.name))
+        for source in sorted(filter(None, sources), key=lambda source: (source.name, source.form))
+    ]
+
+
+def _is_derived(name: str, dates: Iterable[DateColumn]) -> bool:
+    return any(name in source.derived for source in dates)
+
+
+def _spelt(column: DateColumn) -> str:
+    return ":".join(filter(None, (column.name, column.form, column.order)))
+
+
+def _missing_columns(path: Path, missing: list[str], names: tuple[str, ...]) -> SchemaMismatch:
+    return SchemaMismatch(
+        f"Cannot predict: '{path}' has no column {listed(missing, 30)}, and the model asks about "
+        f"{'it' if len(missing) == 1 else 'them'}. Its columns are {listed(names, 30)}."
+    )
+
+
 # -- columns ----------------------------------------------------------------------------------------------
 
 
 def _is_text(feature: Feature) -> bool:
     return any(isinstance(label, str) for label in feature.categories)
+
+
+def _is_number(feature: Feature) -> bool:
+    return not _is_text(feature) and not _is_truth(feature)
 
 
 def _is_truth(feature: Feature) -> bool:
@@ -103,37 +148,33 @@ def _truths(column: Any) -> Any:
     return np.array([None if text is None else TRUTHS[text.strip().lower()] for text in texts], object)
 
 
-def _cells(path: Path, features: Frame, *, typed: bool) -> dict[str, list[Any]]:
-    """All columns of the file: as they are written in it or, if `typed`, as what they mean."""
+def _cells(path: Path, rules: ReadingRules, texts: Collection[str] | None) -> dict[str, list[Any]]:
+    """All columns of the file as they are written; or, if it is known which are texts, in their types."""
     if is_parquet(path):
         frame = parquet_columns(path)
         return {name: column.to_list() for name, column in zip(frame.names, frame.columns, strict=True)}
-    names, *rows = csv_records(path)
+    names, *rows = csv_records(path, rules.encoding)
     written = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    if not typed:
+    if texts is None:
         return written
-    texts = {
-        name for name, column in zip(features.names, features.columns, strict=True) if _is_object(column)
-    }
-    return {
-        name: features.column(name).tolist() if name in texts else _values(name, cells)
-        for name, cells in written.items()
-    }
+    return {name: _values(name, cells, rules, is_text=name in texts) for name, cells in written.items()}
 
 
 def _is_object(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype == object
 
 
-def _values(name: str, texts: list[str]) -> list[Any]:
+def _values(name: str, texts: list[str], rules: ReadingRules, *, is_text: bool) -> list[Any]:
     """The cells of a column as numbers if they are, else as text; so are numbers that no type can hold."""
-    cells = Cells(name)
+    cells = Cells(name, rules)
     cells.extend(tuple(texts))
+    if is_text:
+        return list(cells.as_text())
     try:
         values = cells.as_column(np.arange(len(texts)))
-    except DataError:  # dates, and infinity: the tree does not ask about this column
+    except DataError:  # dates, infinity, numbers and words: the output has what is written
         return list(texts)
-    whole = [text.strip() for text in texts if text.strip().lower() not in GAPS_AMONG_NUMBERS]
+    whole = [text.strip() for text in texts if not rules.is_missing(text)]
     if _is_object(values) or not all(map(_WHOLE.fullmatch, whole)):
         return cast("list[Any]", values.tolist())
     if any(len(text) > MOST_DIGITS for text in whole):

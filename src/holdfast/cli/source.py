@@ -4,25 +4,25 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.orders import stage_places, warn_of_alphabet, with_orders
+from holdfast.data.columns import read_column
+from holdfast.data.dates import date_columns
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
-from holdfast.data.reading import column_names, parquet_columns, read_file
+from holdfast.data.parquet_columns import parquet_columns
+from holdfast.data.reading import Choices, column_names, read_file
+from holdfast.data.reading_rules import ReadingRules
 from holdfast.data.splits import numbered, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.data.weight import read_weight
-from holdfast.data.wording import listed
+from holdfast.data.wording import first_rows, listed
 from holdfast.errors import DataError, DataWarning
-
-NEARLY_ALL = 0.9  # of the rows with a category of their own: the column is a name, not a property
-LEAST_NAMED = 20  # rows; among fewer, categories of their own are no surprise
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,20 @@ class Rows:
         )
 
 
-def read_rows(path: Path, columns: Columns) -> Rows:
+def read_rows(
+    path: Path, columns: Columns, rules: ReadingRules | None = None, *, drop_missing_target: bool = False
+) -> Rows:
     """The rows of the file that have a weight, without the columns that are dropped."""
-    _check_names(path, columns)
+    rules = rules or ReadingRules(keep_ids=False)
+    _check_names(path, columns, rules)
     # As text: dates are welcome as stages, and long numbers of patients would run together as floats.
     as_text = [name for name in (columns.stage, columns.group) if name]
     orders = dict(columns.ordered)
-    frame = read_file(path, categorical=[*columns.categorical, *as_text, *orders], drop=columns.drop)
+    roles = [name for name in (columns.target, columns.weight) if name]
+    choices = Choices([*columns.categorical, *as_text, *orders], drop=columns.drop, roles=roles)
+    frame = read_file(path, choices=choices, rules=rules)
+    if set(frame.names) <= {*roles, *as_text}:
+        raise DataError(f"No column of '{path}' is left to ask about. With --keep-ids more of them stay.")
     stage, stages = _read_stage(path, frame, columns)
     rows = Rows(
         source=str(path),
@@ -105,18 +112,20 @@ def read_rows(path: Path, columns: Columns) -> Rows:
         questions=columns.question,
         stage=stage,
         stages=stages,
-        groups=None if columns.group is None else read_groups(frame.column(columns.group), frame.n_rows),
+        groups=_read_groups(frame, columns.group),
     )
-    _warn_of_names(rows.features)
-    return _weighted(replace(rows, frame=with_orders(rows.frame, orders)))
+    ordered = replace(rows, frame=with_orders(rows.frame, orders))
+    return _with_target(_weighted(ordered), drop_missing_target)
 
 
 # -- what can be wrong ------------------------------------------------------------------------------------
 
 
-def _check_names(path: Path, columns: Columns) -> None:
-    known = column_names(path)
-    for option, names in columns.by_option.items():
+def _check_names(path: Path, columns: Columns, rules: ReadingRules) -> None:
+    known = column_names(path, rules.encoding)
+    dates = tuple(column.name for column in date_columns(rules.dates, known))
+    by_option = {**columns.by_option, "date": dates}
+    for option, names in by_option.items():
         absent = [name for name in names if name not in known]
         if absent and known:
             raise DataError(
@@ -124,39 +133,39 @@ def _check_names(path: Path, columns: Columns) -> None:
                 f"Its columns are {listed(known, 30)}."
             )
     used: dict[str, str] = {}
-    for option, names in columns.by_option.items():
+    for option, names in by_option.items():
         for name in names if option != "categorical" else ():
             # A column with an order is a feature still.
             before = used.get(name, option) if option == "ordered" else used.setdefault(name, option)
             if before != option and (before, option) != ("stage", "group"):
                 raise DataError(f"Column {name!r} is given both as --{before} and as --{option}: choose one.")
-    if known and set(known) <= set(used):
+    if known and set(known) <= set(used).difference(dates):
         raise DataError(f"No column of '{path}' is left to ask about: all have another role, {listed(used)}.")
 
 
-def _warn_of_names(frame: Frame) -> None:
-    """Name the columns of text in which nearly every row has a category of its own."""
-    for name, column in zip(frame.names, frame.columns, strict=True):
-        texts = _texts(column)
-        if len(texts) >= LEAST_NAMED and len(set(texts)) > NEARLY_ALL * len(texts):
-            warnings.warn(
-                f"column {name!r} has {len(set(texts))} categories in {len(texts)} rows. If it only tells "
-                f"rows apart, as the name of a patient does, leave it out: --drop {quote(name)}",
-                DataWarning,
-                stacklevel=3,
-            )
+def _with_target(rows: Rows, drop_missing: bool) -> Rows:
+    """The rows whose target is known: all of them, unless others may be left out."""
+    column = read_column(rows.frame.column(rows.target), f"the target {rows.target!r}", rows=rows.frame.rows)
+    missing = np.isnan(column.values)
+    if not missing.any():
+        return rows
+    count, where = int(missing.sum()), first_rows(missing, rows.frame.rows)
+    if missing.all():
+        raise DataError(f"The target {rows.target!r} is missing in all {count} rows of '{rows.source}'.")
+    if not drop_missing:
+        raise DataError(
+            f"The target {rows.target!r} is missing in {count} of {len(missing)} rows of '{rows.source}', "
+            f"{where}. With --drop-missing-target these rows are left out; or fill in the cells."
+        )
+    warnings.warn(
+        f"{count} of {len(missing)} rows have no {rows.target!r} and are left out, {where}.",
+        DataWarning,
+        stacklevel=3,
+    )
+    return rows.taken(~missing)
 
 
-def _texts(column: Any) -> list[str]:
-    """The cells of a column that hold text."""
-    if isinstance(column, np.ndarray):
-        cells = column.tolist() if column.dtype == object else []
-    else:
-        cells = [] if column.dtype.is_numeric() else column.to_list()
-    return [cell for cell in cells if isinstance(cell, str)]
-
-
-# -- stages and weights -----------------------------------------------------------------------------------
+# -- stages, groups and weights ---------------------------------------------------------------------------
 
 
 def _read_stage(path: Path, frame: Frame, columns: Columns) -> tuple[LongArray | None, tuple[str, ...]]:
@@ -169,7 +178,7 @@ def _read_stage(path: Path, frame: Frame, columns: Columns) -> tuple[LongArray |
     else:
         # In Parquet a type tells the order: of dates, of numbers, of ordered categories.
         line = parquet_columns(path).column(columns.stage) if is_parquet(path) else texts
-    stage = read_stage(line, frame.n_rows)
+    stage = read_stage(line, frame.n_rows, frame.rows)
     _, first = np.unique(stage, return_index=True)
     stages = tuple(str(texts[int(row)]) for row in first)
     if not (columns.stage_order or is_parquet(path)):
@@ -177,11 +186,15 @@ def _read_stage(path: Path, frame: Frame, columns: Columns) -> tuple[LongArray |
     return stage, stages
 
 
+def _read_groups(frame: Frame, name: str | None) -> LongArray | None:
+    return None if name is None else read_groups(frame.column(name), frame.n_rows, frame.rows)
+
+
 def _weighted(rows: Rows) -> Rows:
     """The rows whose weight is above 0: one without weight is no row, and must not widen the ruler."""
     if rows.weight is None:
         return rows
-    weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows)
+    weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows, rows.frame.rows)
     if weight is None or (weight > 0).all():
         return rows
     warnings.warn(

@@ -1,5 +1,6 @@
 """One column, of whatever dtype, read down to float64: numbers, or positions in a list of labels."""
 
+import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
-from holdfast.data.wording import first_rows
-from holdfast.errors import DataError
+from holdfast.data.wording import RowNames, first_rows, row_name
+from holdfast.errors import DataError, DataWarning
 
 # How to read a column: as its dtype says; as categories, even numbers; as numbers, even True and False.
 Reading = Literal["by dtype", "categories", "numbers"]
@@ -25,6 +26,7 @@ Sort = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
 
 FLAGS: tuple[Label, ...] = (False, True)
 EXACT = 2.0**63  # below it a whole float64 is a whole number of 64 bits
+MERGING = 2**53  # beyond it, several whole numbers are one float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +52,23 @@ class Column:
         return Feature(name, "numeric", 0.0, 0.0) if np.isnan(low) else Feature(name, "numeric", low, high)
 
 
-def read_column(raw: Any, what: str, reading: Reading = "by dtype") -> Column:
-    """The column held by a numpy array or a narwhals Series; `what` names it in errors.
+def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNames | None = None) -> Column:
+    """The column held by a numpy array or a narwhals Series; `what` names it in errors, `rows` its rows.
 
     Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
     has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
-    without any value is numeric.
+    without any value is numeric. A warning tells of whole numbers that become one as float64.
     """
     if isinstance(raw, OrderedText):
         return _ordered(raw.texts.tolist(), list(raw.order), what)
-    column = _of_array(raw, what, reading) if isinstance(raw, np.ndarray) else _of_series(raw, what, reading)
-    _refuse_infinity(column, what)
+    rows = rows or RowNames.of(raw)
+    if isinstance(raw, np.ndarray):
+        column = _of_array(raw, what, reading, rows)
+    else:
+        column = _of_series(raw, what, reading, rows)
+    _refuse_infinity(column, what, rows)
+    if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
+        _warn_of_merged(_whole_numbers(raw), what)
     return column if column.labels else Column("numeric", column.values)
 
 
@@ -83,10 +91,23 @@ def infinity_error(what: str, where: str) -> DataError:
     )
 
 
+def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
+    """What to say if some of these whole numbers are one number as floats; empty if all stay apart."""
+    merged: dict[float, int] = {}
+    for number in dict.fromkeys(numbers):
+        other = merged.setdefault(float(number), number)
+        if other != number:
+            return (
+                f"{what} has whole numbers beyond 2**53 that run together as floats, as {other} and {number} "
+                f"do: {way_out}."
+            )
+    return ""
+
+
 # -- by container -----------------------------------------------------------------------------------------
 
 
-def _of_array(array: NDArray[Any], what: str, reading: Reading) -> Column:
+def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
     kind = array.dtype.kind
     if kind in "Mm":
         raise _date_error(what, "date" if kind == "M" else "duration")
@@ -94,10 +115,10 @@ def _of_array(array: NDArray[Any], what: str, reading: Reading) -> Column:
         return Column("nominal", array.astype(np.float64), FLAGS)
     if kind in "biuf":
         return _categories_of(array) if reading == "categories" else _numeric(array)
-    return _of_objects(array.tolist(), what, reading)
+    return _of_objects(array.tolist(), what, reading, rows)
 
 
-def _of_series(series: Any, what: str, reading: Reading) -> Column:
+def _of_series(series: Any, what: str, reading: Reading, rows: RowNames | None) -> Column:
     import narwhals as nw
 
     dtype = series.dtype
@@ -112,12 +133,12 @@ def _of_series(series: Any, what: str, reading: Reading) -> Column:
         dtype.is_numeric() and dtype not in (nw.Int128, nw.UInt128, nw.Decimal)
     )
     if in_numpy and not gaps:
-        return _of_array(series.to_numpy(), what, reading)
-    return _of_objects(series.to_list(), what, reading)
+        return _of_array(series.to_numpy(), what, reading, rows)
+    return _of_objects(series.to_list(), what, reading, rows)
 
 
-def _of_objects(values: list[Any], what: str, reading: Reading) -> Column:
-    sorts = _sorts_of(values, what)
+def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
+    sorts = _sorts_of(values, what, rows)
     if sorts <= {"missing", "number"} and reading != "categories":
         return _numeric(_floats(values, what))
     known = {value for value in set(values) if not _is_missing(value)}
@@ -182,6 +203,23 @@ def _declared_order(series: Any) -> list[Any] | None:
     return list(chunks[0].dictionary.to_pylist()) if chunks else []
 
 
+def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
+    if note := merged_note(numbers, what, "read it as categories to keep them apart"):
+        warnings.warn(note, DataWarning, stacklevel=5)
+
+
+def _whole_numbers(raw: Any) -> list[int]:
+    """The whole numbers of a column beyond 2**53, as they were before they became floats."""
+    if not isinstance(raw, np.ndarray):
+        raw = np.array([] if raw.dtype.is_float() else raw.drop_nulls().unique().to_list(), object)
+    if raw.dtype.kind in "iu":
+        return [number for number in np.unique(raw).tolist() if abs(number) >= MERGING]
+    if raw.dtype.kind != "O":
+        return []
+    whole = [value for value in raw.tolist() if isinstance(value, Integral | Decimal) and value == value]
+    return [number for number in map(int, whole) if abs(number) >= MERGING]
+
+
 # -- Python values ----------------------------------------------------------------------------------------
 
 
@@ -202,7 +240,7 @@ def _sort(kind: type) -> Sort:
     return "date" if issubclass(kind, date | time | timedelta | np.datetime64) else "other"
 
 
-def _sorts_of(values: Iterable[Any], what: str) -> set[Sort]:
+def _sorts_of(values: Iterable[Any], what: str, rows: RowNames | None = None) -> set[Sort]:
     """The sorts of the values, all of which a column can hold; a TypeError for any other."""
     kinds = {kind: _sort(kind) for kind in set(map(type, values))}
     for kind, sort in kinds.items():
@@ -213,8 +251,8 @@ def _sorts_of(values: Iterable[Any], what: str) -> set[Sort]:
         if sort == "other":
             row = next(row for row, value in enumerate(values) if type(value) is kind)
             raise TypeError(
-                f"{what} holds a {kind.__name__} at row {row}: argument must be a string or a number. "
-                "Derive columns of numbers or text from it."
+                f"{what} holds a {kind.__name__} at {row_name(row, rows)}: argument must be a string or a "
+                "number. Derive columns of numbers or text from it."
             )
     return set(kinds.values())
 
@@ -229,8 +267,8 @@ def _date_error(what: str, noun: str) -> TypeError:
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
 
 
-def _refuse_infinity(column: Column, what: str) -> None:
+def _refuse_infinity(column: Column, what: str, rows: RowNames | None) -> None:
     if column.kind == "numeric" and any(map(isinf, column.extent)):
-        raise infinity_error(what, first_rows(np.isinf(column.values)))
+        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
     if any(isinstance(label, float) and isinf(label) for label in column.labels):
         raise infinity_error(what, "as a category")

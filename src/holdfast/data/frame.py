@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray
 from holdfast.data.ordered import OrderedText
-from holdfast.data.wording import listed
+from holdfast.data.wording import RowNames, listed
 from holdfast.errors import DataError
 
 RESHAPE = (
@@ -30,6 +30,7 @@ class Frame:
     columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
     n_rows: int
     matrix: NDArray[Any] | None = None  # the numpy array that the columns are views of; None for a frame
+    rows: RowNames | None = None  # what messages call the rows; None: by their position
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -48,7 +49,8 @@ class Frame:
         dropped = set(names)
         kept = [index for index, name in enumerate(self.names) if name not in dropped]
         _check_shape((self.n_rows, len(kept)))
-        return Frame(tuple(self.names[i] for i in kept), [self.columns[i] for i in kept], self.n_rows)
+        columns = [self.columns[i] for i in kept]
+        return Frame(tuple(self.names[i] for i in kept), columns, self.n_rows, rows=self.rows)
 
     def taken(self, rows: BoolArray) -> "Frame":
         """The rows with a flag."""
@@ -58,7 +60,8 @@ class Frame:
             column[rows] if isinstance(column, np.ndarray | OrderedText) else column.filter(rows.tolist())
             for column in self.columns
         ]
-        return Frame(self.names, columns, int(np.count_nonzero(rows)))
+        names = None if self.rows is None else self.rows.taken(rows)
+        return Frame(self.names, columns, int(np.count_nonzero(rows)), rows=names)
 
 
 def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
@@ -108,7 +111,8 @@ def frame_of(X: Any) -> Frame:
             f"Expected 2D array, got 1D array instead: X is a series of {len(native)} values. {RESHAPE}"
         )
     _check_shape(native.shape)
-    return Frame(_checked_names(native.columns), list(native.iter_columns()), native.shape[0])
+    names, columns = _checked_names(native.columns), list(native.iter_columns())
+    return Frame(names, columns, native.shape[0], rows=RowNames.of(native))
 
 
 def line_of(y: Any, what: str, *, allow_column: bool = False) -> Any:

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.columns import Column, read_column
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Label, Schema
-from holdfast.data.wording import listed
+from holdfast.data.wording import RowNames, listed, row_name
 from holdfast.errors import SchemaMismatch
 
 
@@ -24,19 +24,21 @@ class Match:
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
 
 
-def matched(raw: Any, feature: Feature, what: str) -> Match:
+def matched(raw: Any, feature: Feature, what: str, rows: RowNames | None = None) -> Match:
     """The column read as the feature's kind, categories matched by value.
 
     A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
     """
+    rows = rows or RowNames.of(raw)
     if feature.kind != "numeric":
-        return labels_matched(read_column(raw, what, "categories"), feature.kind, feature.categories)
-    column = read_column(raw, what, "numbers")
+        column = read_column(raw, what, "categories", rows)
+        return labels_matched(column, feature.kind, feature.categories, rows)
+    column = read_column(raw, what, "numbers", rows)
     if column.kind == "numeric":
         return Match(column.values)
     text = [isinstance(label, str) for label in column.labels]
     if any(text):
-        return Match(column.values, clash=_clash(column, "numeric", text))
+        return Match(column.values, clash=_clash(column, "numeric", text, rows))
     return Match(_recoded(column, [float(label) for label in column.labels]))
 
 
@@ -53,13 +55,17 @@ def named_by(schema: Schema, frame: Frame) -> Frame:
     return replace(frame, names=names)
 
 
-def labels_matched(column: Column, kind: str, labels: tuple[Label, ...]) -> Match:
+def labels_matched(
+    column: Column, kind: str, labels: tuple[Label, ...], rows: RowNames | None = None
+) -> Match:
     """The column with each of its labels as a position among these labels; `kind` is for the reader."""
-    rows = np.bincount(column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels))
-    present = {label: int(count) for label, count in zip(column.labels, rows, strict=True) if count}
+    counts = np.bincount(
+        column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
+    )
+    present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
     if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
         expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
-        return Match(column.values, clash=_clash(column, expected, [True] * len(column.labels)))
+        return Match(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
     position = {label: float(index) for index, label in enumerate(labels)}
     values = _recoded(column, [position.get(label, nan) for label in column.labels])
     return Match(values, {label: count for label, count in present.items() if label not in position})
@@ -77,11 +83,12 @@ def _are_text(labels: Iterable[Label]) -> set[bool]:
     return {isinstance(label, str) for label in labels}
 
 
-def _clash(column: Column, expected: str, wrong: Sequence[bool]) -> str:
+def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowNames | None) -> str:
     """What the schema expects, and the first value whose label is wrong."""
-    rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
-    if not len(rows):
+    places = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
+    if not len(places):
         return f"{expected} in the schema, and categories of text here"
-    value = column.labels[int(column.values[rows[0]])]
+    value = column.labels[int(column.values[places[0]])]
     noun = "text" if isinstance(value, str) else "number"
-    return f"{expected} in the schema, and here the {noun} {value!r}, first at row {rows[0]}"
+    where = row_name(int(places[0]), rows)
+    return f"{expected} in the schema, and here the {noun} {value!r}, first at {where}"

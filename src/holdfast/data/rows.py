@@ -28,20 +28,47 @@ def encoded(
 ) -> FloatArray:
     """A C-contiguous matrix with one row per row of X and one column per asked-for feature.
 
-    Columns of a frame are matched by name in any order, those of an array by position. A category that the
-    schema does not hold counts as missing, with a warning, unless `unknown="error"`; `missing="error"`
-    refuses missing values in the columns that the asked-for features read. It may be X itself: do not write.
+    Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
+    them, in the order of the schema. A category that the schema does not hold counts as missing, with a
+    warning, unless `unknown="error"`; `missing="error"` refuses missing values in the columns that the
+    asked-for features read. It may be X itself: do not write.
     """
     _check_choice("unknown", unknown, ("missing", "error"))
     _check_choice("missing", missing, ("learned", "error"))
     frame = named_by(schema, frame_of(X))
-    Differences.of_names((feature.name for feature in schema.columns), frame.names).refuse()
+    _check_names(schema, features, frame)
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
         if missing == "error":
-            _refuse_missing(schema, dict(zip(features, matrix.T, strict=True)))
+            _refuse_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
         return matrix
     return _encoded_by_column(frame, schema, features, unknown, missing)
+
+
+def columns_asked(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
+    """The names of the columns that these features are, or that their questions read, in their order."""
+    read = {index for index in features if schema.features[index].kind != "question"}
+    read.update(index for question in _questions(schema, features).values() for index in question.columns)
+    return tuple(schema.features[index].name for index in sorted(read))
+
+
+def _check_names(schema: Schema, features: Sequence[int], frame: Frame) -> None:
+    """Refuse a frame without a column that is asked about: then those that it has besides are of interest."""
+    absent = set(columns_asked(schema, features)).difference(frame.names)
+    if absent:
+        known = {feature.name for feature in schema.columns}
+        Differences(
+            missing=[feature.name for feature in schema.columns if feature.name in absent],
+            extra=[name for name in frame.names if name not in known],
+        ).refuse()
+
+
+def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
+    return {
+        index: parse_question(schema.features[index].name, schema.columns)
+        for index in features
+        if schema.features[index].kind == "question"
+    }
 
 
 # -- an array of numbers ----------------------------------------------------------------------------------
@@ -81,14 +108,10 @@ def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
 def _encoded_by_column(
     frame: Frame, schema: Schema, features: Sequence[int], unknown: str, missing: str
 ) -> FloatArray:
-    questions = {
-        index: parse_question(schema.features[index].name, schema.columns)
-        for index in features
-        if schema.features[index].kind == "question"
-    }
+    questions = _questions(schema, features)
     columns = _columns_read(frame, schema, features, questions, unknown)
     if missing == "error":
-        _refuse_missing(schema, columns)
+        _refuse_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
     for position, index in enumerate(features):
         question = questions.get(index)
@@ -109,7 +132,8 @@ def _columns_read(
     strange: dict[str, dict[Label, int]] = {}
     for index in sorted(read):
         feature = schema.features[index]
-        matches[index] = match = matched(frame.column(feature.name), feature, f"column {feature.name!r}")
+        line, what = frame.column(feature.name), f"column {feature.name!r}"
+        matches[index] = match = matched(line, feature, what, frame.rows)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
@@ -135,13 +159,13 @@ def _warn_of_unknown(strange: dict[str, dict[Label, int]]) -> None:
     )
 
 
-def _refuse_missing(schema: Schema, columns: Mapping[int, FloatArray]) -> None:
+def _refuse_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
     for index, values in columns.items():
         missing = np.isnan(values)
         if missing.any():
             raise DataError(
                 f"column {schema.features[index].name!r} has {missing.sum()} missing values, "
-                f"{first_rows(missing)}. "
+                f"{first_rows(missing, frame.rows)}. "
                 'Fill them in, or let them follow the learned side with missing="learned".'
             )
 

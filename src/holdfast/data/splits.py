@@ -16,7 +16,7 @@ from holdfast.data.columns import Reading, read_column
 from holdfast.data.frame import line_of
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.data.wording import first_rows
+from holdfast.data.wording import RowNames, first_rows
 from holdfast.errors import DataError, RulesError
 
 N_STAGES = 5  # at most, to divide early and late rows in the same shares
@@ -112,24 +112,26 @@ def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> Boo
 # -- stages and groups ----------------------------------------------------------------------------------
 
 
-def read_stage(stage: Any, n_rows: int) -> LongArray:
+def read_stage(stage: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
     """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
     _refuse_name(stage, "stage")
     line = line_of(stage, "stage")
+    rows = RowNames.of(line) or rows
     array = line if isinstance(line, np.ndarray) else line.to_numpy()
     if array.dtype == object and any(isinstance(entry, date) for entry in array):
         array = array.astype("datetime64[us]")
     if array.dtype.kind == "M":
         moments = array.astype("datetime64[us]")
         line = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
-    return _numbered(line, "stage", "by dtype", n_rows)
+    return _numbered(line, "stage", "by dtype", n_rows, rows)
 
 
-def read_groups(groups: Any, n_rows: int) -> LongArray:
+def read_groups(groups: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
     """The number of every row's group."""
     _refuse_name(groups, "groups")
     # As categories: long numbers of patients would run together as floats.
-    return _numbered(line_of(groups, "groups"), "groups", "categories", n_rows)
+    line = line_of(groups, "groups")
+    return _numbered(line, "groups", "categories", n_rows, RowNames.of(line) or rows)
 
 
 def _refuse_name(values: Any, what: str) -> None:
@@ -171,19 +173,19 @@ def _rows_of_stages(stage: LongArray) -> LongArray:
     return rows_of
 
 
-def _numbered(line: Any, what: str, reading: Reading, n_rows: int) -> LongArray:
+def _numbered(line: Any, what: str, reading: Reading, n_rows: int, rows: RowNames | None) -> LongArray:
     if len(line) != n_rows:
         raise DataError(f"{what} has {len(line)} values, and the data has {n_rows} rows: give one per row.")
     if isinstance(line, np.ndarray) and line.dtype.kind in "iu":  # exact, however long
         return np.asarray(np.unique(line, return_inverse=True)[1], np.int64)
-    column = read_column(line, what, reading)
+    column = read_column(line, what, reading, rows)
     values: NDArray[Any] = column.values
     if column.kind == "nominal" and (numbers := _as_numbers(column.labels)) is not None:
         values = np.append(numbers, np.nan)[np.where(np.isnan(values), -1, values).astype(np.int64)]
     if (missing := np.isnan(values)).any():
         raise DataError(
-            f"{what} has {missing.sum()} missing values, {first_rows(missing)}. Fill them in, or leave the "
-            "rows out."
+            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}. Fill them in, or leave "
+            "the rows out."
         )
     return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
 

@@ -103,13 +103,13 @@ class Table:
         questions = _texts_of(questions)
         frame = frame_of(X)
         line = read_line(y, frame.n_rows)
-        weight = read_weight(sample_weight, frame.n_rows)
+        weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         if schema is not None:
             columns, values = _read_on(schema, frame, line, task)
             _check_questions(questions, schema)
         else:
             features, columns = _read(frame, readings(categorical_features, frame.names), questions)
-            values, kind = new_target(line, target, task)
+            values, kind = new_target(line, target, task, frame.rows)
             schema = Schema(features, kind)
         table = cls(schema, columns, values, weight)
         _warn_of_one_class(table)
@@ -176,7 +176,7 @@ def _read(
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
     """The features that the data defines and its columns, questions last."""
     columns = [
-        read_column(raw, f"column {name!r}", reading)
+        read_column(raw, f"column {name!r}", reading, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features = tuple(column.feature(name) for column, name in zip(columns, frame.names, strict=True))
@@ -196,13 +196,13 @@ def _read_on(
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched(frame.column(feature.name), feature, f"column {feature.name!r}")
+        match = matched(frame.column(feature.name), feature, f"column {feature.name!r}", frame.rows)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             differences.categories[feature.name] = list(match.unknown)
-    values = known_target(line, schema.target, task, differences)
+    values = known_target(line, schema.target, task, differences, frame.rows)
     differences.refuse()
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 

@@ -11,7 +11,7 @@ from holdfast.data.differences import Differences
 from holdfast.data.frame import line_of
 from holdfast.data.matching import labels_matched, matched
 from holdfast.data.schema import Feature, Label, Target
-from holdfast.data.wording import first_rows, listed
+from holdfast.data.wording import RowNames, first_rows, listed
 from holdfast.errors import DataError, SchemaMismatch
 
 Task = Literal["classification", "regression"]
@@ -36,9 +36,11 @@ def read_line(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
     return line
 
 
-def new_target(line: Any, name: str, task: Task | None) -> tuple[NDArray[Any], Target]:
-    """The target's values, and the classes or the range found in them."""
-    column = _complete(line, name)
+def new_target(
+    line: Any, name: str, task: Task | None, rows: RowNames | None = None
+) -> tuple[NDArray[Any], Target]:
+    """The target's values, and the classes or the range found in them; `rows` is for messages."""
+    column = _complete(line, name, rows)
     if (task or _likely_task(column)) == "regression":
         numbers = _numbers(line, name)
         return numbers, Target(name, low=float(numbers.min()), high=float(numbers.max()))
@@ -47,18 +49,20 @@ def new_target(line: Any, name: str, task: Task | None) -> tuple[NDArray[Any], T
     return codes, Target(name, classes)
 
 
-def known_target(line: Any, target: Target, task: Task | None, differences: Differences) -> NDArray[Any]:
+def known_target(
+    line: Any, target: Target, task: Task | None, differences: Differences, rows: RowNames | None = None
+) -> NDArray[Any]:
     """The target's values as a schema encodes them; what does not fit is added to the differences."""
     if task is not None and (task == "classification") != target.is_classes:
         kind = "classes" if target.is_classes else "numbers"
         raise SchemaMismatch(
             f"The target {target.name!r} of the schema holds {kind}, and the task is {task}."
         )
-    column = _complete(line, target.name)
+    column = _complete(line, target.name, rows)
     if target.is_classes:
-        match = labels_matched(_labels(line, column, target.name), "classes", target.classes)
+        match = labels_matched(_labels(line, column, target.name), "classes", target.classes, rows)
     else:
-        match = matched(line, Feature(target.name), f"the target {target.name!r}")
+        match = matched(line, Feature(target.name), f"the target {target.name!r}", rows)
     differences.classes = list(match.unknown)
     if match.clash:
         differences.kinds[target.name] = match.clash
@@ -67,15 +71,16 @@ def known_target(line: Any, target: Target, task: Task | None, differences: Diff
     return values.astype(np.int32) if target.is_classes and fits else values
 
 
-def _complete(line: Any, name: str) -> Column:
+def _complete(line: Any, name: str, rows: RowNames | None) -> Column:
     """The target as its dtype says, without any gap."""
-    column = read_column(line, f"the target {name!r}")
+    rows = RowNames.of(line) or rows
+    column = read_column(line, f"the target {name!r}", rows=rows)
     missing: BoolArray = np.isnan(column.values)
     if missing.any():
         count = int(missing.sum())
         raise DataError(
             f"The target {name!r} has {count} missing {'label' if count == 1 else 'labels'}, "
-            f"{first_rows(missing)}. Drop these rows, or fill in the labels."
+            f"{first_rows(missing, rows)}. Drop these rows, or fill in the labels."
         )
     return column
 

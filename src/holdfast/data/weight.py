@@ -8,11 +8,11 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
-from holdfast.data.wording import first_rows
+from holdfast.data.wording import RowNames, first_rows
 from holdfast.errors import DataError
 
 
-def read_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
+def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -> FloatArray | None:
     """Finite weights of at least 0, one per row; None if every row counts once.
 
     A single number is the weight of every row.
@@ -26,19 +26,20 @@ def read_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise DataError(
             f"sample_weight has {len(line)} values, and the data has {n_rows} rows: give one per row."
         )
-    column = read_column(line, "sample_weight", "numbers")
+    rows = RowNames.of(line) or rows
+    column = read_column(line, "sample_weight", "numbers", rows)
     if column.kind != "numeric":
         raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
-    _check(column.values)
+    _check(column.values, rows)
     return None if (column.values == 1.0).all() else column.values
 
 
-def _check(weight: FloatArray) -> None:
+def _check(weight: FloatArray, rows: RowNames | None) -> None:
     if (missing := np.isnan(weight)).any():
-        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing)}.")
+        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
     if (negative := weight < 0.0).any():
         raise DataError(
-            f"sample_weight has {negative.sum()} negative values, {first_rows(negative)}. "
+            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
             "Weights must be at least 0: drop a row by the weight 0."
         )
     if not weight.any():

@@ -1,6 +1,7 @@
 """Short lists of names and rows for messages: a few of them, and how many more there are."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,53 @@ def joined(parts: list[str], limit: int = 10) -> str:
     return ", ".join(parts[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def first_rows(wanted: BoolArray, limit: int = 3) -> str:
+@dataclass(frozen=True, eq=False)
+class RowNames:
+    """What rows are called in messages: by their lines in a file, or by the labels of a frame."""
+
+    labels: Any  # an array, or an index of pandas
+    noun: str = "row"
+
+    @classmethod
+    def of(cls, data: Any) -> "RowNames | None":
+        """The labels of a frame or a series of pandas; None for data whose rows are known by position.
+
+        >>> import pandas
+        >>> RowNames.of(pandas.Series([1, 2], index=["ann", "bob"])).labels[1]
+        'bob'
+        """
+        native = data.to_native() if hasattr(data, "to_native") else data
+        labels = getattr(native, "index", None)
+        return None if labels is None or callable(labels) else cls(labels)
+
+    def taken(self, rows: BoolArray) -> "RowNames":
+        """The names of the rows with a flag."""
+        return RowNames(self.labels[rows], self.noun)
+
+
+def row_name(position: int, rows: RowNames | None = None) -> str:
+    """What the row at this position is called: 'row 3', or 'line 5' in a file.
+
+    >>> row_name(3), row_name(3, RowNames(np.array([2, 3, 4, 5]), "line"))
+    ('row 3', 'line 5')
+    """
+    return f"row {position}" if rows is None else f"{rows.noun} {_label(rows.labels[position])}"
+
+
+def first_rows(wanted: BoolArray, rows: RowNames | None = None, limit: int = 3) -> str:
     """Where the first true rows are.
 
     >>> first_rows(np.array([False, True, True]))
     'first at rows 1, 2'
     """
-    rows = np.flatnonzero(wanted)[:limit]
-    return f"first at row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"
+    places = np.flatnonzero(wanted)[:limit].tolist()
+    noun = "row" if rows is None else rows.noun
+    labels = [str(place) if rows is None else _label(rows.labels[place]) for place in places]
+    return f"first at {noun}{'s' if len(labels) > 1 else ''} {', '.join(labels)}"
+
+
+def _label(label: Any) -> str:
+    return repr(label) if isinstance(label, str) else str(label)
 
 
 def aligned(grid: Sequence[Sequence[str]]) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.question import parse_question
 from holdfast.data.schema import Schema
@@ -132,13 +133,15 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
         if is_array and has_names:
             _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
-        if is_array or has_names:
+        if is_array:
             return frame
-        made_up = tuple(column.name for column in self.schema_.columns)
-        if set(made_up) == set(frame.names) or len(made_up) != len(frame.names):
-            return frame
-        _warn(f"X has feature names, but {name} was fitted without feature names")
-        return replace(frame, names=made_up)
+        columns = tuple(column.name for column in self.schema_.columns)
+        if not has_names and set(columns) != set(frame.names) and len(columns) == len(frame.names):
+            _warn(f"X has feature names, but {name} was fitted without feature names")
+            return replace(frame, names=columns)
+        # By scikit-learn's conventions all columns are needed, even if the model does not ask about them.
+        Differences.of_names(columns, frame.names).refuse()
+        return frame
 
     def _column_importances(self, shares: FloatArray) -> FloatArray:
         """One number per column of X: that of a question is divided evenly among the columns it reads."""

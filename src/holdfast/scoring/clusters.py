@@ -9,7 +9,7 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
 from holdfast.data.weight import read_weight
-from holdfast.data.wording import first_rows
+from holdfast.data.wording import RowNames, first_rows
 from holdfast.errors import DataError
 
 NO_WEIGHT = 2.0**-500  # less, as a share of the greatest, changes no digit of a sum
@@ -87,9 +87,10 @@ def _numbered(labels: Any, what: str) -> LongArray:
         raise DataError(f"{what} is empty: purity and information need at least one row.")
     values = read_column(line, what, "categories").values
     if (missing := np.isnan(values)).any():
+        where = first_rows(missing, RowNames.of(line))
         raise DataError(
-            f"{what} has {missing.sum()} missing labels, {first_rows(missing)}. Name the group of every row, "
-            "or leave the rows out."
+            f"{what} has {missing.sum()} missing labels, {where}. Name the group of every row, or leave the "
+            "rows out."
         )
     return np.asarray(values, np.int64)
 

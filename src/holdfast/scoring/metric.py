@@ -14,7 +14,7 @@ from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.data.wording import first_rows, listed
+from holdfast.data.wording import RowNames, first_rows, listed
 from holdfast.errors import DataError, RulesError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import Measured, Rows, standard_error
@@ -84,10 +84,12 @@ class Truth:
 
 
 def _group_numbers(groups: Any) -> IntArray:
-    column = read_column(line_of(groups, "groups"), "groups", "categories")
+    line = line_of(groups, "groups")
+    column = read_column(line, "groups", "categories")
     if (missing := np.isnan(column.values)).any():
+        where = first_rows(missing, RowNames.of(line))
         raise DataError(
-            f"groups has {missing.sum()} missing values, {first_rows(missing)}. Give each of these rows a "
+            f"groups has {missing.sum()} missing values, {where}. Give each of these rows a "
             "group of its own if it has no other."
         )
     return column.values.astype(np.int32)

@@ -1,0 +1,176 @@
+"""Dates as numbers: the days since a fixed day, or the year, the month and the day of the week."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from math import nan
+from shlex import quote
+from typing import Any, Literal
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.errors import DataError
+
+Form = Literal["days", "parts"]
+Order = Literal["dmy", "mdy"]
+
+FIRST_DAY = datetime(2000, 1, 1)
+DAYS = f"days since {FIRST_DAY:%Y-%m-%d}"
+PARTS = ("year", "month", "weekday")  # Monday is 1, Sunday is 7
+FORMS: tuple[Form, ...] = ("days", "parts")
+ORDERS: tuple[Order, ...] = ("dmy", "mdy")
+
+_TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates, and what is made of it."""
+
+    name: str
+    form: Form = "days"
+    order: Order | None = None  # of day and month where the year comes last; None: as the cells tell
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The names of the columns of numbers that are made of it."""
+        return tuple(f"{self.name} ({part})" for part in ((DAYS,) if self.form == "days" else PARTS))
+
+    def numbers(self, moments: Sequence[datetime | None]) -> dict[str, FloatArray]:
+        """The columns that are made of these moments, NaN for None."""
+        rows = [self._row(moment) for moment in moments]
+        columns = np.array(rows, np.float64).reshape(-1, len(self.derived)).T
+        return dict(zip(self.derived, columns, strict=True))
+
+    def _row(self, moment: datetime | None) -> tuple[float, ...]:
+        if moment is None:
+            return (nan,) * len(self.derived)
+        if self.form == "days":
+            return ((moment - FIRST_DAY) / timedelta(days=1),)
+        return moment.year, moment.month, moment.isoweekday()
+
+
+def date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
+    """The columns that the texts ask for: admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
+
+    >>> date_columns(["admitted:parts"], ["admitted", "age"])
+    (DateColumn(name='admitted', form='parts', order=None),)
+    """
+    return tuple(_date_column(text, names) for text in texts)
+
+
+def _date_column(text: str, names: Sequence[str]) -> DateColumn:
+    name, form, order = text, "days", None
+    while name not in names and ":" in name:
+        name, _, word = name.rpartition(":")
+        if word in FORMS:
+            form = word
+        elif word in ORDERS:
+            order = word
+        else:
+            raise DataError(
+                f"--date {text!r} ends in {word!r}: it must be a column, or a column and :days, :parts, :dmy "
+                "or :mdy."
+            )
+    return DateColumn(name, form, order)  # type: ignore[arg-type]
+
+
+def date_source(feature: str) -> DateColumn | None:
+    """The column of dates that a feature of this name was made of; None if it was not.
+
+    >>> date_source("admitted (month)")
+    DateColumn(name='admitted', form='parts', order=None)
+    """
+    for form in FORMS:
+        for part in (DAYS,) if form == "days" else PARTS:
+            if feature.endswith(f" ({part})"):
+                return DateColumn(feature.removesuffix(f" ({part})"), form)
+    return None
+
+
+def moment_of(value: Any, order: Order = "dmy") -> datetime | None:
+    """The moment that a text or a date stands for, in UTC where it names a zone; None if it is no date."""
+    if isinstance(value, datetime):
+        return _in_utc(value)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    text = str(value).strip()
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, _, month, day, *clock = match.groups()
+    elif match := _YEAR_LAST.fullmatch(text):
+        day, _, month, year, *clock = match.groups()
+        if order == "mdy":
+            day, month = month, day
+    else:
+        return None
+    try:
+        return _at(datetime(int(year), int(month), int(day)), clock)
+    except (ValueError, OverflowError):  # the 31st of February, or 25 o'clock
+        return None
+
+
+def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
+    """The orders of day and month in which all cells are dates; with points it is day, month, year.
+
+    >>> possible_orders(["03/04/2020", "31/01/2020"]), possible_orders(["03/04/2020"])
+    (('dmy',), ('dmy', 'mdy'))
+    """
+    cells = list(cells)
+    has_points = any((match := _YEAR_LAST.fullmatch(cell)) and match[2] == "." for cell in cells)
+    return tuple(
+        order
+        for order in (ORDERS[:1] if has_points else ORDERS)
+        if all(moment_of(cell, order) is not None for cell in cells)
+    )
+
+
+def is_date(cell: str) -> bool:
+    """True if the cell is a date in one order of day and month or the other."""
+    return any(moment_of(cell, order) is not None for order in ORDERS)
+
+
+def is_ambiguous(cells: Iterable[str]) -> bool:
+    """True if day and month can be exchanged in every cell, and that makes a difference."""
+    cells = list(cells)
+    if len(possible_orders(cells)) < 2:
+        return False
+    return any(moment_of(cell, "dmy") != moment_of(cell, "mdy") for cell in cells)
+
+
+def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
+    """The error that asks for the order of day and month."""
+    stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
+    ways = " or ".join(f"--date {quote(f'{stem}:{order}')}" for order in ORDERS)
+    return DataError(
+        f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell tells the day from the "
+        f"month: say {ways} in the command."
+    )
+
+
+def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
+    """The error that names a cell that is no date."""
+    return DataError(
+        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
+        "2011-01-31 or 31.01.2011, or let --coerce read such cells as missing."
+    )
+
+
+def _at(day: datetime, clock: Sequence[str | None]) -> datetime:
+    hour, minute, second, fraction, zone = clock
+    if hour is None or minute is None:
+        return day
+    micro = int((fraction or "0")[:6].ljust(6, "0"))
+    moment = day.replace(hour=int(hour), minute=int(minute), second=int(second or 0), microsecond=micro)
+    if zone is None or zone == "Z":
+        return moment
+    digits = zone[1:].replace(":", "")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return moment + offset if zone[0] == "-" else moment - offset
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,110 @@
+"""How numbers are written in a file: the decimal mark, and what stands between thousands."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from shlex import quote
+
+from holdfast.errors import DataError
+
+# Marks that look alike in print: a plain, a hard and a narrow blank; two apostrophes.
+_ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
+DECIMALS = (".", ",")
+THOUSANDS = (",", ".", " ", "'")
+_MARK = re.compile(rf"[{''.join(''.join(_ALIKE.get(mark, mark)) for mark in THOUSANDS)}]")
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """One way to write numbers.
+
+    >>> german = Numerals(decimal=",", thousands=".")
+    >>> german.reads("1.234,5"), german.number("1.234,5"), german.reads("1,234.5")
+    (True, 1234.5, False)
+    """
+
+    decimal: str = "."
+    thousands: str = ""  # empty: nothing stands between thousands
+
+    def __post_init__(self) -> None:
+        if self.decimal not in DECIMALS:
+            raise DataError(f"--decimal is {self.decimal!r}, and a decimal mark is a point or a comma.")
+        if self.thousands not in ("", *_all_alike()):
+            raise DataError(
+                f"--thousands is {self.thousands!r}, and between thousands stands a comma, a point, a blank "
+                "or an apostrophe."
+            )
+        if self.decimal == self.thousands:
+            other = "," if self.decimal == "." else "."
+            raise DataError(
+                f"--decimal and --thousands are both {self.decimal!r}: say --decimal {other} as well."
+            )
+
+    def reads(self, cell: str) -> bool:
+        """True if the cell is a number, which has no leading zeros: 01234 is a postcode."""
+        return self._pattern.fullmatch(cell) is not None
+
+    def number(self, cell: str) -> float:
+        """The number that a cell writes, or the infinity that it names."""
+        if self.thousands:
+            cell = re.sub(f"[{self._between}]", "", cell)
+        return float(cell.replace(self.decimal, "."))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        whole = r"0|[1-9][0-9]*"
+        if self.thousands:
+            whole += rf"|[1-9][0-9]{{0,2}}(?:[{self._between}][0-9]{{3}})+"
+        mark = re.escape(self.decimal)
+        return re.compile(rf"[+-]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+    @property
+    def _between(self) -> str:
+        alike = next((marks for marks in _ALIKE.values() if self.thousands in marks), self.thousands)
+        return re.escape(alike)
+
+    @property
+    def options(self) -> str:
+        """What to type for numbers that are written like this."""
+        decimal = f"--decimal {quote(self.decimal)}" if self.decimal != "." else ""
+        thousands = f"--thousands {quote(self.thousands)}" if self.thousands else ""
+        return " ".join(filter(None, (decimal, thousands)))
+
+
+def other_numerals(cells: Sequence[str], given: Numerals, share: float) -> list[Numerals]:
+    """The ways to write numbers that read at least this share of the cells, and more of them than others.
+
+    Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
+    decimal comma that is `given` stays.
+    """
+    if not any(map(_MARK.search, cells)):
+        return []
+    if given.decimal == "," and (found := _best(cells, _ways((",",)), share)):
+        return found
+    return _best(cells, _ways(DECIMALS), share)
+
+
+def _ways(decimals: Sequence[str]) -> list[Numerals]:
+    return [
+        Numerals(decimal, thousands)
+        for decimal in decimals
+        for thousands in ("", *THOUSANDS)
+        if decimal != thousands
+    ]
+
+
+def _best(cells: Sequence[str], ways: Sequence[Numerals], share: float) -> list[Numerals]:
+    read = [sum(map(way.reads, cells)) for way in ways]
+    most = max(read)
+    best: list[Numerals] = []
+    for way, count in zip(ways, read, strict=True):
+        # In the order of `ways` the simplest comes first: one with the same mark adds nothing to it.
+        is_new = all(way.decimal != other.decimal and way.thousands != other.thousands for other in best)
+        if count == most and is_new:
+            best.append(way)
+    return best if most >= share * len(cells) else []
+
+
+def _all_alike() -> set[str]:
+    return {*THOUSANDS, *"".join(_ALIKE.values())}
