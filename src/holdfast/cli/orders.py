@@ -4,6 +4,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
         _ordered(name, column, orders[name]) if name in orders else column
         for name, column in zip(frame.names, frame.columns, strict=True)
     ]
-    return Frame(frame.names, columns, frame.n_rows)
+    return replace(frame, columns=columns)
 
 
 def stage_places(texts: Any, order: tuple[str, ...]) -> FloatArray:
