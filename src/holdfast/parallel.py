@@ -1,6 +1,7 @@
 """The one place that runs independent tasks."""
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Self, TypeVar
 
 from holdfast.errors import RulesError
@@ -29,7 +30,7 @@ def run_all(
     """
     from joblib import Parallel, delayed
 
-    _check_jobs(n_jobs)
+    check_jobs(n_jobs)
     # Not every backend can hand out results one by one, which only the bar needs.
     returned = "generator" if progress else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
@@ -41,9 +42,15 @@ def run_all(
     return list(results)
 
 
-def _check_jobs(n_jobs: int | None) -> None:
-    if n_jobs == 0:
-        raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise a RulesError unless it is a number of jobs: a whole number other than 0, or None."""
+    if n_jobs is None:
+        return
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise RulesError(
+            f"n_jobs={n_jobs!r} is out of range: it must be a whole number of at least 1, -1 for all cores, "
+            "or None."
+        )
 
 
 def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
@@ -63,7 +70,7 @@ class Team:
 
         from joblib import effective_n_jobs
 
-        _check_jobs(n_jobs)
+        check_jobs(n_jobs)
         self.size = int(effective_n_jobs(n_jobs))
         self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
 

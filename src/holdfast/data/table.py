@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, frozen
 from holdfast.data.categorical import readings
-from holdfast.data.columns import Reading, read_column
+from holdfast.data.columns import Reading
+from holdfast.data.counted import defined_column, defined_target, matched_column, matched_target
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
-from holdfast.data.matching import matched, named_by
+from holdfast.data.matching import named_by
 from holdfast.data.question import parse_question
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.target import Task, check_task, known_target, new_target, read_line
-from holdfast.data.weight import read_weight
+from holdfast.data.target import Task, check_task, read_line
+from holdfast.data.weight import check_sum, counted_rows, read_weight
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 
@@ -34,7 +35,8 @@ class Table:
     """Rows ready for growing: one column per feature, a target, weights.
 
     Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
-    views of it, not copies.
+    views of it, not copies. A row of weight 0 keeps its place and is otherwise no row: ranges, categories and
+    classes come from the rows that count, and what such a row holds beyond them counts as missing.
     """
 
     schema: Schema
@@ -46,6 +48,7 @@ class Table:
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
         object.__setattr__(self, "target", _read_only(self.target))
         if self.weight is not None:
+            check_sum(self.weight)
             object.__setattr__(self, "weight", _read_only(self.weight))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -103,16 +106,19 @@ class Table:
         frame = frame_of(X)
         line = read_line(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows)
+        rows = counted_rows(weight)
         if schema is not None:
-            columns, values = _read_on(schema, frame, line, task)
+            columns, values = _read_on(schema, frame, line, task, rows)
             _check_questions(questions, schema)
         else:
-            features, columns = _read(frame, readings(categorical_features, frame.names), questions)
-            values, kind = new_target(line, target, task)
+            how = readings(categorical_features, frame.names)
+            features, columns = _read(frame, how, questions, rows)
+            values, kind = defined_target(line, target, task, rows)
             schema = Schema(features, kind)
         table = cls(schema, columns, values, weight)
-        _warn_of_one_class(table)
-        _warn_of_settled_columns(table)
+        counted = table if rows is None else table.taken(rows)
+        _warn_of_one_class(counted)
+        _warn_of_settled_columns(counted)
         return table
 
     @classmethod
@@ -171,22 +177,21 @@ class Table:
 
 
 def _read(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str]
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], rows: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that the data defines and its columns, questions last."""
+    """The features that the rows with a flag define, and the columns of all rows, questions last."""
     columns = [
-        read_column(raw, f"column {name!r}", reading)
+        defined_column(raw, name, reading, rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
-    features = tuple(column.feature(name) for column, name in zip(columns, frame.names, strict=True))
+    features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
     _refuse_repeated_questions(questions, frame.names)
     asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
-    values = tuple(column.values for column in columns)
     return features + asked, values + _answers(questions, features, values)
 
 
 def _read_on(
-    schema: Schema, frame: Frame, line: Any, task: Task | None
+    schema: Schema, frame: Frame, line: Any, task: Task | None, rows: BoolArray | None
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
     frame = named_by(schema, frame)
@@ -195,13 +200,13 @@ def _read_on(
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched(frame.column(feature.name), feature, f"column {feature.name!r}")
+        match = matched_column(frame.column(feature.name), feature, rows)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             differences.categories[feature.name] = list(match.unknown)
-    values = known_target(line, schema.target, task, differences)
+    values = matched_target(line, schema.target, task, rows, differences)
     differences.refuse()
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 

@@ -17,6 +17,8 @@ LossName = Literal[
     "squared_error", "absolute_error", "huber", "quantile", "poisson", "log_loss", "exponential"
 ]
 
+MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals are finite
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -51,7 +53,13 @@ def loss_of(name: str, target: Target) -> Loss:
 
 
 def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> None:
-    """Raise a DataError where the loss has no meaning for some of the targets."""
+    """Raise a DataError where the loss has no meaning, or no finite value, for some of the targets."""
+    greatest = float(np.abs(values).max())
+    if greatest > MOST_TARGET:
+        raise DataError(
+            f"Boosting adds up squares, and {target.name!r} goes up to {greatest:g} in size, whose square no "
+            f"number can hold. Divide the target by one number, so that it stays within {MOST_TARGET:g}."
+        )
     if name != "poisson":
         return
     if values.min() < 0:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray, scaled
 from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
 from holdfast.data.weight import read_weight
@@ -52,7 +52,7 @@ def _joint_shares(labels_true: Any, labels_pred: Any, sample_weight: Any) -> Flo
             f"labels_true has {len(true)} labels and labels_pred has {len(pred)}: give one of each per row."
         )
     weight = read_weight(sample_weight, len(true))
-    given = np.ones(len(true)) if weight is None else weight / weight.max()
+    given = np.ones(len(true)) if weight is None else scaled(weight)[0]
     shape = int(true.max()) + 1, int(pred.max()) + 1
     joint = np.bincount(true * shape[1] + pred, given, shape[0] * shape[1]).reshape(shape)
     return np.asarray(joint / joint.sum(), np.float64)

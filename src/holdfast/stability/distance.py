@@ -15,7 +15,7 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.errors import RulesError
 from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, measure
-from holdfast.parallel import run_all
+from holdfast.parallel import check_jobs, run_all
 from holdfast.stability.matching import TreeDistance, matched
 from holdfast.stability.packing import frozen_fields, memory, pack
 from holdfast.stability.ruler import on_one_ruler
@@ -123,6 +123,7 @@ def _matrix(
     at_most: float | None,
 ) -> FloatArray:
     """The distances; rows whose mean is surely above `at_most` may be infinite."""
+    check_jobs(n_jobs)
     all_a = _trees(trees_a)
     all_b = all_a if trees_b is None else _trees(trees_b)
     if not all_a or not all_b:

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, scaled
 from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns of the text
@@ -60,9 +60,8 @@ def summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
     # Leaves share the rows as they share the weight.
-    rows = (
-        tree.weight[leaves] * (n_rows / float(tree.weight[0])) if tree.weight[0] > 0 else tree.weight[leaves]
-    )
+    weight, _ = scaled(tree.weight)
+    rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
     if tree.schema.target.is_classes:
         shares = tree.value[leaves]

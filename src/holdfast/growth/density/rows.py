@@ -10,7 +10,7 @@ from holdfast.data.coding import rank_values
 from holdfast.data.schema import Schema
 from holdfast.data.splits import below, places
 from holdfast.data.table import Table
-from holdfast.growth.sample import split_weight
+from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.density import DensityRows
 
 LEAST_VARIANCE = 1e-6  # share of a column's variance that every group keeps: a spike is not a point
@@ -112,6 +112,7 @@ def unlabelled(table: Table) -> Unlabelled:
     """The rows of a table, sorted by all that is known of them and measured in standard units."""
     table, copies = _settled(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
+    importance, _ = relative(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
     units = units_of(table, weight)
     rows = DensityRows(

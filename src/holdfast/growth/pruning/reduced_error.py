@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical import canonical
 from holdfast.data.splits import below, check_share, places, read_groups, strata_of
 from holdfast.data.table import Table
@@ -74,7 +74,7 @@ def grow_reduced_error(
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """What every node would lose on the rows that reach it, were it a leaf."""
     check_rows(tree, table)
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
     lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
     losses = np.zeros(tree.n_nodes)
     rows, node = np.arange(table.n_rows), tree.apply(table)
@@ -96,4 +96,5 @@ def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
         return np.asarray(surprise - target + mean, np.float64)
     # On the scale of the root, so that no square overflows or vanishes.
     exponent = math.frexp(math.sqrt(float(tree.impurity[0])) or 1.0)[1]
-    return np.asarray(np.square(np.ldexp(target - value, -exponent)), np.float64)
+    apart = np.ldexp(target, -exponent) - np.ldexp(value, -exponent)
+    return np.asarray(np.square(apart), np.float64)

@@ -24,7 +24,7 @@ from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, check_table, measure
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
-from holdfast.parallel import run_all
+from holdfast.parallel import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, Truth, metric_of
 from holdfast.tree.tree import Tree
 
@@ -54,6 +54,9 @@ class Evidence:
     scoring: Any = None
     seed: int = 0
     n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_jobs(self.n_jobs)
 
 
 BY_FOLDS = Evidence()
