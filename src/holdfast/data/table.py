@@ -19,15 +19,12 @@ from holdfast.data.matching import named_by
 from holdfast.data.question import parse_question
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.target import Task, check_task, read_line
-from holdfast.data.weight import check_sum, counted_rows, read_weight
+from holdfast.data.weight import are_repetitions, check_sum, counted_rows, read_weight
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 
 if TYPE_CHECKING:
     from holdfast.kernels.histogram import Coded
-
-
-MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +70,7 @@ class Table:
 
         repeats = None
         if self.weight is not None:
-            is_whole = np.all(self.weight == np.rint(self.weight)) and self.weight.sum() < MOST_REPEATS
-            repeats = (self.weight if is_whole else self.weight > 0).astype(np.int64)
+            repeats = (self.weight if are_repetitions(self.weight) else self.weight > 0).astype(np.int64)
         return code_columns(self.schema.features, self.columns, repeats)
 
     @classmethod
@@ -106,19 +102,19 @@ class Table:
         frame = frame_of(X)
         line = read_line(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows)
-        rows = counted_rows(weight)
+        counted = counted_rows(weight)
         if schema is not None:
-            columns, values = _read_on(schema, frame, line, task, rows)
+            columns, values = _read_on(schema, frame, line, task, counted)
             _check_questions(questions, schema)
         else:
             how = readings(categorical_features, frame.names)
-            features, columns = _read(frame, how, questions, rows)
-            values, kind = defined_target(line, target, task, rows)
+            features, columns = _read(frame, how, questions, counted)
+            values, kind = defined_target(line, target, task, counted)
             schema = Schema(features, kind)
         table = cls(schema, columns, values, weight)
-        counted = table if rows is None else table.taken(rows)
-        _warn_of_one_class(counted)
-        _warn_of_settled_columns(counted)
+        rows = table if counted is None else table.taken(counted)
+        _warn_of_one_class(rows)
+        _warn_of_settled_columns(rows)
         return table
 
     @classmethod
@@ -177,11 +173,11 @@ class Table:
 
 
 def _read(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str], rows: BoolArray | None
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], counted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that the rows with a flag define, and the columns of all rows, questions last."""
+    """The features that the rows that count define, and the columns of all rows, questions last."""
     columns = [
-        defined_column(raw, name, reading, rows)
+        defined_column(raw, name, reading, counted)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
@@ -191,7 +187,7 @@ def _read(
 
 
 def _read_on(
-    schema: Schema, frame: Frame, line: Any, task: Task | None, rows: BoolArray | None
+    schema: Schema, frame: Frame, line: Any, task: Task | None, counted: BoolArray | None
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
     frame = named_by(schema, frame)
@@ -200,13 +196,13 @@ def _read_on(
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched_column(frame.column(feature.name), feature, rows)
+        match = matched_column(frame.column(feature.name), feature, counted)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             differences.categories[feature.name] = list(match.unknown)
-    values = matched_target(line, schema.target, task, rows, differences)
+    values = matched_target(line, schema.target, task, counted, differences)
     differences.refuse()
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 

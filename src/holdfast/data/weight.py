@@ -12,6 +12,8 @@ from holdfast.data.frame import line_of
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError
 
+MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
+
 
 def read_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Finite weights of at least 0, one per row; None if every row counts once.
@@ -32,6 +34,11 @@ def read_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
     _check(column.values)
     return None if (column.values == 1.0).all() else column.values
+
+
+def are_repetitions(weight: FloatArray) -> bool:
+    """True if the weights say how often each row is there: whole numbers that are not too many together."""
+    return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
 def counted_rows(weight: FloatArray | None) -> BoolArray | None:

@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.data.weight import counted_rows
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import thresholds
@@ -81,7 +81,8 @@ class Rounds:
         y, weight = table.target.astype(np.float64), repeats * importance
         learnt = role == LEARNT
         growth = rules.growth(int(repeats[learnt].sum(dtype=np.int64)))
-        check_targets(rules.loss, table.schema.target, y[role != UNUSED])
+        check_size(table.schema.target, y[role != UNUSED])
+        check_targets(rules.loss, table.schema.target, y[learnt])
         start = np.zeros(n_outputs)
         if rules.start == "constant" and loss.start is None:
             start = log_shares(y[learnt], weight[learnt], n_outputs)

@@ -52,14 +52,19 @@ def loss_of(name: str, target: Target) -> Loss:
     return own[name]
 
 
-def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> None:
-    """Raise a DataError where the loss has no meaning, or no finite value, for some of the targets."""
+def check_size(target: Target, values: NDArray[np.float64]) -> None:
+    """Raise a DataError where squares of the target are too large or too small for a number."""
     greatest = float(np.abs(values).max())
-    if greatest > MOST_TARGET:
+    if greatest != 0.0 and not 1 / MOST_TARGET <= greatest <= MOST_TARGET:
         raise DataError(
             f"Boosting adds up squares, and {target.name!r} goes up to {greatest:g} in size, whose square no "
-            f"number can hold. Divide the target by one number, so that it stays within {MOST_TARGET:g}."
+            "number can hold. Measure the target in another unit, so that it goes up to something between "
+            f"{1 / MOST_TARGET:g} and {MOST_TARGET:g}."
         )
+
+
+def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> None:
+    """Raise a DataError where the loss has no meaning for some of the targets."""
     if name != "poisson":
         return
     if values.min() < 0:

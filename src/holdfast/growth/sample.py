@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.schema import Label
-from holdfast.data.table import MOST_REPEATS, Table
+from holdfast.data.table import Table
+from holdfast.data.weight import are_repetitions
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
@@ -208,7 +209,7 @@ def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, Floa
     ones = np.ones(n_rows)
     if weight is None:
         return np.ones(n_rows, np.int32), ones
-    if np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS:
+    if are_repetitions(weight):
         return weight.astype(np.int32), ones
     return (weight > 0).astype(np.int32), np.where(weight > 0, weight, 1.0)
 

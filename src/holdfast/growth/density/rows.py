@@ -10,6 +10,7 @@ from holdfast.data.coding import rank_values
 from holdfast.data.schema import Schema
 from holdfast.data.splits import below, places
 from holdfast.data.table import Table
+from holdfast.data.weight import are_repetitions
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.density import DensityRows
 
@@ -143,7 +144,7 @@ def _settled(table: Table) -> tuple[Table, LongArray | None]:
     table = table.taken(order)
     kind, is_copy = _kinds(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    if not np.all(weight == np.rint(weight)) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
+    if not are_repetitions(weight) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
         numbers = np.where(is_copy, kind, kind.max() + 1 + np.arange(len(kind)))
         return table, np.unique(numbers, return_inverse=True)[1].astype(np.int64)
     is_first = np.append(True, kind[1:] != kind[:-1])
