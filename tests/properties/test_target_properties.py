@@ -75,8 +75,9 @@ def test_a_constant_target_is_predicted_exactly_however_large(name: str) -> None
 
 @pytest.mark.parametrize("name", BOOSTED)
 def test_a_target_that_cannot_be_squared_is_refused(name: str) -> None:
-    X, y = data(0)
-    for y, size in ((np.append(y[1:], -1e308), r"1e\+308"), (np.clip(y, 0.0, 1.0) * 1e-310, "1e-310")):
+    X, given = data(0)
+    large, small = np.append(given[1:], -1e308), np.clip(given, 0.0, 1.0) * 1e-310
+    for y, size in ((large, r"1e\+308"), (small, "1e-310")):
         with pytest.raises(DataError, match=f"'y' goes up to {size} in size.* between 1e-150 and 1e\\+150"):
             BOOSTED[name]().fit(X, y)
 
