@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold
 
 from holdfast import (
+    BaggingRegressor,
     BoostingRegressor,
     DataError,
     DataWarning,
+    StableTreeRegressor,
     Table,
+    TreeClassifier,
     TreeRegressor,
     compare_models,
     grow,
@@ -86,6 +91,42 @@ def test_rows_without_weight_are_no_rows(kind: str, name: str, of: str, seed: in
         np.testing.assert_array_equal(with_them.classes_, without.classes_)
     if hasattr(without, "oob_score_"):
         assert with_them.oob_score_ == without.oob_score_
+        np.testing.assert_array_equal(with_them.oob_curve_.scores, without.oob_curve_.scores)
+        found, expected = with_them.importances_.permutation, without.importances_.permutation
+        np.testing.assert_array_equal(found, expected)
+
+
+GROUPED = [
+    BaggingRegressor(n_estimators=3, random_state=0),
+    BoostingRegressor(n_estimators=3, min_samples_leaf=2, subsample=0.5, random_state=0),
+    BoostingRegressor(n_estimators=3, min_samples_leaf=2, early_stopping=True, random_state=0),
+    BoostingRegressor(n_estimators=3, min_samples_leaf=2, early_stopping="cv", random_state=0),
+    TreeRegressor(max_depth="cv", cv=GroupKFold(3)),
+    TreeRegressor(ccp_alpha="cv", cv=4),
+    StableTreeRegressor(n_trees=3, max_depth=3, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", GROUPED, ids=lambda model: type(model).__name__)
+def test_groups_without_weight_are_no_groups(model: Any) -> None:
+    X, y = data("numbers", 5)
+    groups = np.arange(N_ROWS) // 4
+    counts = (groups % 5 != 2) & (np.arange(N_ROWS) % 7 != 0)
+    weight = np.where(counts, weights("importances", 5), 0.0)
+    one = clone(model).fit(X, y, sample_weight=weight, groups=groups)
+    other = clone(model).fit(X[counts], y[counts], sample_weight=weight[counts], groups=groups[counts])
+    assert bytes_of(one) == bytes_of(other)
+
+
+@pytest.mark.parametrize("cv", [4, 0.3, KFold(4)])
+def test_models_are_compared_as_if_rows_without_weight_were_not_there(cv: Any) -> None:
+    X, y = data("classes", 6)
+    counts = np.arange(N_ROWS) % 4 != 0
+    weight = np.where(counts, weights("importances", 6), 0.0)
+    models = [TreeClassifier(max_depth=2)]
+    one = compare_models(models, X, y, cv=cv, sample_weight=weight)
+    other = compare_models(models, X[counts], y[counts], cv=cv, sample_weight=weight[counts])
+    np.testing.assert_array_equal(one.scores, other.scores)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

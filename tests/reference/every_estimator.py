@@ -24,6 +24,7 @@ from holdfast.tree.ensemble_file import ensemble_to_json
 from holdfast.tree.file import tree_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 3, "random_state": 0}
+TOLD: dict[str, Any] = FEW | {"n_estimators": 12, "oob_score": True, "permutation_importance": True}
 
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "tree": TreeClassifier,

@@ -82,7 +82,7 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     check_rows_left_out(bagging, table)
     metric = oob_metric(scoring, table.schema.target)
     truth = Truth.of(table, bagging.bags.sampling.groups)
-    points = points_scored(len(bagging), table.n_rows, metric)
+    points = points_scored(len(bagging), int(np.count_nonzero(truth.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_trees = np.zeros(table.n_rows, np.int64)
