@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, scaled
+from holdfast.arrays import FloatArray, scaled, unscaled
 from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns of the text
@@ -70,7 +70,9 @@ def summary(tree: Tree) -> TreeSummary:
     else:
         # Members of boosted models know no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
-        deviance = float(rows @ tree.impurity[leaves]) * _FACTORS[tree.criterion] if is_known else nan
+        impurity, exponent = scaled(tree.impurity)
+        total = float(unscaled(rows @ impurity[leaves] * _FACTORS.get(tree.criterion, nan), exponent))
+        deviance = total if is_known else nan
     used = np.unique(tree.feature[~leaves])
     return TreeSummary(
         features=tuple(tree.schema.names[place] for place in used.tolist()),

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.data.splits import numbered, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
@@ -167,8 +167,9 @@ def path_scores(
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
-    spread = scores.std(axis=1, ddof=min(1, len(found) - 1))
-    return scores, np.asarray(spread / np.sqrt(len(found)), np.float64)
+    shares, exponent = scaled(scores)  # squares of errors such as 1e300 would be infinite
+    spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
+    return scores, unscaled(spread / np.sqrt(len(found)), exponent)
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
