@@ -1,6 +1,7 @@
 """The one place that runs independent tasks."""
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Self, TypeVar
 
 from holdfast.errors import RulesError
@@ -28,7 +29,7 @@ def run_all(
     with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
     with the text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
     """
-    _check_jobs(n_jobs)
+    check_jobs(n_jobs)
     if (run := current_run()) is not None:
         return _run_all(run, task, items, n_jobs, progress)
     run = Run()
@@ -55,9 +56,15 @@ def _run_all(
     return list(results)
 
 
-def _check_jobs(n_jobs: int | None) -> None:
-    if n_jobs == 0:
-        raise RulesError("n_jobs=0 is out of range: it must be at least 1, or -1 for all cores, or None.")
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise a RulesError unless it is a number of jobs: a whole number other than 0, or None."""
+    if n_jobs is None:
+        return
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise RulesError(
+            f"n_jobs={n_jobs!r} is out of range: it must be a whole number of at least 1, -1 for all cores, "
+            "or None."
+        )
 
 
 def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
@@ -77,7 +84,7 @@ class Team:
 
         from joblib import effective_n_jobs
 
-        _check_jobs(n_jobs)
+        check_jobs(n_jobs)
         self.size = int(effective_n_jobs(n_jobs))
         self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
 

@@ -28,7 +28,7 @@ from sklearn.tree import (
 from holdfast.adapters import as_tree, forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import DataError, SchemaMismatch
+from holdfast.errors import BrokenTreeError, DataError, SchemaMismatch
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN
 
@@ -284,3 +284,43 @@ def test_several_targets_at_once_are_refused() -> None:
     X, Y = load_linnerud(return_X_y=True)
     with pytest.raises(DataError, match="3 targets at once"):
         as_tree(DecisionTreeRegressor().fit(X, Y))
+
+
+def with_numbers(array: str, number: float) -> Any:
+    """A fitted tree of scikit-learn with another number at its root."""
+    model = DecisionTreeRegressor(max_depth=2).fit(np.arange(8.0)[:, None], np.arange(8.0))
+    state = model.tree_.__getstate__()
+    state["nodes"], state["values"] = state["nodes"].copy(), state["values"].copy()
+    if array == "threshold":
+        state["nodes"]["threshold"][0] = number
+    else:
+        state["values"][0] = number
+    model.tree_.__setstate__(state)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("array", "number"),
+    [("threshold", np.nan), ("threshold", -np.inf), ("value", np.nan), ("value", np.inf), ("value", -np.inf)],
+)
+def test_a_tree_with_numbers_that_are_none_is_refused(array: str, number: float) -> None:
+    with pytest.raises(BrokenTreeError, match=rf"{array}|{number}"):
+        as_tree(with_numbers(array, number))
+    with pytest.raises(BrokenTreeError, match=rf"{array}|{number}"):
+        as_tree(with_numbers(array, number), Schema((Feature("x0", high=7.0),), Target("y", high=7.0)))
+
+
+def test_a_threshold_of_infinity_asks_whether_the_value_is_known() -> None:
+    assert as_tree(with_numbers("threshold", np.inf)).threshold[0] == KNOWN
+
+
+def test_a_tree_of_weights_with_an_infinite_sum_is_refused() -> None:
+    X, y = np.arange(8.0)[:, None], np.arange(8) > 3
+    with np.errstate(all="ignore"):
+        models = [
+            model.fit(X, y, sample_weight=np.full(8, 1e308))
+            for model in (DecisionTreeClassifier(), DecisionTreeRegressor())
+        ]
+    for model in models:
+        with pytest.raises(BrokenTreeError, match=r"is \[?(nan|inf|-inf)"):
+            as_tree(model)

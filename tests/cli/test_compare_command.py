@@ -249,6 +249,12 @@ def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patie
     assert message in refusal(compare(patients, *PLAIN, *options))
 
 
+def test_no_jobs_at_all_are_refused_before_the_file_is_looked_for() -> None:
+    result = holdfast("compare", "nowhere.csv", "--target", "y", "--jobs", 0)
+    assert result.exit_code == 2
+    assert "Invalid value for '--jobs': 0 jobs do no work" in result.stderr
+
+
 def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:
     before = patients.read_bytes()
     assert "it is what is read" in refusal(compare(patients, *PLAIN, "--out", patients))

@@ -338,7 +338,7 @@ def test_the_names_in_the_help_are_those_of_the_library() -> None:
         (["--validation", "many"], "validation='many' is out of range"),
         (["--validation", "1"], "validation=1 is out of range"),
         (["--rule", "weighted"], "--rule weighted needs --gamma"),
-        (["--jobs", "0"], "n_jobs=0 is out of range"),
+        (["--jobs", "0"], "Invalid value for '--jobs': 0 jobs do no work"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

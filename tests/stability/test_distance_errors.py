@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
 from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
 from holdfast.tree.tree import Tree
 from tree.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
@@ -182,3 +182,24 @@ def test_one_ruler_for_both_is_the_way_out() -> None:
     wider = with_feature(NUMERIC, 0, high=95.0)
     both = NUMERIC.schema.widened(wider.schema)
     assert tree_distance(NUMERIC.on(both), wider.on(both)).total == 0.0
+
+
+@every_door
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_none_are_refused_before_the_kernel_runs(measure: Door, strange: float) -> None:
+    """As costs they would be any whole number, and the search for the cheapest matching might never end."""
+    value, threshold = PRICE.value.copy(), PRICE.threshold.copy()
+    value[-1], threshold[0] = strange, strange
+    with pytest.raises(BrokenTreeError, match=rf"tree 1 predicts {strange}"):
+        measure(PRICE, PRICE.replace(value=value))
+    with pytest.raises(BrokenTreeError, match=rf"a threshold is {strange}"):
+        measure(PRICE, PRICE.replace(threshold=threshold))
+    endless = with_feature(PRICE, 0, high=strange)
+    with pytest.raises(BrokenTreeError, match=rf"'{PRICE.schema.names[0]}' reaches from .* to {strange}"):
+        measure(endless, endless.replace(threshold=PRICE.threshold + 1e-9))
+
+
+@every_door
+def test_shares_of_classes_that_are_none_are_refused_before_the_kernel_runs(measure: Door) -> None:
+    with pytest.raises(BrokenTreeError, match=r"tree 1 predicts 1e\+300: trees predict shares"):
+        measure(NUMERIC, NUMERIC.replace(value=np.full_like(NUMERIC.value, 1e300)))

@@ -87,8 +87,8 @@ def largest_left(threshold: FloatArray) -> FloatArray:
     middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
     is_even = below.view(np.int32) % 2 == 0
     largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
-    # No float32 lies above: the question is whether the value is known.
-    return np.where(below < np.finfo(np.float32).max, largest, KNOWN)
+    # No float32 lies above: the question is whether the value is known. NaN stays, and is refused.
+    return np.where(below >= np.finfo(np.float32).max, KNOWN, largest)
 
 
 def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:

@@ -18,6 +18,13 @@ TEST_ROWS = ("forward", "random")
 UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 
+
+def _some_jobs(context: click.Context, parameter: click.Parameter, jobs: int) -> int:
+    if jobs == 0:
+        raise click.BadParameter("0 jobs do no work: give at least 1, or -1 for all cores.")
+    return jobs
+
+
 _ROLES = (
     click.option(
         "--group",
@@ -115,6 +122,7 @@ _FIT = (
         "--jobs",
         type=click.IntRange(-1),
         default=-1,
+        callback=_some_jobs,
         help="Threads, -1 for all cores: the tree is the same.",
     ),
     click.option(
@@ -162,6 +170,7 @@ _COMPARE = (
         "--jobs",
         type=click.IntRange(-1),
         default=-1,
+        callback=_some_jobs,
         help="Fits at a time, -1 for all cores: the scores are the same, the times are not.",
     ),
     click.option(

@@ -20,7 +20,7 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task, read_line
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, DataWarning, ModelError, RulesError
-from holdfast.parallel import run_all
+from holdfast.parallel import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, metric_of
 
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
@@ -60,6 +60,7 @@ def compare_models(
     default the model with the best mean. `on_error="skip"` goes on where a model fails, and shows the reason.
     The scores are the same for any `n_jobs`, which counts fits at a time.
     """
+    check_jobs(n_jobs)
     named = _named(models)
     _check_choices(named, baseline, on_error)
     X = collected(X)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.table import Table
+from holdfast.data.weight import are_repetitions
 
 MOST_COPIES = 0.1  # share of the rows; a kind of row that is more frequent is no copy of one
 MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
@@ -106,7 +107,7 @@ def canonical(table: Table, marks: Sequence[LongArray] = ()) -> Canonical:
     table, marks = table.taken(order), [mark[order] for mark in marks]
     kind, is_copy = _kinds(table, marks)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    if not _can_be_written_out(weight[~is_copy]) or not np.all(weight == np.rint(weight)):
+    if not _can_be_written_out(weight[~is_copy]) or not are_repetitions(weight):
         return Canonical(table, list(marks), _units(kind, is_copy))
     # The first of the copies for all of them; every other row as often as its weight says.
     is_first = np.append(True, kind[1:] != kind[:-1])

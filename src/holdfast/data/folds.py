@@ -11,6 +11,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical import fixed_order, unit_numbers
 from holdfast.data.splits import below, folds_of, places, strata_of
 from holdfast.data.table import Table
+from holdfast.data.weight import counted_rows
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError, DataWarning, RulesError
 
@@ -157,7 +158,12 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
 
 def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
+        rows = counted_rows(table.weight)
+        if rows is None:
+            return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
+        place, own = np.flatnonzero(rows), None if groups is None else groups[rows]
+        pairs = cv.split(np.zeros((len(place), 1)), table.target[rows], own)
+        return [(place[learnt], place[held_out]) for learnt, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise RulesError(
             f"cv={cv!r} says nothing of folds: give a whole number from 2, a share between 0 and 1, a "

@@ -45,6 +45,11 @@ def groups_there(repeats: IntArray, groups: LongArray) -> IntArray:
 def _times_drawn(
     generator: np.random.Generator, repeats: IntArray, n_draws: int | None, replacement: bool
 ) -> IntArray:
+    counted = np.flatnonzero(repeats)
+    if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
+        spread = np.zeros(len(repeats), np.int32)
+        spread[counted] = _times_drawn(generator, repeats[counted], n_draws, replacement)
+        return spread
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     n_draws = n_all if n_draws is None else n_draws
     if not replacement and n_draws == n_all:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, frozen
 from holdfast.data.categorical import readings
-from holdfast.data.columns import Reading, read_column
+from holdfast.data.columns import Reading
+from holdfast.data.counted import defined_column, defined_target, matched_column, matched_target
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
-from holdfast.data.matching import matched, named_by
+from holdfast.data.matching import named_by
 from holdfast.data.question import parse_question
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.target import Task, check_task, known_target, new_target, read_line
-from holdfast.data.weight import read_weight
+from holdfast.data.target import Task, check_task, read_line
+from holdfast.data.weight import are_repetitions, check_sum, counted_rows, read_weight
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 
@@ -26,15 +27,13 @@ if TYPE_CHECKING:
     from holdfast.kernels.histogram import Coded
 
 
-MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows ready for growing: one column per feature, a target, weights.
 
     Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
-    views of it, not copies.
+    views of it, not copies. A row of weight 0 keeps its place and is otherwise no row: ranges, categories and
+    classes come from the rows that count, and what such a row holds beyond them counts as missing.
     """
 
     schema: Schema
@@ -46,6 +45,7 @@ class Table:
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
         object.__setattr__(self, "target", _read_only(self.target))
         if self.weight is not None:
+            check_sum(self.weight)
             object.__setattr__(self, "weight", _read_only(self.weight))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -70,8 +70,7 @@ class Table:
 
         repeats = None
         if self.weight is not None:
-            is_whole = np.all(self.weight == np.rint(self.weight)) and self.weight.sum() < MOST_REPEATS
-            repeats = (self.weight if is_whole else self.weight > 0).astype(np.int64)
+            repeats = (self.weight if are_repetitions(self.weight) else self.weight > 0).astype(np.int64)
         order, features = self.schema.name_order, self.schema.features
         return code_columns([features[i] for i in order], [self.columns[i] for i in order], repeats)
 
@@ -104,16 +103,19 @@ class Table:
         frame = frame_of(X)
         line = read_line(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
+        counted = counted_rows(weight)
         if schema is not None:
-            columns, values = _read_on(schema, frame, line, task)
+            columns, values = _read_on(schema, frame, line, task, counted)
             _check_questions(questions, schema)
         else:
-            features, columns = _read(frame, readings(categorical_features, frame.names), questions)
-            values, kind = new_target(line, target, task, frame.rows)
+            how = readings(categorical_features, frame.names)
+            features, columns = _read(frame, how, questions, counted)
+            values, kind = defined_target(line, target, task, counted, frame.rows)
             schema = Schema(features, kind)
         table = cls(schema, columns, values, weight)
-        _warn_of_one_class(table)
-        _warn_of_settled_columns(table)
+        rows = table if counted is None else table.taken(counted)
+        _warn_of_one_class(rows)
+        _warn_of_settled_columns(rows)
         return table
 
     @classmethod
@@ -172,22 +174,21 @@ class Table:
 
 
 def _read(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str]
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], counted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that the data defines and its columns, questions last."""
+    """The features that the rows that count define, and the columns of all rows, questions last."""
     columns = [
-        read_column(raw, f"column {name!r}", reading, frame.rows)
+        defined_column(raw, name, reading, counted, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
-    features = tuple(column.feature(name) for column, name in zip(columns, frame.names, strict=True))
+    features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
     _refuse_repeated_questions(questions, frame.names)
     asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
-    values = tuple(column.values for column in columns)
     return features + asked, values + _answers(questions, features, values)
 
 
 def _read_on(
-    schema: Schema, frame: Frame, line: Any, task: Task | None
+    schema: Schema, frame: Frame, line: Any, task: Task | None, counted: BoolArray | None
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
     frame = named_by(schema, frame)
@@ -196,13 +197,13 @@ def _read_on(
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched(frame.column(feature.name), feature, f"column {feature.name!r}", frame.rows)
+        match = matched_column(frame.column(feature.name), feature, counted, frame.rows)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             differences.categories[feature.name] = list(match.unknown)
-    values = known_target(line, schema.target, task, differences, frame.rows)
+    values = matched_target(line, schema.target, task, counted, differences, frame.rows)
     differences.refuse()
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 

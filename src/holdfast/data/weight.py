@@ -1,15 +1,18 @@
 """The weight of every row."""
 
+import math
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
 from holdfast.data.wording import RowNames, first_rows
 from holdfast.errors import DataError
+
+MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
 
 
 def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -> FloatArray | None:
@@ -34,6 +37,18 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -
     return None if (column.values == 1.0).all() else column.values
 
 
+def are_repetitions(weight: FloatArray) -> bool:
+    """True if the weights say how often each row is there: whole numbers that are not too many together."""
+    return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
+
+
+def counted_rows(weight: FloatArray | None) -> BoolArray | None:
+    """True for the rows whose weight is above 0; None if all rows count."""
+    if weight is None or (weight > 0.0).all():
+        return None
+    return np.asarray(weight > 0.0, np.bool_)
+
+
 def _check(weight: FloatArray, rows: RowNames | None) -> None:
     if (missing := np.isnan(weight)).any():
         raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
@@ -44,3 +59,15 @@ def _check(weight: FloatArray, rows: RowNames | None) -> None:
         )
     if not weight.any():
         raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
+    check_sum(weight)
+
+
+def check_sum(weight: FloatArray) -> None:
+    """Raise a DataError unless the sum of the weights is a number that a float can hold."""
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not math.isfinite(total):
+        raise DataError(
+            f"sample_weight adds up to {total:g}, and the greatest weight is {weight.max():g}: the sum must "
+            "be a finite number. Divide all weights by one number: only their shares matter."
+        )

@@ -15,7 +15,7 @@ from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import measure
-from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import Tree
@@ -71,6 +71,7 @@ def grow_bagging(
     (array([0, 0, 1, 3], dtype=int32), array([0, 1]))
     """
     check_n_trees(n_trees)
+    check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
         raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
     units = measure(table, rules)

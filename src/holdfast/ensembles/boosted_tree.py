@@ -26,6 +26,7 @@ class Steps:
     grown: Grown
     sums: FloatArray  # (nodes, 4); of inner nodes 0
     value: FloatArray  # (nodes,); of inner nodes 0
+    weight_exponent: int = 0  # gradients, hessians and weights are times 2 ** -weight_exponent
 
 
 def node_parts(fields: LongArray, n_rows: int, team: Team) -> list[tuple[int, int]]:
@@ -95,7 +96,7 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
         in_set=grown.in_set,
         value=value[:, None],
         count=sums[:, COUNT],
-        weight=sums[:, WEIGHT],
+        weight=np.ldexp(sums[:, WEIGHT], steps.weight_exponent),
         impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), steepest / whole),
         criterion="newton",
     )

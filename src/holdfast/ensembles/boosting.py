@@ -17,7 +17,7 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
 from holdfast.growth.sample import check_table
 from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
-from holdfast.parallel import Team
+from holdfast.parallel import Team, check_jobs
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingRules", "boost"]
@@ -55,6 +55,7 @@ def boost(
     With early stopping it has the number of rounds that lost least on the rows held out. Rows of one group
     are held out, and left out of a round, together. The seed matters only where rows or features are drawn.
     """
+    check_jobs(n_jobs)
     check_table(table)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = _folds(table, rules, marks, seed)

@@ -1,6 +1,6 @@
 """The rounds of a run of boosting: the rows, their scores so far, and one tree more."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,14 +9,15 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.folds import Fold
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
+from holdfast.data.weight import counted_rows
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_targets, log_shares, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import class_importance, split_weight
+from holdfast.growth.sample import weights_of
 from holdfast.kernels import losses as kernels
 from holdfast.kernels.grow import CUT, END, FEATURE, NONE, START
 from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
@@ -39,8 +40,9 @@ class Rounds:
     groups: LongArray | None
     splits: list[Splits]  # one for each output, which has its own memory
     y: FloatArray  # the number, or the class
-    weight: FloatArray
-    importance: FloatArray  # the weight of one repetition
+    weight: FloatArray  # times 2 ** -weight_exponent
+    weight_exponent: int
+    importance: FloatArray  # the weight of one repetition, times 2 ** -weight_exponent
     repeats: IntArray
     role: ByteArray
     start: FloatArray  # (outputs,)
@@ -68,16 +70,17 @@ class Rounds:
         loss = loss_of(rules.loss, table.schema.target)
         n_outputs = len(table.schema.target.classes) if loss.number == kernels.MULTINOMIAL else 1
         _check_steps(rules, n_outputs)
-        repeats, importance = split_weight(table.weight, table.n_rows)
-        repeats = np.where(fold.held_out, repeats, repeats * fold.times).astype(np.int32)
+        taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
         chosen = GrowthRules(class_weight=rules.class_weight)
-        importance = importance * class_importance(table, chosen, repeats * importance)
+        repeats, importance, exponent = weights_of(table, chosen, taken)
+        rules = _on_scale(rules, exponent)
         role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
         role[repeats == 0] = UNUSED
         _check_roles(role)
         y, weight = table.target.astype(np.float64), repeats * importance
         learnt = role == LEARNT
         growth = rules.growth(int(repeats[learnt].sum(dtype=np.int64)))
+        check_size(table.schema.target, y[role != UNUSED])
         check_targets(rules.loss, table.schema.target, y[learnt])
         start = np.zeros(n_outputs)
         if rules.start == "constant" and loss.start is None:
@@ -96,6 +99,7 @@ class Rounds:
             splits=[_splits(table, rules, growth, repeats, least) for _ in range(n_outputs)],
             y=y,
             weight=weight,
+            weight_exponent=exponent,
             importance=importance,
             repeats=repeats,
             role=role,
@@ -189,7 +193,7 @@ class Rounds:
         sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), team)
         value = self._values(shaped, sums, output)
         self._add(shaped, value, output, team)
-        return Steps(shaped.grown, sums, value)
+        return Steps(shaped.grown, sums, value, self.weight_exponent)
 
     def _values(self, shaped: Shaped, sums: FloatArray, output: int) -> FloatArray:
         """The step of every leaf."""
@@ -243,6 +247,14 @@ def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(role, values, kernels.N_ROLES), np.float64)
 
 
+def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:
+    """The rules for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
+    with np.errstate(over="ignore"):
+        changed = np.ldexp([rules.l2_regularization, rules.min_gain], -exponent)
+    l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()
+    return replace(rules, l2_regularization=l2, min_gain=gain)
+
+
 def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
     if rules.leaf_steps > 1 and n_outputs > 1:
         raise RulesError(
@@ -254,7 +266,8 @@ def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
 def _splits(
     table: Table, rules: BoostingRules, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
-    if rules.are_binned(table.n_rows):
+    rows = counted_rows(table.weight)
+    if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
         return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
     return ExactSplits(table, repeats, growth, least)
 

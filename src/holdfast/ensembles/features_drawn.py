@@ -17,6 +17,7 @@ from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divided
+from holdfast.parallel import check_jobs
 from holdfast.scoring.metric import Metric, Truth
 
 _FOLDS = 55  # the branch of the seed that divides the rows
@@ -107,6 +108,9 @@ class Search:
     votes: bool = False
     n_jobs: int | None = None
     progress: str = ""
+
+    def __post_init__(self) -> None:
+        check_jobs(self.n_jobs)
 
 
 def choose_max_features(

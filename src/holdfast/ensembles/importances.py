@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
-from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.tree.tree import LEAF, Tree
 
@@ -28,20 +28,28 @@ def importances(trees: Sequence[Tree]) -> Importances:
     """
     n_features = len(trees[0].schema.features)
     total, decrease, n_splits = (np.zeros((len(trees), n_features)) for _ in range(3))
+    # In units of powers of two that all trees share: neither a product nor a square overflows.
+    of_weight = max(scaled(tree.weight)[1] for tree in trees)
+    of_impurity = max(scaled(tree.impurity)[1] for tree in trees)
     for place, tree in enumerate(trees):
         inner = np.flatnonzero(tree.feature != LEAF)
-        asked, risk = tree.feature[inner], tree.weight * tree.impurity
+        weight, impurity = np.ldexp(tree.weight, -of_weight), np.ldexp(tree.impurity, -of_impurity)
+        asked, risk = tree.feature[inner], weight * impurity
         brought = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
         total[place] = np.bincount(asked, brought, n_features)
-        decrease[place] = np.bincount(asked, brought / tree.weight[inner], n_features)
+        decrease[place] = np.bincount(asked, brought / weight[inner], n_features)
         n_splits[place] = np.bincount(asked, minlength=n_features)
     return Importances(
         names=trees[0].schema.names,
         n_trees=len(trees),
         n_splits=n_splits.sum(axis=0).astype(np.int64),
-        total_decrease=_spread(total),
-        decrease_per_split=_spread_per_split(decrease, n_splits),
+        total_decrease=_unscaled(_spread(total), of_weight + of_impurity),
+        decrease_per_split=_unscaled(_spread_per_split(decrease, n_splits), of_impurity),
     )
+
+
+def _unscaled(spread: Spread, exponent: int) -> Spread:
+    return Spread(*(unscaled(figures, exponent) for figures in spread))
 
 
 def permutation_importance(
@@ -53,6 +61,7 @@ def permutation_importance(
     trees that have such rows; by default the accuracy, or the squared error, which is negated as all losses
     are. A question of the user is a feature of its own: permuting a column leaves its answers as they are.
     """
+    check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = _metric(scoring, table.schema.target)
     X = table.rows(range(table.n_features))

@@ -17,6 +17,8 @@ LossName = Literal[
     "squared_error", "absolute_error", "huber", "quantile", "poisson", "log_loss", "exponential"
 ]
 
+MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals are finite
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -48,6 +50,17 @@ def loss_of(name: str, target: Target) -> Loss:
             f"{target.name!r} has {len(target.classes)}: use loss='log_loss', or AdaBoostClassifier."
         )
     return own[name]
+
+
+def check_size(target: Target, values: NDArray[np.float64]) -> None:
+    """Raise a DataError where squares of the target are too large or too small for a number."""
+    greatest = float(np.abs(values).max())
+    if greatest != 0.0 and not 1 / MOST_TARGET <= greatest <= MOST_TARGET:
+        raise DataError(
+            f"Boosting adds up squares, and {target.name!r} goes up to {greatest:g} in size, whose square no "
+            "number can hold. Measure the target in another unit, so that it goes up to something between "
+            f"{1 / MOST_TARGET:g} and {MOST_TARGET:g}."
+        )
 
 
 def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> None:

@@ -9,7 +9,7 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArra
 from holdfast.data.table import Table
 from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules, features_drawn
-from holdfast.growth.sample import in_units
+from holdfast.growth.sample import in_units, relative
 from holdfast.kernels import boost as kernels
 from holdfast.kernels import losses
 from holdfast.kernels.boost_histogram import Gradients, count_blocks
@@ -245,10 +245,11 @@ class ExactSplits:
         counts = np.where(role == losses.LEARNT, self.repeats, 0).astype(np.int32)
         # A row without curvature has no target of its own, and next to no weight.
         bend = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
-        importance = np.where(counts > 0, bend * importance, 1.0)
+        importance, exponent = relative(bend * importance, counts)
         total = float(counts[rows] @ importance[rows])
-        share = min(self.least_hessian / total, 0.5)
-        rules = self.rules.replace(min_weight_fraction_leaf=share, min_gain=self.rules.min_gain / total)
+        with np.errstate(over="ignore"):
+            least, gain = np.ldexp([self.least_hessian, self.rules.min_gain], -exponent) / total
+        rules = self.rules.replace(min_weight_fraction_leaf=min(float(least), 0.5), min_gain=float(gain))
         units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
         task = ready(self.table, rules, units, counts, seed)
         return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.errors import DataError, DataWarning, RulesError
-from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, Truth, metric_of
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
@@ -78,19 +78,20 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     >>> out_of_bag(grow_bagging(table, n_trees=50), table)
     <OutOfBag: accuracy 0.9833 ± 0.017, 60 rows>
     """
+    check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = oob_metric(scoring, table.schema.target)
     truth = Truth.of(table, bagging.bags.sampling.groups)
-    points = points_scored(len(bagging), table.n_rows, metric)
+    points = points_scored(len(bagging), int(np.count_nonzero(truth.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
-    total = np.zeros((table.n_rows, bagging.ensemble.n_outputs))
+    total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_trees = np.zeros(table.n_rows, np.int64)
     for index, rows, leaves in _left_out(bagging, table, n_jobs):
-        total[rows] += bagging.said(index, leaves)
+        total[rows] += np.ldexp(bagging.said(index, leaves), -spare)
         n_trees[rows] += 1
         if index + 1 in scores and index + 1 < len(bagging):
-            scores[index + 1] = _score_so_far(total, n_trees, truth, metric)
-    values = total / np.where(n_trees > 0, n_trees, np.nan)[:, None]
+            scores[index + 1] = _score_so_far(total, spare, n_trees, truth, metric)
+    values = unscaled(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
     score = _score(values, n_trees, truth, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
@@ -150,12 +151,12 @@ def _left_out(
             yield from found
 
 
-def _score_so_far(total: FloatArray, n_trees: LongArray, truth: Truth, metric: Metric) -> float:
+def _score_so_far(total: FloatArray, spare: int, n_trees: LongArray, truth: Truth, metric: Metric) -> float:
     known = (n_trees > 0) & truth.counted
     if not known.any():
         return float("nan")
     try:
-        return metric.value(total[known] / n_trees[known, None], truth.taken(known))
+        return metric.value(unscaled(total[known] / n_trees[known, None], spare), truth.taken(known))
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 

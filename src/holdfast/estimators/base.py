@@ -21,6 +21,7 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import CART, GrowthRules
+from holdfast.parallel import check_jobs
 from holdfast.tree.tree import Tree, label_array
 
 # The one rule that scikit-learn has another name for.
@@ -101,6 +102,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     def _table(self, X: Any, y: Any, sample_weight: Any, task: Task) -> Table:
         """The rows to learn from, read as the parameters say."""
+        check_jobs(getattr(self, "n_jobs", None))
         return Table.from_arrays(
             X,
             y,
@@ -260,7 +262,8 @@ def _checked_generator(random_state: Any) -> Any:
 
 def classes_of(y: Any, table: Table) -> NDArray[Any]:
     """The classes in the order of the table, each as y first writes it, so that the dtype of y is kept."""
-    _, rows = np.unique(table.target, return_index=True)
+    counted = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight > 0)
+    rows = counted[np.unique(table.target[counted], return_index=True)[1]]
     if isinstance(y, list | tuple):
         # As one array, numbers next to text would turn into text.
         return label_array(tuple(np.asarray(y, object).ravel()[rows].tolist()))

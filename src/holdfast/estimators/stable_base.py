@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
+from holdfast.data.counted import taken_line
 from holdfast.data.frame import frame_of, stacked, stacked_lines
 from holdfast.data.splits import numbered, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.target import Task, read_line
-from holdfast.data.weight import read_weight
+from holdfast.data.weight import counted_rows, read_weight
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.stability.certificate import Certificates, certificates
@@ -95,12 +96,11 @@ class StableTreeEstimator(TreeEstimator):
             None if stage is None else read_stage(stage, frame.n_rows),
             None if groups is None else read_groups(groups, frame.n_rows),
         )
-        if weight is None or (weight > 0).all():
+        counted = counted_rows(weight)
+        if weight is None or counted is None:
             return Data(X, y, weight, *marks)
-        counts = weight > 0  # a row without weight is no row: it must not widen the ruler either
-        line = read_line(y, frame.n_rows)
-        line = line[counts] if isinstance(line, np.ndarray) else line.filter(counts.tolist())
-        return Data(frame.taken(counts), line, weight[counts], *(numbered(mark, counts) for mark in marks))
+        line = taken_line(read_line(y, frame.n_rows), counted)
+        return Data(frame.taken(counted), line, weight[counted], *(numbered(mark, counted) for mark in marks))
 
     def _trained(self, table: Table, data: Data) -> StableTrees:
         return train(table, self._settings(), stage=data.stage, groups=data.groups)

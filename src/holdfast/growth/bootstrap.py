@@ -9,7 +9,7 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import measure
-from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
@@ -29,6 +29,7 @@ def grow_bootstraps(
     >>> [tree.n_leaves for tree in grow_bootstraps(table, n_trees=3)]
     [2, 2, 2]
     """
+    check_jobs(n_jobs)
     units = measure(table, rules)
     _ = table.coded  # before the threads start
 

@@ -136,7 +136,9 @@ def _finished(
 ) -> Tree:
     fields = grown.fields
     value, node_weight, impurity = node_values(units, counts, rows, fields, grown.total)
-    apart = units.weight is not None
+    count = grown.total[:, -1].astype(np.float64)
+    if units.weight is None:  # every row weighs the same
+        count = np.ldexp(node_weight, -units.weight_exponent)
     return Tree(
         schema=table.schema,
         feature=node_features(table, fields),
@@ -147,7 +149,7 @@ def _finished(
         set_start=np.where(fields[:, kernels.LEFT] < 0, -1, fields[:, kernels.SET_START]),
         in_set=grown.in_set,
         value=value,
-        count=grown.total[:, -1].astype(np.float64) if apart else node_weight,
+        count=count,
         weight=node_weight,
         impurity=impurity,
         criterion=rules.criterion,

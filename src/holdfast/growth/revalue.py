@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import Units, measure_all
 from holdfast.growth.values import with_values
-from holdfast.parallel import LEAST_SHARED, run_all
+from holdfast.parallel import LEAST_SHARED, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
@@ -41,6 +41,7 @@ def revalue_all(
 
     Each has rules of its own; a tree with None stays as it is.
     """
+    check_jobs(n_jobs)
     tasks = list(zip(trees, rules, measure_all(table, rules), strict=True))
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
     return run_all(partial(_revalued, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)

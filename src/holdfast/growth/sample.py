@@ -1,7 +1,8 @@
 """Rows as whole numbers: what each row adds to the statistics of a node.
 
 Weights and targets are turned into whole multiples of a small unit, a power of two, so that sums are exact in
-any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows.
+any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows. A row that
+does not count takes no part in choosing it.
 """
 
 import math
@@ -12,15 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.schema import Label
-from holdfast.data.table import MOST_REPEATS, Table
+from holdfast.data.table import Table
+from holdfast.data.weight import are_repetitions
 from holdfast.data.wording import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.criteria import POISSON
 from holdfast.kernels.histogram import Sample
+
+# Weights of a table that are further apart than this are taken for as far.
+LEAST_SHARE = 2.0**-900
+FINEST = 400  # bits after the point: the square of a unit is not 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +44,8 @@ class Units:
     exponent: int
     square: LongArray  # weight times target squared, in units, rounded up; empty with classes
     repeats: IntArray  # how many rows each row stands for
-    importance: FloatArray  # the weight of one repetition, as given
+    importance: FloatArray  # the weight of one repetition times 2 ** -weight_exponent, below 2
+    weight_exponent: int
     weight_unit: float
     total_unit: float
     square_unit: float
@@ -81,13 +88,54 @@ def measure(table: Table, rules: GrowthRules) -> Units:
     check_table(table)
     target = table.schema.target
     criterion = criterion_number(rules.criterion, target.is_classes)
+    repeats, importance, exponent = weights_of(table, rules)
+    return in_units(table.target, len(target.classes), criterion, repeats, importance, exponent)
+
+
+def weights_of(
+    table: Table, rules: GrowthRules, taken: IntArray | None = None
+) -> tuple[IntArray, FloatArray, int]:
+    """Repetitions of every row, the importance of one times 2 ** -exponent, and the exponent.
+
+    `taken` says how often each row is taken; None: once. Classes are balanced by the rows that are.
+    """
     repeats, importance = split_weight(table.weight, table.n_rows)
-    importance = importance * class_importance(table, rules, repeats * importance)
-    return in_units(table.target, len(target.classes), criterion, repeats, importance)
+    if taken is not None:
+        repeats = (repeats * taken).astype(np.int32)
+    importance, of_weight = relative(importance, repeats)
+    importance, of_class = relative(
+        importance * class_importance(table, rules, repeats * importance), repeats
+    )
+    exponent = of_weight + of_class
+    with np.errstate(over="ignore"):
+        total = float(np.ldexp(repeats @ importance, exponent))
+    if not math.isfinite(total):
+        raise DataError(
+            "The weights of the rows times class_weight add up to more than a number can hold: divide the "
+            "weights, or the factors, by one number. Only their shares matter."
+        )
+    return repeats, importance, exponent
+
+
+def relative(importance: FloatArray, repeats: IntArray) -> tuple[FloatArray, int]:
+    """The importances times a power of two, the greatest from 1 to 2, and the exponent that takes them back.
+
+    Rows that do not count do not set the scale, and have the importance 1.
+    """
+    counted = repeats > 0
+    if not counted.any():
+        return np.ones(len(importance)), 0
+    shares, exponent = scaled(np.where(counted, importance, 0.0))
+    return np.where(counted, np.maximum(2.0 * shares, LEAST_SHARE), 1.0), exponent - 1
 
 
 def in_units(
-    values: NDArray[Any], n_classes: int, criterion: int, repeats: IntArray, importance: FloatArray
+    values: NDArray[Any],
+    n_classes: int,
+    criterion: int,
+    repeats: IntArray,
+    importance: FloatArray,
+    weight_exponent: int = 0,
 ) -> Units:
     """Rows with these targets, which are classes or, where there are none, numbers."""
     counted = repeats > 0
@@ -97,11 +145,11 @@ def in_units(
     weight, weight_unit = None, 1.0
     if not np.all(importance[counted] == 1.0):
         weight, weight_unit = _weights_in_units(importance, repeats, bits)
-    total, square, scaled = _NOTHING, _NOTHING, _NO_TARGET
+    total, square, numbers = _NOTHING, _NOTHING, _NO_TARGET
     total_unit, square_unit, exponent = 1.0, 1.0, 0
     if not n_classes:
-        scaled, exponent = scale(np.where(counted, values, values[counted][0]))
-        middle = centred(scaled, criterion)
+        numbers, exponent = scaled(np.where(counted, values, values[counted][0]))
+        middle = np.where(counted, centred(numbers, criterion), 0.0)
         total, total_unit = whole_units(importance * middle, n_repeats, bits)
         square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
         square = square + 1  # rounded up, for an upper bound
@@ -112,10 +160,11 @@ def in_units(
         weight=weight,
         total=total,
         square=square,
-        target=frozen(scaled),
+        target=frozen(numbers),
         exponent=exponent,
         repeats=repeats,
         importance=importance,
+        weight_exponent=weight_exponent,
         weight_unit=weight_unit,
         total_unit=total_unit,
         square_unit=square_unit,
@@ -130,7 +179,9 @@ def reweighted(units: Units, importance: FloatArray) -> Units:
     weight, unit = _weights_in_units(importance, units.repeats, 62 - units.label_bits)
     # From whole numbers, so that neither the order of the rows nor repetitions change a bit of it.
     factor = int(units.repeats.sum(dtype=np.int64)) / (int(units.repeats @ weight) * unit)
-    return replace(units, importance=importance * factor, weight=weight, weight_unit=unit * factor)
+    return replace(
+        units, importance=importance * factor, weight=weight, weight_unit=unit * factor, weight_exponent=0
+    )
 
 
 def _weights_in_units(importance: FloatArray, repeats: IntArray, bits: int) -> tuple[LongArray, float]:
@@ -158,7 +209,7 @@ def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, Floa
     ones = np.ones(n_rows)
     if weight is None:
         return np.ones(n_rows, np.int32), ones
-    if np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS:
+    if are_repetitions(weight):
         return weight.astype(np.int32), ones
     return (weight > 0).astype(np.int32), np.where(weight > 0, weight, 1.0)
 
@@ -182,7 +233,8 @@ def _balanced(table: Table, weight: FloatArray) -> FloatArray:
     """For every class the factor that makes all classes that occur weigh the same."""
     of_class = np.bincount(table.target, weight, minlength=len(table.schema.target.classes))
     present = of_class > 0
-    factors = weight.sum() / (present.sum() * np.where(present, of_class, 1.0))
+    # Without zeros among them: they would change the order of the sum, and so its last bit.
+    factors = weight[weight > 0].sum() / (present.sum() * np.where(present, of_class, 1.0))
     return np.asarray(np.where(present, factors, 1.0), np.float64)
 
 
@@ -191,7 +243,8 @@ def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRul
     if rules.class_weight != "balanced" or not table.schema.target.is_classes:
         return rules
     repeats, importance = split_weight(table.weight, table.n_rows)
-    factors = _balanced(table, repeats * importance * counts).tolist()
+    repeats = (repeats * counts).astype(np.int32)
+    factors = _balanced(table, repeats * relative(importance, repeats)[0]).tolist()
     return replace(rules, class_weight=dict(zip(table.schema.target.classes, factors, strict=True)))
 
 
@@ -206,12 +259,6 @@ def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[La
             f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
             "Write the labels as y has them."
         )
-
-
-def scale(target: NDArray[np.float64]) -> tuple[FloatArray, int]:
-    """The target times a power of two, at most 1 in size, and the exponent that takes it back."""
-    exponent = math.frexp(float(np.abs(target).max()))[1]
-    return np.ldexp(target, -exponent), exponent
 
 
 def centred(target: NDArray[np.float64], criterion: int) -> FloatArray:
@@ -231,5 +278,5 @@ def whole_units(values: FloatArray, n_repeats: float, bits: int) -> tuple[LongAr
     largest = float(np.abs(values).max())
     if largest == 0.0:
         return np.zeros(len(values), np.int64), 1.0
-    exponent = bits - 1 - math.frexp(largest)[1] - math.frexp(n_repeats)[1]
+    exponent = min(bits - 1 - math.frexp(largest)[1] - math.frexp(n_repeats)[1], FINEST)
     return np.rint(np.ldexp(values, exponent)).astype(np.int64), math.ldexp(1.0, -exponent)

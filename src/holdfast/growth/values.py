@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.table import Table
 from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import Units
@@ -23,7 +23,8 @@ def node_values(
         of_class = total[:, : units.n_classes].astype(np.float64)
         weight = of_class.sum(axis=1)
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
-        return value, weight * units.weight_unit, class_impurity(units.criterion, value)
+        weight = np.ldexp(weight * units.weight_unit, units.weight_exponent)
+        return value, weight, class_impurity(units.criterion, value)
     is_poisson = int(units.criterion == POISSON)
     weight, mean, impurity = np.zeros((3, len(fields)))
     number_values(
@@ -37,10 +38,10 @@ def node_values(
         mean,
         impurity,
     )
-    with np.errstate(over="ignore"):
-        impurity = np.ldexp(impurity, units.exponent * (1 if is_poisson else 2))
-    largest = np.finfo(np.float64).max  # where the square of the target is too large for a float
-    return np.ldexp(mean, units.exponent)[:, None], weight, np.minimum(impurity, largest)
+    # The square of the target may be too large for a float.
+    impurity = unscaled(impurity, units.exponent * (1 if is_poisson else 2))
+    weight = np.ldexp(weight, units.weight_exponent)
+    return np.ldexp(mean, units.exponent)[:, None], weight, impurity
 
 
 def with_values(tree: Tree, table: Table, units: Units, counts: IntArray, criterion: str) -> Tree:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, scaled
 from holdfast.data.columns import read_column
 from holdfast.data.frame import line_of
 from holdfast.data.schema import Target
@@ -96,9 +96,10 @@ def _group_numbers(groups: Any) -> IntArray:
 
 
 def _summable(weight: FloatArray) -> FloatArray:
-    """The weights, or, lest their sum be infinite or lose its digits, their shares of the greatest."""
-    greatest = weight.max()
-    return weight if 1e-100 < greatest < 1e100 else np.maximum(weight / greatest, np.finfo(np.float64).tiny)
+    """The weights, or, lest their sum be infinite or lose its digits, all of them times a power of two."""
+    if 1e-100 < weight.max() < 1e100:
+        return weight
+    return np.maximum(scaled(weight)[0], np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

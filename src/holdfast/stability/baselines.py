@@ -13,6 +13,7 @@ from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import split_weight
 from holdfast.parallel import run_all
 from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.stability.settings import Settings
@@ -82,8 +83,8 @@ def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> l
 def _combinations(table: Table, folds: Sequence[LongArray], settings: Settings) -> tuple[Combination, ...]:
     if settings.grid is not None and settings.learner is None:
         return combinations_of(settings.grid)
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    n_learnt = int(weight.sum() - max([0.0, *(float(weight[fold].sum()) for fold in folds)]))
+    repeats, _ = split_weight(table.weight, table.n_rows)
+    n_learnt = int(repeats.sum(dtype=np.int64)) - max([0, *(int(repeats[fold].sum()) for fold in folds)])
     return combinations_of(paper_grid(settings.rules.max_depth, n_learnt))
 
 

@@ -11,7 +11,7 @@ from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
-from holdfast.parallel import ROWS_PER_TASK, batches, run_all
+from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
@@ -46,6 +46,7 @@ def grow_collection(
     Combinations and divisions take turns, so that all of them serve about equally often. Tree i depends on
     the seed, a number and that of the collection, and on i, never on the number of jobs.
     """
+    check_jobs(n_jobs)
     n_combinations = len(learner.combinations)
     number = np.arange(n_trees)
     combination = number % n_combinations

@@ -17,7 +17,7 @@ from holdfast.errors import RulesError
 from holdfast.interruption import call_kernel, stop_flag
 from holdfast.kernels.assignment import Prices
 from holdfast.kernels.distance import COVER, METRIC, PAPER, Packed, Scratch, measure
-from holdfast.parallel import run_all
+from holdfast.parallel import check_jobs, run_all
 from holdfast.stability.matching import TreeDistance, matched
 from holdfast.stability.packing import frozen_fields, memory, pack
 from holdfast.stability.ruler import on_one_ruler
@@ -125,6 +125,7 @@ def _matrix(
     at_most: float | None,
 ) -> FloatArray:
     """The distances; rows whose mean is surely above `at_most` may be infinite."""
+    check_jobs(n_jobs)
     all_a = _trees(trees_a)
     all_b = all_a if trees_b is None else _trees(trees_b)
     if not all_a or not all_b:

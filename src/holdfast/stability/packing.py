@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import LongArray, frozen
+from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
+from holdfast.errors import BrokenTreeError
 from holdfast.kernels.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance import Packed, Scratch
 from holdfast.kernels.paths import (
@@ -24,6 +25,7 @@ from holdfast.kernels.paths import (
 )
 from holdfast.stability.paths import share_of_range
 from holdfast.stability.terms import Terms
+from holdfast.tree.check import TOLERANCE
 from holdfast.tree.tree import LEAF, Tree
 
 UNIT_BITS = 44  # a unit is 2 ** -44 of a feature's range, or more where sums would not fit
@@ -36,6 +38,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     """The trees, which share a schema, for the kernels, and how many units make a distance of 1."""
     schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, terms.label_weight)
     forest = _forest(trees)
+    _check_numbers(trees, forest)
     ruler = _ruler(schema, forest, unit)
     n_words = int((2 * _words_of(ruler)[forest.feature[forest.feature != LEAF]]).sum())
     edges = no_edges(len(forest.feature), n_words)
@@ -77,6 +80,35 @@ def _forest(trees: Sequence[Tree]) -> Forest:
         in_set=np.concatenate([tree.in_set for tree in trees]),
     )
     return frozen_fields(forest)
+
+
+def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
+    """Raise a BrokenTreeError unless all numbers are finite and in range: as costs they have to be whole.
+
+    Trees from a file or another library have been checked, but any tree can be made by hand.
+    """
+    schema = trees[0].schema
+    for feature in schema.features:
+        if not (math.isfinite(feature.low) and math.isfinite(feature.high)):
+            raise BrokenTreeError(
+                f"column {feature.name!r} reaches from {feature.low} to {feature.high}: a range of finite "
+                "numbers is the unit of distances."
+            )
+    is_subset = np.array([*(feature.is_subset for feature in schema.features), True])
+    has_threshold = ~is_subset[forest.feature]  # LEAF, which is -1, finds the last
+    if not (finite := np.isfinite(forest.threshold[has_threshold])).all():
+        strange = forest.threshold[has_threshold][~finite][0]
+        raise BrokenTreeError(f"a threshold is {strange}: trees are compared by finite thresholds.")
+    most = 1.0 + TOLERANCE if schema.target.is_classes else np.inf
+    for number, tree in enumerate(trees):
+        if not (np.isfinite(tree.value) & (np.abs(tree.value) <= most)).all():
+            what = "shares of classes from 0 to 1" if schema.target.is_classes else "finite numbers"
+            raise BrokenTreeError(f"tree {number} predicts {_strangest(tree.value)}: trees predict {what}.")
+
+
+def _strangest(values: FloatArray) -> float:
+    """A value that is no number, or else the greatest in size."""
+    return float(values.ravel()[np.argmax(np.where(np.isnan(values), np.inf, np.abs(values)))])
 
 
 def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:

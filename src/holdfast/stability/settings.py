@@ -7,6 +7,7 @@ from typing import Any
 
 from holdfast.errors import RulesError
 from holdfast.growth.rules import GrowthRules
+from holdfast.parallel import check_jobs
 
 DEPTH_5 = GrowthRules(max_depth=5)
 CANDIDATE_KINDS = ("bootstrap", "pruned")
@@ -34,6 +35,7 @@ class Settings:
     progress: bool = False
 
     def __post_init__(self) -> None:
+        check_jobs(self.n_jobs)
         n_trees = self.n_trees
         if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
             raise RulesError(f"n_trees={n_trees!r} is out of range: it must be a whole number of at least 1.")

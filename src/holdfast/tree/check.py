@@ -14,6 +14,7 @@ from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree
 
 TOLERANCE = 1e-6  # of sums of shares and weights: other libraries keep theirs in single precision
+LAST_BITS = 2 * float(np.finfo(np.float64).smallest_subnormal)  # all that the least of weights have
 LOWEST_IMPURITY = -1e-9  # rounding leaves the impurity of a pure node a little below zero
 
 _ARRAY_TYPES = {
@@ -224,7 +225,7 @@ def _check_weights(tree: Tree) -> None:
     total = tree.weight.copy()
     with np.errstate(over="ignore"):
         total[inner] = tree.weight[tree.left[inner]] + tree.weight[tree.right[inner]]
-    apart = np.abs(total - tree.weight) > TOLERANCE * tree.weight
+    apart = np.abs(total - tree.weight) > TOLERANCE * tree.weight + LAST_BITS
     expected = np.where(apart, total, tree.weight)
     _refuse_other("weight", tree.weight, expected, "it is the sum of the children's weights")
 

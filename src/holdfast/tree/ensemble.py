@@ -1,5 +1,6 @@
 """The ensemble: trees whose leaf values add up, and the link from the sum to a prediction."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -7,7 +8,7 @@ from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, frozen
+from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
 from holdfast.data.wording import listed
 from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
@@ -97,7 +98,9 @@ class Ensemble:
         if self.link == "mean" or self.votes:
             of_trees = np.array([tree.importances for tree in self.trees])
             return frozen(shares_of((np.abs(self.weights)[:, None] * of_trees).sum(axis=0)))
-        return frozen(shares_of(np.sum([tree.decreases for tree in self.trees], axis=0)))
+        parts = [tree.scaled_decreases for tree in self.trees]
+        highest = max(exponent for _, exponent in parts)
+        return frozen(shares_of(np.sum([np.ldexp(part, own - highest) for part, own in parts], axis=0)))
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -122,6 +125,8 @@ class Ensemble:
 
         All are as in `scores`.
         """
+        if self.spare_bits:
+            return unscaled(self._shrunk.values(X, **policy), self.spare_bits)
         return self.linked(self.scores(X, **policy))
 
     def linked(self, scores: FloatArray) -> FloatArray:
@@ -153,6 +158,10 @@ class Ensemble:
         """The values after the first `step`, 2 `step`, ... rounds: the same as those of `first(n_rounds)`."""
         if step < 1:
             raise RulesError(f"step={step} is out of range: it must be at least 1.")
+        if self.spare_bits:
+            staged = self._shrunk.staged_values(X, step, unknown=unknown, missing=missing, n_jobs=n_jobs)
+            yield from (unscaled(values, self.spare_bits) for values in staged)
+            return
         rows = self._packed.rows(X, unknown, missing)
         scores, begin = self._start_of(rows), 0
         for n_rounds in range(step, self.n_rounds + 1, step):
@@ -160,6 +169,21 @@ class Ensemble:
             scores = self._packed.added(rows, scores, range(begin, end), n_jobs)
             begin = end
             yield linked(self.link, scores, float(self.weights[:end].sum()))
+
+    @cached_property
+    def spare_bits(self) -> int:
+        """By how many bits values must shrink, lest the sum that a mean divides be infinite; mostly 0."""
+        greatest = max(float(np.abs(tree.value).max()) for tree in self.trees)
+        total = float(np.abs(self.weights).sum())
+        if self.link != "mean" or math.isfinite(greatest * max(total, 1.0)):
+            return 0
+        return max(math.frexp(total)[1], 0) + 1
+
+    @cached_property
+    def _shrunk(self) -> "Ensemble":
+        """The ensemble with smaller values."""
+        shrunk = (tree.replace(value=np.ldexp(tree.value, -self.spare_bits)) for tree in self.trees)
+        return self.replace(trees=tuple(shrunk), start=np.ldexp(self.start, -self.spare_bits))
 
     def _start_of(self, rows: FloatArray) -> FloatArray:
         return np.tile(self.start, (len(rows), 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.tree.rules import answer_text, share_of_rows
@@ -105,12 +106,14 @@ def _probabilities(tree: Tree) -> dict[str, list[float]]:
 
 
 def _gains(tree: Tree) -> list[float | None]:
-    risk = tree.weight * tree.impurity
+    (weight, _), (impurity, exponent) = scaled(tree.weight), scaled(tree.impurity)
+    risk = weight * impurity
     inner = np.flatnonzero(tree.feature != LEAF)
     gains: list[float | None] = [None] * tree.n_nodes
     decrease = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
-    for node, gain in zip(inner.tolist(), decrease.tolist(), strict=True):
-        gains[node] = gain / float(tree.weight[0]) if tree.weight[0] else 0.0
+    shares = decrease / weight[0] if weight[0] else np.zeros(len(inner))
+    for node, gain in zip(inner.tolist(), unscaled(shares, exponent).tolist(), strict=True):
+        gains[node] = gain
     return gains
 
 

@@ -12,7 +12,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.rows import encoded
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.parallel import LEAST_SHARED, run_all
+from holdfast.parallel import LEAST_SHARED, check_jobs, run_all
 from holdfast.tree.route import table_rows
 from holdfast.tree.tree import LEAF, Tree
 
@@ -62,6 +62,7 @@ class Packed:
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
         """The scores with what these trees say of the rows added to them, tree after tree."""
+        check_jobs(n_jobs)
         parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
@@ -69,6 +70,7 @@ class Packed:
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
         """The leaf that each row reaches in each tree."""
+        check_jobs(n_jobs)
         parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
         return np.concatenate(run_all(partial(_leaves, self.trees), items, n_jobs if len(parts) > 1 else 1))

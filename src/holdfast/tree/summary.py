@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, scaled, unscaled
 from holdfast.tree.tree import LEAF, Tree
 
 WIDTH = 100  # columns of the text
@@ -60,9 +60,8 @@ def summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
     # Leaves share the rows as they share the weight.
-    rows = (
-        tree.weight[leaves] * (n_rows / float(tree.weight[0])) if tree.weight[0] > 0 else tree.weight[leaves]
-    )
+    weight, _ = scaled(tree.weight)
+    rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
     if tree.schema.target.is_classes:
         shares = tree.value[leaves]
@@ -71,7 +70,9 @@ def summary(tree: Tree) -> TreeSummary:
     else:
         # Members of boosted models know no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
-        deviance = float(rows @ tree.impurity[leaves]) * _FACTORS[tree.criterion] if is_known else nan
+        impurity, exponent = scaled(tree.impurity)
+        total = float(unscaled(rows @ impurity[leaves] * _FACTORS.get(tree.criterion, nan), exponent))
+        deviance = total if is_known else nan
     used = np.unique(tree.feature[~leaves])
     return TreeSummary(
         features=tuple(tree.schema.names[place] for place in used.tolist()),

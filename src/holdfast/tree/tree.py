@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
 
@@ -93,8 +93,9 @@ class Tree:
     def mean_path_length(self) -> float:
         """Number of questions asked of a row, averaged over the training weight."""
         leaves = self.feature == LEAF
-        total = self.weight[leaves].sum()
-        return float(self.node_depth[leaves] @ self.weight[leaves] / total) if total else 0.0
+        weight, _ = scaled(self.weight[leaves])
+        total = weight.sum()
+        return float(self.node_depth[leaves] @ weight / total) if total else 0.0
 
     # -- meaning --------------------------------------------------------------------------------------
 
@@ -109,21 +110,27 @@ class Tree:
         return frozen(self.value.argmax(axis=1).astype(np.int32))
 
     @cached_property
-    def decreases(self) -> FloatArray:
-        """The decrease of impurity, times weight, that each feature brought."""
-        risk = self.weight * self.impurity
+    def scaled_decreases(self) -> tuple[FloatArray, int]:
+        """The decreases times 2 ** -exponent, which no weight or impurity is too large for; the exponent."""
+        (weight, of_weight), (impurity, of_impurity) = scaled(self.weight), scaled(self.impurity)
+        risk = weight * impurity
         inner = np.flatnonzero(self.feature != LEAF)
         decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
         # Rounding leaves a split that gains nothing with a little more or less than that.
         decrease[np.abs(decrease) <= NOTHING * risk[inner]] = 0.0
         total = np.zeros(len(self.schema.features))
         np.add.at(total, self.feature[inner], decrease)
-        return frozen(total)
+        return frozen(total), of_weight + of_impurity
+
+    @property
+    def decreases(self) -> FloatArray:
+        """The decrease of impurity, times weight, that each feature brought."""
+        return unscaled(*self.scaled_decreases)
 
     @cached_property
     def importances(self) -> FloatArray:
         """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
-        return frozen(shares_of(self.decreases))
+        return frozen(shares_of(self.scaled_decreases[0]))
 
     def on(self, schema: Schema) -> "Tree":
         """The same tree measured on another ruler, which holds all its features, categories and classes."""

@@ -10,7 +10,8 @@ from holdfast.data.coding import rank_values
 from holdfast.data.schema import Schema
 from holdfast.data.splits import below, places
 from holdfast.data.table import Table
-from holdfast.growth.sample import split_weight
+from holdfast.data.weight import are_repetitions
+from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.density import DensityRows
 
 LEAST_VARIANCE = 1e-6  # share of a column's variance that every group keeps: a spike is not a point
@@ -112,6 +113,7 @@ def unlabelled(table: Table) -> Unlabelled:
     """The rows of a table, sorted by all that is known of them and measured in standard units."""
     table, copies = _settled(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
+    importance, _ = relative(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
     units = units_of(table, weight)
     rows = DensityRows(
@@ -142,7 +144,7 @@ def _settled(table: Table) -> tuple[Table, LongArray | None]:
     table = table.taken(order)
     kind, is_copy = _kinds(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    if not np.all(weight == np.rint(weight)) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
+    if not are_repetitions(weight) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
         numbers = np.where(is_copy, kind, kind.max() + 1 + np.arange(len(kind)))
         return table, np.unique(numbers, return_inverse=True)[1].astype(np.int64)
     is_first = np.append(True, kind[1:] != kind[:-1])

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.errors import RulesError
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.prune import ROUNDING, weakest_links
@@ -115,7 +115,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     [0.    0.125] [3 1] [0.   0.25]
     """
     tree = as_tree(tree)
-    risks = node_risk(tree, risk)
+    given = node_risk(tree, risk)
+    risks, exponent = scaled(given)  # whose sums are finite
     alphas = np.empty(tree.n_nodes)
     weakest_links(tree.left, tree.right, risks, alphas)
     inner = np.flatnonzero(tree.feature != LEAF)
@@ -128,8 +129,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     step[order] = np.cumsum(starts)
     last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
     # Splits that lower no risk go at the least number above 0: 0 itself asks for the whole tree.
-    values = np.append(0.0, np.maximum(alphas[order[last_of_step]], LEAST))
-    return _path(tree, "ccp_alpha", values, step, risks)
+    values = np.append(0.0, np.maximum(unscaled(alphas[order[last_of_step]], exponent), LEAST))
+    return _path(tree, "ccp_alpha", values, step, given)
 
 
 def depth_path(tree: Tree) -> PruningPath:
@@ -179,6 +180,7 @@ def _path(
 ) -> PruningPath:
     """The path on which each split is undone at its step."""
     inner = np.flatnonzero(tree.feature != LEAF)
+    risks, exponent = scaled(risks)
     n_undone = np.bincount(step[inner], minlength=len(values)).cumsum()
     saved = risks[inner] - (risks[tree.left[inner]] + risks[tree.right[inner]])
     # Added from the root downwards, the last subtree first.
@@ -189,6 +191,6 @@ def _path(
         parameter=parameter,
         values=values,
         n_leaves=1 + len(inner) - n_undone,
-        risks=np.maximum(risks[0] - saved_after[: len(values)], 0.0),
+        risks=unscaled(np.maximum(risks[0] - saved_after[: len(values)], 0.0), exponent),
         step=step,
     )

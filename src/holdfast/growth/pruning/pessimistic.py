@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.pruning.fitting import check_rows
@@ -105,7 +105,8 @@ def pruned_pessimistically(
 
 def _replaced(tree: Tree, confidence: float) -> Tree:
     """Subtrees replaced by leaves, from the leaves upwards."""
-    rows = tree.weight * (tree.count[0] / tree.weight[0])  # so that the unit of the weights does not matter
+    weight, _ = scaled(tree.weight)
+    rows = weight * (tree.count[0] / weight[0])  # so that the unit of the weights does not matter
     expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
     return cheapest(tree, expected)
 

@@ -1,13 +1,12 @@
 """Reduced-error pruning: a subtree stays only if rows that it was not grown on speak for it."""
 
-import math
 import warnings
 from typing import Any
 
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical import canonical
 from holdfast.data.splits import below, check_share, places, read_groups, strata_of
 from holdfast.data.table import Table
@@ -74,12 +73,13 @@ def grow_reduced_error(
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """What every node would lose on the rows that reach it, were it a leaf."""
     check_rows(tree, table)
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
     lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
+    tree, target = _on_one_scale(tree, table.target)
     losses = np.zeros(tree.n_nodes)
     rows, node = np.arange(table.n_rows), tree.apply(table)
     while len(rows):  # from the leaves up, all rows at once
-        np.add.at(losses, node, weight[rows] * lost(tree, node, table.target[rows]))
+        np.add.at(losses, node, weight[rows] * lost(tree, node, target[rows]))
         rows, node = rows[node > 0], tree.parent[node[node > 0]]
     return losses
 
@@ -94,6 +94,12 @@ def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
         mean = np.maximum(value, LEAST)
         surprise = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)
         return np.asarray(surprise - target + mean, np.float64)
-    # On the scale of the root, so that no square overflows or vanishes.
-    exponent = math.frexp(math.sqrt(float(tree.impurity[0])) or 1.0)[1]
-    return np.asarray(np.square(np.ldexp(target - value, -exponent)), np.float64)
+    return np.asarray(np.square(target - value), np.float64)
+
+
+def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
+    """The tree and the targets, for squared error times a power of two: no square overflows or vanishes."""
+    if tree.schema.target.is_classes or tree.criterion == "poisson":
+        return tree, target
+    _, exponent = scaled(np.concatenate([tree.value[:, 0], target]))
+    return tree.replace(value=np.ldexp(tree.value, -exponent)), np.ldexp(target, -exponent)

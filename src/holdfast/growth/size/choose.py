@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.data.splits import numbered, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
@@ -24,7 +24,7 @@ from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, check_table, measure
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
-from holdfast.parallel import run_all
+from holdfast.parallel import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, Truth, metric_of
 from holdfast.tree.tree import Tree
 
@@ -54,6 +54,9 @@ class Evidence:
     scoring: Any = None
     seed: int = 0
     n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_jobs(self.n_jobs)
 
 
 BY_FOLDS = Evidence()
@@ -164,8 +167,9 @@ def path_scores(
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
-    spread = scores.std(axis=1, ddof=min(1, len(found) - 1))
-    return scores, np.asarray(spread / np.sqrt(len(found)), np.float64)
+    shares, exponent = scaled(scores)  # squares of errors such as 1e300 would be infinite
+    spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
+    return scores, unscaled(spread / np.sqrt(len(found)), exponent)
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
