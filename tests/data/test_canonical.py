@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.canonical import canonical
+from holdfast.data.canonical import canonical, telling_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from reference.tables import class_tables, number_tables, whole_weights
@@ -179,3 +179,18 @@ def test_no_weight_is_lost(table: Table):
 def test_a_settled_table_is_settled(table: Table):
     settled = canonical(table).table
     assert bits(canonical(settled).table) == bits(settled)
+
+
+def test_columns_that_tell_more_of_the_target_come_first_and_noise_last() -> None:
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 400)
+    columns = {
+        "noise": generator.normal(size=400),
+        "weak": y + 3 * generator.normal(size=400),
+        "strong": y + 0.1 * generator.normal(size=400),
+        "constant": np.ones(400),
+    }
+    for names in (list(columns), list(columns)[::-1]):
+        schema = Schema(tuple(map(Feature, names)), Target("y", ("no", "yes")))
+        table = Table(schema, tuple(columns[name] for name in names), y.astype(np.int32))
+        assert [names[index] for index in telling_order(table)] == ["strong", "weak", "noise", "constant"]

@@ -22,14 +22,16 @@ class Canonical(NamedTuple):
     units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
 
 
-def fixed_order(table: Table, marks: Sequence[LongArray] = ()) -> LongArray:
-    """The rows sorted by everything that is known of them.
+def fixed_order(table: Table, marks: Sequence[LongArray] = (), *, telling: bool = True) -> LongArray:
+    """The rows sorted by everything that is known of them: columns, marks (a stage, a group), target, weight.
+
+    The columns that tell most of the target come first or, which is cheaper, those that come first by name.
 
     >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
     [1, 2, 0]
     """
     weight = [] if table.weight is None else [table.weight]
-    columns = [table.columns[index] for index in telling_order(table)]
+    columns = [table.columns[i] for i in (telling_order(table) if telling else table.schema.name_order)]
     keys: list[NDArray[Any]] = [*columns, *marks, table.target, *weight]
     n_keys = 1
     while True:

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
+from holdfast.data.canonical import fixed_order
 from holdfast.data.resampling import bootstrap_counts, groups_there
-from holdfast.data.row_keys import content_order
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 
@@ -63,7 +63,9 @@ class Bags:
             )
         n_all = int((repeats if groups is None else groups_there(repeats, groups)).sum(dtype=np.int64))
         what = "rows" if groups is None else "groups"
-        return cls(sampling, repeats, frozen(content_order(table)), _n_draws(sampling, n_all, what))
+        return cls(
+            sampling, repeats, frozen(fixed_order(table, telling=False)), _n_draws(sampling, n_all, what)
+        )
 
     def __getitem__(self, index: int) -> IntArray:
         """How often each row is in the bag."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.data.canonical import fixed_order
 from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.row_keys import content_order
 from holdfast.data.splits import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
@@ -60,7 +60,7 @@ def boost(
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = _folds(table, rules, marks, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = content_order(table, [] if marks is None else [marks])
+    order = fixed_order(table, [] if marks is None else [marks], telling=False)
     table, marks = table.taken(order), None if marks is None else marks[order]
     folds = [fold.taken(order) for fold in folds]
     with Team(n_jobs) as team:
