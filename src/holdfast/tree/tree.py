@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.tree.summary import TreeSummary
 
+LONGEST_TEXT = 256  # letters of a label in an array of texts
 LEAF = -1  # in `feature`, `left` and `right`
 KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
 
@@ -107,7 +108,7 @@ class Tree:
         """Index of the most frequent class at every node; the first of them where several are."""
         return frozen(self.value.argmax(axis=1).astype(np.int32))
 
-    @cached_property
+    @property
     def decreases(self) -> FloatArray:
         """The decrease of impurity, times weight, that each feature brought."""
         risk = self.weight * self.impurity
@@ -117,7 +118,7 @@ class Tree:
         np.add.at(total, self.feature[inner], decrease)
         return frozen(total)
 
-    @cached_property
+    @property
     def importances(self) -> FloatArray:
         """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
         return frozen(shares_of(self.decreases))
@@ -215,6 +216,11 @@ def shares_of(amounts: FloatArray) -> FloatArray:
 
 
 def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
-    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text."""
-    is_mixed = len({isinstance(label, str) for label in labels}) > 1
-    return np.array(labels, object if is_mixed else None)
+    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text.
+
+    Also if one text is long, as all would take as much room, or ends with a NUL, which numpy would drop.
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    is_awkward = any(len(text) > LONGEST_TEXT or text.endswith("\0") for text in texts)
+    as_objects = is_awkward or 0 < len(texts) < len(labels)
+    return np.array(labels, object if as_objects else None)
