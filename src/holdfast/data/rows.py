@@ -12,7 +12,7 @@ from holdfast.data.columns import infinity_error
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.matching import Match, matched, named_by
-from holdfast.data.question import Question, parse_question
+from holdfast.data.question import Question, parse_questions
 from holdfast.data.schema import Label, Schema
 from holdfast.data.wording import first_rows, joined, listed
 from holdfast.errors import DataError, DataWarning
@@ -81,11 +81,9 @@ def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
 def _encoded_by_column(
     frame: Frame, schema: Schema, features: Sequence[int], unknown: str, missing: str
 ) -> FloatArray:
-    questions = {
-        index: parse_question(schema.features[index].name, schema.columns)
-        for index in features
-        if schema.features[index].kind == "question"
-    }
+    asked = [index for index in features if schema.features[index].kind == "question"]
+    texts = [schema.features[index].name for index in asked]
+    questions = dict(zip(asked, parse_questions(texts, schema.columns), strict=True))
     columns = _columns_read(frame, schema, features, questions, unknown)
     if missing == "error":
         _refuse_missing(schema, columns)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
-from holdfast.data.question import parse_question
+from holdfast.data.question import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree
@@ -108,11 +108,12 @@ def _check_user_questions(schema: Schema) -> None:
     # Rows are taken from the columns of the data first, and the questions are answered from those.
     if schema.features[: len(schema.columns)] != schema.columns:
         raise BrokenTreeError("schema.features has a question before a column: questions stand last.")
-    for position, text in enumerate(schema.questions, start=len(schema.columns)):
-        try:
-            parse_question(text, schema.columns)
-        except QuestionError as error:
-            raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
+    position = len(schema.columns)
+    try:
+        for _ in parse_questions(schema.questions, schema.columns):
+            position += 1
+    except QuestionError as error:
+        raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
 
 
 def _check_range(place: str, low: float, high: float) -> None:
@@ -270,9 +271,8 @@ def _check_weights(tree: Tree) -> None:
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:
     """`broken` has one flag for each node, or for each number of each node."""
-    places = np.argwhere(broken)
-    if len(places):
-        node = places[0, 0]
+    if broken.any():
+        node = np.argwhere(broken)[0, 0]
         raise BrokenTreeError(f"{name}[{node}] is {array[node]}: {reason}.")
 
 

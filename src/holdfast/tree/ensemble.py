@@ -95,8 +95,8 @@ class Ensemble:
     def importances(self) -> FloatArray:
         """Share of what all splits gained that each feature brought; they sum to 1, or to 0.
 
-        Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count by
-        what they gain.
+        Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count
+        by what they gain.
         """
         total = np.zeros(len(self.schema.features))
         for tree, weight in zip(self.trees, self.weights.tolist(), strict=True):

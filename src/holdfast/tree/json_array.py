@@ -13,6 +13,7 @@ from holdfast.errors import ModelFileError
 
 # Bytes that are decoded at a time. A number of one digit takes two bytes in the file, and 32 as an object.
 PIECE = 2**20
+LONGEST_ENTRY = 2**25  # bytes: the shares of more than a million classes
 
 NodeIndex = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
 CategoryIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -64,6 +65,8 @@ def pieces(array: msgspec.Raw, form: Form, place: str) -> Iterator[list[Any]]:
     while begin < len(text):
         match = form.end.search(text, begin + PIECE)
         end = match.end() - 1 if match else len(text) - 1
+        if end - begin > PIECE + LONGEST_ENTRY:
+            raise ModelFileError(f"at {place}: an entry takes {end - begin} bytes, too many for any model.")
         entries = _decoded(b"[%b]" % bytes(text[begin:end]), form, place, n_before)
         yield entries
         begin, n_before = end + 1, n_before + len(entries)
