@@ -79,10 +79,10 @@ class Tree:
     @cached_property
     def node_depth(self) -> IntArray:
         """Number of questions asked on the way to each node."""
-        depth = np.zeros(self.n_nodes, np.int32)
-        for node in range(1, self.n_nodes):  # preorder: a parent stands before its children
-            depth[node] = depth[self.parent[node]] + 1
-        return frozen(depth)
+        depth = [0] * self.n_nodes
+        for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent stands before its children
+            depth[node] = depth[parent] + 1 if node else 0
+        return frozen(np.array(depth, np.int32))
 
     @cached_property
     def depth(self) -> int:
