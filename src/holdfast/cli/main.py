@@ -13,6 +13,7 @@ from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
 FORMATS = ("drawing", "rules", "svg", "csv")
+RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 
 
 class Refusal(click.ClickException):
@@ -127,7 +128,8 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
 )
-def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
+@click.option("--raw", is_flag=True, help=RAW)
+def show(model: Path, form: str, missing: bool, output: Path | None, raw: bool) -> None:
     """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
     from holdfast.cli.run_folder import check_output
     from holdfast.cli.show import text_of
@@ -135,13 +137,13 @@ def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
     if output is None:
         from rich.console import Console
 
-        text = text_of(model, form, missing=missing, width=min(100, Console().width))
+        text = text_of(model, form, missing=missing, width=min(100, Console().width), raw=raw)
         click.echo(text.rstrip("\n"))
         return
     from holdfast.data.writing import replace_file
 
     check_output(output, model)
-    replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
+    replace_file(output, (text_of(model, form, missing=missing, raw=raw).rstrip("\n") + "\n").encode())
 
 
 @main.command()
@@ -153,12 +155,14 @@ def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
     type=click.Path(path_type=Path, allow_dash=True),
     help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
 )
-def predict(model: Path, data: Path, output: Path | None) -> None:
+@click.option("--raw", is_flag=True, help=RAW)
+def predict(model: Path, data: Path, output: Path | None, raw: bool) -> None:
     """Add the predictions of the tree in the file MODEL, or in a run folder, to the rows of the file DATA.
 
-    Columns are matched by name, and stay as they are. A class comes with a column p(class) for each class:
+    Columns are matched by name, and stay as they are; only text that a spreadsheet would take for a formula
+    gets an apostrophe in front, unless you say --raw. A class comes with a column p(class) for each class:
     its share among the training rows in the same leaf.
     """
     from holdfast.cli.predict import run
 
-    run(model, data, None if output == Path("-") else output)
+    run(model, data, None if output == Path("-") else output, raw=raw)

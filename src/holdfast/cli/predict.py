@@ -1,6 +1,5 @@
 """`holdfast predict`: the rows of a file with what the model predicts of each."""
 
-import csv
 import re
 import sys
 import warnings
@@ -13,6 +12,7 @@ import numpy as np
 from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
 from holdfast.data.cells import GAPS_AMONG_NUMBERS, Cells
+from holdfast.data.csv_text import write_csv
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
 from holdfast.data.reading import column_names, csv_records, parquet_columns, read_file
@@ -30,8 +30,11 @@ MOST_DIGITS = 15  # of a whole number: with more of them, neighbours run togethe
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None) -> None:
-    """Write the columns of the file, as they are, and the predictions, to the output or to stdout."""
+def run(model: Path, data: Path, output: Path | None, *, raw: bool = False) -> None:
+    """Write the columns of the file, as they are, and the predictions, to the output or to stdout.
+
+    Unless `raw` is asked for, CSV is safe to open in a spreadsheet: see `write_csv`.
+    """
     if output is not None:
         is_parquet(output)  # which refuses a name that says nothing, before any work
         check_output(output, model, data)
@@ -42,9 +45,9 @@ def run(model: Path, data: Path, output: Path | None) -> None:
         typed = output is not None and is_parquet(output)
         columns = {**_cells(data, features, typed=typed), **_renamed(predictions(fitted, features), names)}
     if output is not None:
-        write_file(columns, output)
+        write_file(columns, output, raw=raw)
     else:
-        _print_csv(columns)
+        write_csv(sys.stdout, columns, raw=raw)
 
 
 def read_features(path: Path, names: tuple[str, ...], schema: Schema) -> Frame:
@@ -149,10 +152,3 @@ def _renamed(columns: dict[str, list[Any]], taken: tuple[str, ...]) -> dict[str,
         used.add(free)
         renamed[free] = values
     return renamed
-
-
-def _print_csv(columns: dict[str, list[Any]]) -> None:
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        lines.writerow(["" if cell != cell else cell for cell in row])

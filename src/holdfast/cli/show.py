@@ -1,6 +1,5 @@
 """`holdfast show`: a tree in several forms, or a collection of trees in short."""
 
-import csv
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -8,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from holdfast.cli.run_folder import model_file
+from holdfast.data.csv_text import write_csv
 from holdfast.errors import DataError
 from holdfast.stability.features import feature_table, feature_use, first_features
 from holdfast.tree.collection_file import load_trees
@@ -17,14 +17,17 @@ from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import Tree
 
 
-def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH) -> str:
-    """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`."""
+def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH, raw: bool = False) -> str:
+    """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`.
+
+    `raw` leaves cells of CSV as they are, even where a spreadsheet would take them for formulas.
+    """
     path = model_file(model)
     trees = load_trees(path)
+    if form == "csv":
+        return _csv_text(node_columns(trees[0]) if len(trees) == 1 else _tree_columns(trees), raw)
     if len(trees) == 1:
         return _tree_text(trees[0], form, missing, width)
-    if form == "csv":
-        return _csv_text(_tree_columns(trees))
     if form != "drawing":
         raise DataError(
             f"'{path}' holds {len(trees)} trees, and --format {form} is for one: leave it out for an "
@@ -34,8 +37,6 @@ def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH
 
 
 def _tree_text(tree: Tree, form: str, missing: bool, width: int) -> str:
-    if form == "csv":
-        return _csv_text(node_columns(tree))
     if form == "svg":
         return tree.to_svg()
     return tree.rules(missing=missing) if form == "rules" else drawing(tree, missing=missing, width=width)
@@ -74,10 +75,7 @@ def _tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
     }
 
 
-def _csv_text(columns: dict[str, list[Any]]) -> str:
-    """A line with the names of the columns and one per row; empty where a column says nothing."""
+def _csv_text(columns: dict[str, list[Any]], raw: bool) -> str:
     text = StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(columns)
-    lines.writerows(zip(*columns.values(), strict=True))
+    write_csv(text, columns, raw=raw)
     return text.getvalue()
