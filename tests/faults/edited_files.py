@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from file_bases import bases
@@ -193,7 +193,7 @@ def _results(first: int, end: int, seed: int) -> Iterator[list[Any]]:
         [*command, "--seed", str(seed)], stdout=subprocess.PIPE, text=True, env=environment
     )
     lines: Queue[str] = Queue()
-    Thread(target=lambda: [lines.put(line) for line in [*child.stdout, ""]], daemon=True).start()
+    Thread(target=_passed_on, args=(child.stdout, lines), daemon=True).start()
     next_one = first
     try:
         while line := lines.get(timeout=PATIENCE):
@@ -206,6 +206,12 @@ def _results(first: int, end: int, seed: int) -> Iterator[list[Any]]:
     finally:
         child.kill()
         child.wait()
+
+
+def _passed_on(said: IO[str], lines: "Queue[str]") -> None:
+    for line in said:
+        lines.put(line)
+    lines.put("")
 
 
 def main() -> None:

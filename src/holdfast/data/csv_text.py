@@ -25,8 +25,12 @@ def write_csv(
     cells = [plain(values) if raw else list(map(guarded, plain(values))) for values in columns.values()]
     # Outside quotes a carriage return ends a line for many readers, and csv does not quote it by itself.
     has_returns = any(isinstance(cell, str) and "\r" in cell for cell in chain(names, *cells))
-    quoting = csv.QUOTE_ALL if has_returns else csv.QUOTE_MINIMAL
-    lines = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=quoting)
+    lines = csv.writer(
+        file,
+        delimiter=separator,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if has_returns else csv.QUOTE_MINIMAL,
+    )
     lines.writerow(names)
     lines.writerows(zip(*cells, strict=True))
 

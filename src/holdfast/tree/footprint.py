@@ -14,7 +14,7 @@ from holdfast.tree.document import (
     TreeDocument,
     TreePart,
 )
-from holdfast.tree.json_array import n_entries, pieces
+from holdfast.tree.json_array import holds_text, n_entries, pieces
 
 # A model may take so many bytes, and so many more for every byte of its file. Few letters can ask for a lot:
 # a text of one letter takes 64 bytes, and a tree of one leaf 4,096.
@@ -92,7 +92,7 @@ def _check_numbers_of_trees(document: EnsembleDocument) -> None:
 def _check_lengths(nodes: NodesPart, place: str) -> None:
     n_nodes = n_entries(nodes.feature, FORMS["feature"])
     for name, array in asdict(nodes).items():
-        if b'"' in bytes(array):
+        if holds_text(array):
             for _ in pieces(array, FORMS[name], f"{place}.{name}"):
                 pass  # it says which entry is text
         if (length := n_entries(array, FORMS[name])) != n_nodes:

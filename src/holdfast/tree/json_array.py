@@ -32,6 +32,7 @@ class Form:
         return entries
 
 
+_QUOTE = re.compile(rb'"')
 _COMMA, _COMMA_AFTER_LIST = re.compile(rb","), re.compile(rb"[\]l]\s*,")  # or after null
 INDICES = Form(NodeIndex, _COMMA)
 NUMBERS = Form(float, _COMMA)
@@ -49,11 +50,16 @@ def raw_array(entries: list[Any]) -> msgspec.Raw:
 def n_entries(array: msgspec.Raw, form: Form) -> int:
     """Number of entries, counted without decoding them: of an array that is none, any number."""
     text = bytes(array)
-    if not text[1:-1].strip():
+    if b"," not in text and not text[1:-1].strip():
         return 0
     if form.end is _COMMA:
         return text.count(b",") + 1
     return text.count(b"[") - 1 + text.count(b"null")
+
+
+def holds_text(array: msgspec.Raw) -> bool:
+    """True if there is a text anywhere in it, which no form of array allows."""
+    return _QUOTE.search(memoryview(array)) is not None
 
 
 def pieces(array: msgspec.Raw, form: Form, place: str) -> Iterator[list[Any]]:
