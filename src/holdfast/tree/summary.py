@@ -61,6 +61,11 @@ class TreeSummary:
 
 def summary(tree: Tree) -> TreeSummary:
     """The figures of a tree; rows with weights count as if they had been as many as there are rows."""
+    with np.errstate(over="ignore"):  # of a deviance that is too large to tell
+        return _summary(tree)
+
+
+def _summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
     # Leaves share the rows as they share the weight.
