@@ -88,7 +88,6 @@ def test_a_forest_of_scikit_learn_survives_the_journey() -> None:
     [
         ({"votes": True}, "its trees vote"),
         ({"weights": [1.0, 2.0, 1.0]}, "its trees weigh from 1 to 2"),
-        ({"start": [0.0, 1.0, 0.0]}, "its sums start from"),
         ({"link": "softmax"}, "has the link 'softmax'"),
     ],
 )

@@ -2,6 +2,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
@@ -212,3 +213,24 @@ def test_neither_the_data_nor_the_model_is_overwritten(model: Path, new: Path) -
     assert "it is what is read" in refusal(holdfast("predict", model, new, "-o", new))
     assert "it is what is read" in refusal(holdfast("show", model.parent, "--format", "svg", "-o", model))
     assert (new.read_bytes(), model.read_bytes()) == before
+
+
+def test_text_that_a_spreadsheet_would_run_is_guarded_unless_raw(tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("x,=remark\n-1.5,=1+1\n2.5,+fine\n")
+    seen = pd.DataFrame({"x": [-1.0, -2.0, 2.0, 3.0], "y": ["@low", "@low", "high", "high"]})
+    save(grow(Table.from_frame(seen, "y")), tmp_path / "model.json")
+    guarded = holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv").stdout.splitlines()
+    assert guarded[0] == "x,'=remark,prediction,p(@low),p(high)"
+    assert guarded[1] == "-1.5,'=1+1,'@low,1.0,0.0"
+    raw = holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv", "--raw").stdout.splitlines()
+    assert raw[1:] == ["-1.5,=1+1,@low,1.0,0.0", "2.5,+fine,high,0.0,1.0"]
+    holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines() == guarded
+
+
+def test_the_table_of_a_tree_is_guarded_unless_raw(tmp_path: Path) -> None:
+    seen = pd.DataFrame({"=x": [1.0, 2.0], "y": ["a", "b"]})
+    save(grow(Table.from_frame(seen, "y")), tmp_path / "model.json")
+    guarded = holdfast("show", tmp_path / "model.json", "--format", "csv").stdout
+    assert ",'=x <= 1.5," in guarded
+    assert ",=x <= 1.5," in holdfast("show", tmp_path / "model.json", "--format", "csv", "--raw").stdout

@@ -245,7 +245,13 @@ def test_it_travels_and_cannot_be_written_to() -> None:
         ({"start": [0.0, 0.0]}, "from 2 scores"),
         ({"link": "logistic"}, "'logistic' cannot make a prediction of 0 classes"),
         ({"link": "softmax"}, "'softmax' cannot"),
-        ({"link": "mean", "weights": [1.0, -1.0]}, "weights sum to 0.0"),
+        ({"weights": [1.0, -1.0]}, "weights holds -1.0: a weight is not negative"),
+        ({"link": "mean", "weights": [1.0, 0.0]}, "weights holds 0.0: the link .mean. divides by their sum"),
+        ({"link": "mean", "weights": [1.0, 5e-324]}, "weights holds 5e-324: .* from 1e-200 to 1e.200"),
+        ({"link": "mean", "weights": [1.0, 1e300]}, "weights holds 1e.300"),
+        ({"link": "mean", "start": [0.5]}, "start holds 0.5: under the link .mean. it is 0"),
+        ({"weights": [1e308, 1e308]}, r"could reach 1.5e\+308"),
+        ({"start": [-1e308]}, r"could reach 1e\+308"),
         ({"votes": True}, "votes are for classes"),
         ({"trees": (STUMPS[0], PRICE)}, r"trees\[1\] has other features"),
         ({"notes": (3,)}, r"notes\[0\] is 3"),
@@ -287,6 +293,6 @@ def test_importances_of_trees_that_add_up_are_shares_of_what_all_their_splits_ga
         PRICE.schema.features,
         PRICE.schema.target,
     )
-    ensemble = Ensemble(PRICE.schema, (small, on_age), [1.0, -3.0], [0, 0], [0.0], "identity")
+    ensemble = Ensemble(PRICE.schema, (small, on_age), [1.0, 3.0], [0, 0], [0.0], "identity")
     total = PRICE.decreases / 100 + on_age.decreases
     assert ensemble.importances == pytest.approx(total / total.sum())

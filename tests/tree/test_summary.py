@@ -62,3 +62,17 @@ def test_the_scale_of_weights_does_not_matter(scale: float) -> None:
     found = grow(Table.from_arrays(X, y, scale * weight), STUMP).summary()
     assert found.n_rows == 60
     assert found.deviance == pytest.approx(grow(Table.from_arrays(X, y, weight), STUMP).summary().deviance)
+
+
+def test_a_tree_without_weight_or_rows_has_a_summary() -> None:
+    table = Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], list("aabb"))
+    tree = grow(table, STUMP)
+    weightless = tree.replace(weight=np.zeros(tree.n_nodes))
+    assert "Misclassification rate: 0 = 0 / 4, by weight" in str(weightless.summary())
+    unseen = weightless.replace(count=np.zeros(tree.n_nodes))
+    assert isnan(unseen.summary().misclassification_rate or 0.0)
+    assert "Misclassification rate: none, the tree has seen no rows" in str(unseen.summary())
+    assert "Residual mean deviance: none" in str(unseen.summary())
+    assert unseen.mean_path_length == 0.0
+    for text in (str(unseen), unseen.rules(), unseen.to_svg()):
+        assert "nan" not in text

@@ -184,12 +184,8 @@ def _check_is_mean(ensemble: Ensemble) -> None:
         found = f"it adds up its trees and has the link {ensemble.link!r}"
     elif ensemble.votes:
         found = "its trees vote"
-    elif ensemble.start.any():
-        found = f"its sums start from {ensemble.start.tolist()}"
     elif np.ptp(ensemble.weights) > 0:
         found = f"its trees weigh from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
-    elif ensemble.schema.target.is_classes != ensemble[0].schema.target.is_classes:
-        found = "its trees predict numbers and it predicts classes"
     else:
         return
     raise ExportError(

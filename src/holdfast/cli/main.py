@@ -15,6 +15,7 @@ from holdfast.cli.show_form import FORMS, form_of
 from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
+RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 
 
 class Refusal(click.ClickException):
@@ -135,7 +136,8 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
     type=click.Path(path_type=Path),
     help="File to write to, instead of the terminal: .txt, .svg or .csv.",
 )
-def show(model: Path, form: str | None, missing: bool, output: Path | None) -> None:
+@click.option("--raw", is_flag=True, help=RAW)
+def show(model: Path, form: str | None, missing: bool, output: Path | None, raw: bool) -> None:
     """Show the tree in the file MODEL, or in a run folder; of a collection or an ensemble, an overview.
 
     A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
@@ -151,12 +153,12 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None) -> N
         from rich.console import Console
 
         on_terminal, width = sys.stdout.isatty(), min(100, Console().width)
-        text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal)
+        text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal, raw=raw)
         click.echo(text.rstrip("\n"))
         return
     from holdfast.data.writing import replace_file
 
-    replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
+    replace_file(output, (text_of(model, form, missing=missing, raw=raw).rstrip("\n") + "\n").encode())
 
 
 @main.command()
@@ -169,12 +171,14 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None) -> N
     help="File to write to, CSV or Parquet by its name; without it, or with -, CSV to the terminal.",
 )
 @cell_options
-def predict(model: Path, data: Path, output: Path | None, **options: Any) -> None:
+@click.option("--raw", is_flag=True, help=RAW)
+def predict(model: Path, data: Path, output: Path | None, raw: bool, **options: Any) -> None:
     """Add the predictions of the tree in the file MODEL, or in a run folder, to the rows of the file DATA.
 
-    Columns are matched by name, and stay as they are; only those that the tree asks about are needed. A class
+    Columns are matched by name, and stay as they are; only those that the tree asks about are needed. Text
+    that a spreadsheet would take for a formula gets an apostrophe in front, unless you say --raw. A class
     comes with a column p(class) for each class: its share among the training rows in the same leaf.
     """
     from holdfast.cli.predict import run
 
-    run(model, data, None if output == Path("-") else output, rules_of(options))
+    run(model, data, None if output == Path("-") else output, rules_of(options), raw=raw)

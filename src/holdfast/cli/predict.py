@@ -1,6 +1,5 @@
 """`holdfast predict`: the rows of a file with what the model predicts of each."""
 
-import csv
 import re
 import sys
 from collections.abc import Collection, Iterable
@@ -14,6 +13,7 @@ import numpy as np
 from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
 from holdfast.data.cells import MOST_DIGITS, Cells
+from holdfast.data.csv_writing import write_csv
 from holdfast.data.dates import DateColumn, date_columns, date_source
 from holdfast.data.filetype import is_parquet
 from holdfast.data.frame import Frame
@@ -34,8 +34,11 @@ TRUTHS = {"true": True, "false": False}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None, rules: ReadingRules) -> None:
-    """Write the columns of the file, as they are, and the predictions, to the output or to stdout."""
+def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, raw: bool = False) -> None:
+    """Write the columns of the file, as they are, and the predictions, to the output or to stdout.
+
+    Unless `raw` is asked for, CSV is safe to open in a spreadsheet: see `write_csv`.
+    """
     if output is not None:
         is_parquet(output)  # which refuses a name that says nothing, before any work
         check_output(output, model, data)
@@ -47,9 +50,9 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules) -> No
         texts = [feature.name for feature in fitted.schema.columns if _is_text(feature)] if typed else None
         columns = {**_cells(data, rules, texts), **_renamed(predictions(fitted, features), names)}
     if output is not None:
-        write_file(columns, output)
+        write_file(columns, output, raw=raw)
     else:
-        _print_csv(columns)
+        write_csv(sys.stdout, columns, raw=raw)
 
 
 def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, rules: ReadingRules) -> Frame:
@@ -190,10 +193,3 @@ def _renamed(columns: dict[str, list[Any]], taken: tuple[str, ...]) -> dict[str,
         used.add(free)
         renamed[free] = values
     return renamed
-
-
-def _print_csv(columns: dict[str, list[Any]]) -> None:
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        lines.writerow(["" if cell != cell else cell for cell in row])

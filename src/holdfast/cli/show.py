@@ -1,6 +1,5 @@
 """`holdfast show`: a tree in several forms, or a collection or an ensemble of trees in short."""
 
-import csv
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
 from holdfast.cli.run_folder import model_file
+from holdfast.data.csv_writing import write_csv
 from holdfast.errors import DataError
 from holdfast.tree.collection_file import load_trees
 from holdfast.tree.content import MAX_BYTES, content_of, kind_of, refusals_of
@@ -25,18 +25,25 @@ WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
 
 
 def text_of(
-    model: Path, form: str, *, missing: bool = False, width: int = WIDTH, on_terminal: bool = False
+    model: Path,
+    form: str,
+    *,
+    missing: bool = False,
+    width: int = WIDTH,
+    on_terminal: bool = False,
+    raw: bool = False,
 ) -> str:
     """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`.
 
-    Long lists are cut in drawings and `on_terminal`, and the last line says how to see all.
+    Long lists are cut in drawings and `on_terminal`, and the last line says how to see all. `raw` leaves
+    cells of CSV as they are, even where a spreadsheet would take them for formulas.
     """
     path = model_file(model)
     found = _loaded(path)
+    if form == "csv":
+        return _csv_text(node_columns(found) if isinstance(found, Tree) else tree_columns(list(found)), raw)
     if isinstance(found, Tree):
         return _tree_text(found, form, missing, width, on_terminal)
-    if form == "csv":
-        return _csv_text(tree_columns(list(found)))
     if form != "drawing":
         raise DataError(
             f"'{path}' holds {len(found)} trees, and --format {form} is for one: leave it out for an "
@@ -58,8 +65,6 @@ def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
 
 
 def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bool) -> str:
-    if form == "csv":
-        return _csv_text(node_columns(tree))
     if form == "svg":
         return tree.to_svg()
     if form == "drawing":
@@ -70,10 +75,7 @@ def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bo
     return f"{text}\n\n{fill(left_out_text(WHOLE), RULES_WIDTH)}" if f"{CUT} " in text else text
 
 
-def _csv_text(columns: dict[str, list[Any]]) -> str:
-    """A line with the names of the columns and one per row; empty where a column says nothing."""
+def _csv_text(columns: dict[str, list[Any]], raw: bool) -> str:
     text = StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(columns)
-    lines.writerows(zip(*columns.values(), strict=True))
+    write_csv(text, columns, raw=raw)
     return text.getvalue()

@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from sys import float_info
 from typing import Literal, Never
@@ -11,6 +11,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.data.expression import Column, Constant, Expression, Lookup, Operation
+from holdfast.data.question_columns import QuestionColumns
 from holdfast.data.schema import Feature, Label
 from holdfast.data.syntax import FUNCTIONS, QuestionText, suggestion, written
 from holdfast.data.wording import joined
@@ -75,12 +76,19 @@ def parse_question(text: str, features: Sequence[Feature]) -> Question:
     >>> question.answers([np.array([20.0, 40.0, np.nan])])
     array([ 1.,  0., nan])
     """
-    reading = _Reading(text, features)
-    expression = reading.truth(reading.text.syntax())
-    if not reading.positions:
-        names = joined([written(name) for name in reading.indices])
-        raise reading.text.error("it asks about no column", f"The columns are {names}.")
-    return Question(text, tuple(reading.positions), expression)
+    return next(parse_questions([text], features))
+
+
+def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[Question]:
+    """The questions that the texts ask about these features, whose names and categories are listed once."""
+    columns = QuestionColumns(features)
+    for text in texts:
+        reading = _Reading(text, columns)
+        expression = reading.truth(reading.text.syntax())
+        if not reading.positions:
+            names = joined([written(name) for name in columns.indices])
+            raise reading.text.error("it asks about no column", f"The columns are {names}.")
+        yield Question(text, tuple(reading.positions), expression)
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,6 @@ class _Categories:
 
     feature: Feature
     position: int
-
-    def coded(self, codes: Mapping[Label, float]) -> Lookup:
-        """The column with these numbers in place of its categories."""
-        return Lookup(self.position, tuple(codes[category] for category in self.feature.categories))
 
 
 @dataclass(frozen=True)
@@ -109,11 +113,11 @@ class _Term:
 class _Reading:
     """One reading of a text, and the columns met so far."""
 
-    def __init__(self, text: str, features: Sequence[Feature]) -> None:
+    def __init__(self, text: str, columns: QuestionColumns) -> None:
         self.text = QuestionText(text)
         self.error_at = self.text.error_at
-        self.features = features
-        self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "question"}
+        self.columns = columns
+        self.features, self.indices = columns.features, columns.indices
         self.positions: dict[int, int] = {}  # from the index of a column to its place among those met
 
     # -- what is asked for ----------------------------------------------------------------------------
@@ -124,7 +128,8 @@ class _Reading:
         if term.sort == "truth":
             return term.expression
         if term.column and all(isinstance(category, bool) for category in term.column.feature.categories):
-            return term.column.coded({False: 0.0, True: 1.0})
+            truths = (float(category) for category in term.column.feature.categories)
+            return Lookup(term.column.position, tuple(truths))
         raise self.error_at(
             node, f"is {_SORTS[term.sort]}, not a yes/no question: compare it with something", _EXAMPLE
         )
@@ -231,13 +236,11 @@ class _Reading:
         self, node: ast.expr, left: _Categories, name: str, right: _Categories
     ) -> Expression:
         """Categories compared by value, in whatever order each column lists them."""
-        orders = {(side.feature.kind, side.feature.categories) for side in (left, right)}
-        if name not in ("==", "!=") and (len(orders) > 1 or left.feature.kind != "ordered"):
+        pair = self.columns.pair(left.feature, right.feature)
+        if name not in ("==", "!=") and not pair.is_ordered:
             problem = f"and {written(right.feature.name)} have no order in common"
             raise self.error_at(node, problem, "Compare the two with == or !=.")
-        labels = dict.fromkeys((*left.feature.categories, *right.feature.categories))
-        codes = {label: float(code) for code, label in enumerate(labels)}
-        return Operation(name, (left.coded(codes), right.coded(codes)))
+        return Operation(name, (Lookup(left.position, pair.left), Lookup(right.position, pair.right)))
 
     def _membership(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:
@@ -270,13 +273,14 @@ class _Reading:
             raise self.error_at(
                 term.node, f"is {_SORTS[term.sort]}, not a category of {column}", _REMEDIES["category"]
             )
-        if term.literal not in feature.categories:
+        codes = self.columns.codes(feature)
+        if term.literal not in codes:
             remedy = suggestion(term.literal, "categories", feature.categories, repr)
             raise self.error_at(term.node, f"is not a category of {column}", remedy)
         if name not in ("==", "!=", "in") and feature.kind != "ordered":
             problem = f"is compared by {name}, and the categories of {column} have no order"
             raise self.error_at(term.node, problem, "Use ==, != or in.")
-        return _Term(term.node, "category", Constant(float(feature.categories.index(term.literal))))
+        return _Term(term.node, "category", Constant(codes[term.literal]))
 
     def _refuse(self, node: ast.expr, sign: ast.AST | None = None) -> Never:
         piece = self.text.piece(node)

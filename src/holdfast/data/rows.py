@@ -12,7 +12,7 @@ from holdfast.data.columns import infinity_error
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.matching import Match, matched, named_by
-from holdfast.data.question import Question, parse_question
+from holdfast.data.question import Question
 from holdfast.data.schema import Label, Schema
 from holdfast.data.wording import first_rows, joined, listed
 from holdfast.errors import DataError, DataWarning
@@ -64,11 +64,9 @@ def _check_names(schema: Schema, features: Sequence[int], frame: Frame) -> None:
 
 
 def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
-    return {
-        index: parse_question(schema.features[index].name, schema.columns)
-        for index in features
-        if schema.features[index].kind == "question"
-    }
+    asked = [index for index in features if schema.features[index].kind == "question"]
+    texts = [schema.features[index].name for index in asked]
+    return dict(zip(asked, parse_questions(texts, schema.columns), strict=True))
 
 
 # -- an array of numbers ----------------------------------------------------------------------------------

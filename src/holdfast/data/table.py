@@ -16,7 +16,7 @@ from holdfast.data.counted import defined_column, defined_target, matched_column
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.matching import named_by
-from holdfast.data.question import parse_question
+from holdfast.data.question import parse_questions
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.target import Task, check_task, read_line
 from holdfast.data.weight import are_repetitions, check_sum, counted_rows, read_weight
@@ -211,7 +211,7 @@ def _read_on(
 def _answers(
     questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
 ) -> tuple[FloatArray, ...]:
-    asked = [parse_question(text, features) for text in questions]
+    asked = list(parse_questions(questions, features))
     return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
 
 

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, RulesError
 from holdfast.kernels import losses as kernels
-from holdfast.tree.ensemble import Link
+from holdfast.tree.ensemble_check import Link
 
 LossName = Literal[
     "squared_error", "absolute_error", "huber", "quantile", "poisson", "log_loss", "exponential"

@@ -17,7 +17,8 @@ from holdfast.errors import RulesError
 from holdfast.stability.features import rounded_percent
 from holdfast.stability.ruler import on_one_ruler
 from holdfast.tree.drawing import shortened
-from holdfast.tree.rules import SHORT_LIST, answer_text, regions_at
+from holdfast.tree.regions import regions_at
+from holdfast.tree.rules import SHORT_LIST, answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.wording import NO_BREAK, item_text, number_text
 

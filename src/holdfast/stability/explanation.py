@@ -10,7 +10,8 @@ from typing import Any
 from holdfast.data.schema import Feature
 from holdfast.stability.matching import PathPair, TreeDistance, UnmatchedPath
 from holdfast.stability.paths import Path
-from holdfast.tree.rules import FULL_LIST, Region, conditions, region_text, regions_at
+from holdfast.tree.regions import Region, regions_at
+from holdfast.tree.rules import FULL_LIST, conditions, region_text
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import item_text, number_text, outcome_text, printable, rows_text
 

@@ -1,5 +1,7 @@
 """What every tree promises, checked before a kernel walks it: no crash and no endless loop can follow."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from typing import Any, get_args
@@ -8,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
-from holdfast.data.question import parse_question
-from holdfast.data.schema import Feature, Kind, Label, Schema
+from holdfast.data.question import parse_questions
+from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree
 
@@ -35,6 +37,26 @@ _ARRAY_TYPES = {
 def check_tree(tree: Tree) -> None:
     """Raise a BrokenTreeError that names the array, the node and the value, unless the tree is sound."""
     check_schema(tree.schema)
+    check_nodes(tree, SetSizes.of(tree.schema))
+
+
+def check_trees(trees: Iterable[Tree], name: str) -> None:
+    """As `check_tree` for each of them; features that trees share are checked once."""
+    sizes: dict[int, SetSizes] = {}
+    for position, tree in enumerate(trees):
+        try:
+            features = id(tree.schema.features)
+            if features not in sizes:
+                check_schema(tree.schema)
+                sizes[features] = SetSizes.of(tree.schema)
+            check_target(tree.schema.target)
+            check_nodes(tree, sizes[features])
+        except BrokenTreeError as error:
+            raise BrokenTreeError(f"{name.format(position)}: {error}") from error
+
+
+def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
+    """As `check_tree`, of a tree whose schema is sound and has sets of these sizes."""
     _check_text("criterion", tree.criterion)
     for position, note in enumerate(tree.notes):
         _check_text(f"notes[{position}]", note)
@@ -42,7 +64,7 @@ def check_tree(tree: Tree) -> None:
     _check_lengths(tree)
     check_features(tree.schema, tree.feature)
     _check_children(tree)
-    _check_splits(tree)
+    _check_splits(tree, sizes)
     _check_values(tree)
     _check_weights(tree)
 
@@ -56,9 +78,14 @@ def check_schema(schema: Schema) -> None:
         _check_feature(f"schema.features[{position}]", feature)
     _check_distinct("schema.features", schema.names)
     _check_user_questions(schema)
-    _check_text("schema.target.name", schema.target.name)
-    _check_labels("schema.target.classes", schema.target.classes)
-    _check_range("schema.target", schema.target.low, schema.target.high)
+    check_target(schema.target)
+
+
+def check_target(target: Target) -> None:
+    """Raise a BrokenTreeError that names the value, unless the target is sound."""
+    _check_text("schema.target.name", target.name)
+    _check_labels("schema.target.classes", target.classes)
+    _check_range("schema.target", target.low, target.high)
 
 
 def _check_feature(place: str, feature: Feature) -> None:
@@ -82,11 +109,12 @@ def _check_user_questions(schema: Schema) -> None:
     # Rows are taken from the columns of the data first, and the questions are answered from those.
     if schema.features[: len(schema.columns)] != schema.columns:
         raise BrokenTreeError("schema.features has a question before a column: questions stand last.")
-    for position, text in enumerate(schema.questions, start=len(schema.columns)):
-        try:
-            parse_question(text, schema.columns)
-        except QuestionError as error:
-            raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
+    position = len(schema.columns)
+    try:
+        for _ in parse_questions(schema.questions, schema.columns):
+            position += 1
+    except QuestionError as error:
+        raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
 
 
 def _check_range(place: str, low: float, high: float) -> None:
@@ -181,9 +209,9 @@ def _check_children(tree: Tree) -> None:
     _refuse_other("right", tree.right, np.where(inner, right, LEAF), "nodes stand in preorder")
 
 
-def _check_splits(tree: Tree) -> None:
+def _check_splits(tree: Tree, sizes: "SetSizes") -> None:
     """Each node has a threshold or a set of categories, and a leaf has neither."""
-    has_set, lengths = set_lengths(tree.schema, tree.feature)
+    has_set, lengths = sizes.of_nodes(tree.feature)
     has_threshold = (tree.feature != LEAF) & ~has_set
     absent = has_threshold & ~np.isfinite(tree.threshold)
     _refuse(absent, "threshold", tree.threshold, "it must be finite at a split of an ordered feature")
@@ -196,12 +224,24 @@ def _check_splits(tree: Tree) -> None:
         raise BrokenTreeError(f"in_set has {len(tree.in_set)} flags: the nodes' sets need {lengths.sum()}.")
 
 
-def set_lengths(schema: Schema, feature: IntArray) -> tuple[BoolArray, LongArray]:
-    """Whether each node splits on a set of categories, and how many flags the set has: 0 if there is none."""
-    # One more entry at the end, so that LEAF, which is -1, finds a feature without a set.
-    is_subset = np.array([each.is_subset for each in schema.features] + [False])
-    lengths = np.array([len(each.categories) for each in schema.features] + [0], np.int64) * is_subset
-    return is_subset[feature], lengths[feature]
+@dataclass(frozen=True, eq=False)
+class SetSizes:
+    """Which features of a schema are split by sets of categories, and how many flags their sets have."""
+
+    # One more entry at the end of both, so that LEAF, which is -1, finds a feature without a set.
+    is_subset: BoolArray
+    lengths: LongArray
+
+    @classmethod
+    def of(cls, schema: Schema) -> "SetSizes":
+        """Those of the features of a schema."""
+        is_subset = np.array([each.is_subset for each in schema.features] + [False])
+        lengths = np.array([len(each.categories) for each in schema.features] + [0], np.int64)
+        return cls(is_subset, lengths * is_subset)
+
+    def of_nodes(self, feature: IntArray) -> tuple[BoolArray, LongArray]:
+        """Whether nodes with these features split on a set, and how many flags it has, if any."""
+        return self.is_subset[feature], self.lengths[feature]
 
 
 def _check_values(tree: Tree) -> None:
@@ -221,6 +261,10 @@ def _check_weights(tree: Tree) -> None:
     for name, lowest in (("count", 0.0), ("weight", 0.0), ("impurity", LOWEST_IMPURITY)):
         array = getattr(tree, name)
         _refuse(~(np.isfinite(array) & (array >= lowest)), name, array, "it must be finite and not negative")
+    with np.errstate(over="ignore"):
+        risk = (tree.weight * np.abs(tree.impurity)).sum()
+    if not np.isfinite(risk):
+        raise BrokenTreeError("weight times impurity, summed over the nodes, is beyond the largest number.")
     inner = tree.feature != LEAF
     total = tree.weight.copy()
     with np.errstate(over="ignore"):
@@ -232,9 +276,8 @@ def _check_weights(tree: Tree) -> None:
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:
     """`broken` has one flag for each node, or for each number of each node."""
-    places = np.argwhere(broken)
-    if len(places):
-        node = places[0, 0]
+    if broken.any():
+        node = np.argwhere(broken)[0, 0]
         raise BrokenTreeError(f"{name}[{node}] is {array[node]}: {reason}.")
 
 

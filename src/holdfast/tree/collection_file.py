@@ -9,11 +9,13 @@ from holdfast.data.schema import Schema
 from holdfast.data.wording import listed
 from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
-from holdfast.tree.check import check_tree
+from holdfast.tree.check import check_trees
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.tree.document import TreesDocument, text_of
+from holdfast.tree.document import TreesDocument
+from holdfast.tree.document_text import text_of
 from holdfast.tree.ensemble_file import read_ensemble
 from holdfast.tree.file import fitted_tree, read_tree
+from holdfast.tree.footprint import check_flags, max_flags
 from holdfast.tree.parts import collection_of, schema_in, trees_in
 from holdfast.tree.tree import Tree
 
@@ -51,13 +53,11 @@ def trees_to_json(trees: Iterable[Any]) -> bytes:
     models = [fitted_tree(model) for model in trees]
     if not models:
         raise DataError("Cannot save no trees: without a tree there is no schema. Give at least one.")
-    for position, tree in enumerate(models):
-        try:
-            check_tree(tree)
-        except BrokenTreeError as error:
-            raise BrokenTreeError(f"tree {position}: {error}") from error
+    check_trees(models, "tree {}")
     _check_one_schema(models)
-    return text_of(collection_of(models))
+    data = text_of(collection_of(models))
+    check_flags(sum(len(tree.in_set) for tree in models), len(data))
+    return data
 
 
 def trees_from_json(data: bytes, *, edited: bool = False) -> list[Tree]:
@@ -76,7 +76,11 @@ def _read_trees(data: bytes, edited: bool) -> list[Tree]:
     if not document.trees:
         raise ModelFileError("it holds no trees.")
     schema = schema_in(document.schema)
-    return trees_in((part, schema) for part in document.trees)
+    targets = [schema.target] * len(document.trees)
+    try:
+        return trees_in(document.trees, schema, targets, max_flags(len(data)))
+    except BrokenTreeError as error:
+        raise ModelFileError(f"it holds no sound trees: {error}") from error
 
 
 def _check_one_schema(trees: Sequence[Tree]) -> None:

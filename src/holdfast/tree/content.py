@@ -3,11 +3,11 @@
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from json import loads
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -18,8 +18,9 @@ from holdfast.tree.document import (
     EnsembleDocument,
     TreeDocument,
     TreesDocument,
-    checksum_of,
 )
+from holdfast.tree.document_text import is_unchanged
+from holdfast.tree.footprint import check_document, check_texts
 
 MAX_BYTES = 256 * 2**20
 KINDS = ("tree", "trees", "ensemble")
@@ -32,6 +33,10 @@ _FOREIGN = (
     (re.compile(rb"\xef\xbb\xbf"), "it starts with a byte order mark: store it as UTF-8 without one"),
     (re.compile(rb"\xff\xfe|\xfe\xff"), "it is UTF-16: store it as UTF-8"),
 )
+
+# A text, and the colon after it if it is a key.
+_TEXT = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*:)?')
+LONGEST_MESSAGE = 1000  # characters
 
 _D = TypeVar("_D")
 _Document = TypeVar("_Document", TreeDocument, TreesDocument, EnsembleDocument)
@@ -51,7 +56,10 @@ def refusals_of(what: str) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"Cannot load {what}: {error}") from error.__cause__
+        reason = str(error)
+        if len(reason) > LONGEST_MESSAGE:  # a list or a name in the file can be as long as the file
+            reason = f"{reason[:LONGEST_MESSAGE]} ..."
+        raise ModelFileError(f"Cannot load {what}: {reason}") from error.__cause__
 
 
 def content_of(path: Path, max_bytes: int) -> bytes:
@@ -91,9 +99,11 @@ def kind_of(data: bytes) -> str:
 
 def document_in(data: bytes, kind: type[_Document], edited: bool) -> _Document:
     """The document that the bytes are, as it was written unless `edited` allows changes since."""
+    check_texts(data)
     document = _decoded(data, kind)
-    _refuse_repeated_keys(data)
-    if not edited and document.checksum != checksum_of(document):
+    check_document(document, len(data))
+    _refuse_repeated_keys(data, document)
+    if not edited and not is_unchanged(document, data):
         raise ModelFileError(
             "its checksum does not match: the file was changed after it was written. Take it from a copy, or "
             "save the model again; if you meant the change, load it with edited=True and save it."
@@ -149,13 +159,23 @@ def _first_bad_byte(data: bytes) -> int:
     return 0
 
 
-def _refuse_repeated_keys(data: bytes) -> None:
-    """msgspec takes the last of two equal keys, and a person who reads the file may take the first."""
+def _refuse_repeated_keys(data: bytes, document: msgspec.Struct) -> None:
+    """msgspec takes the last of two equal keys, and a person who reads the file may take the first.
 
-    def check_pairs(pairs: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise ModelFileError(f"it has the key {name!r} twice in one object.")
+    No key can be missing or unknown in what was decoded: so one that occurs too often is repeated.
+    """
+    written = Counter(match[1] for match in _TEXT.finditer(data) if match[2])
+    names: Counter[str] = Counter()
+    for key, times in written.items():
+        names[msgspec.json.decode(key)] += times
+    if repeated := names - Counter(_keys_of(document)):
+        raise ModelFileError(f"it has the key {next(iter(repeated))[:40]!r} twice in one object.")
 
-    loads(data.decode(), object_pairs_hook=check_pairs, parse_int=float)
+
+def _keys_of(part: msgspec.Struct) -> Iterator[str]:
+    for name, entry in msgspec.structs.asdict(part).items():
+        yield name
+        inner = entry if isinstance(entry, list | tuple) else (entry,)
+        if inner and isinstance(inner[0], msgspec.Struct):
+            for each in inner:
+                yield from _keys_of(each)

@@ -1,9 +1,11 @@
 """A tree drawn with text: one line per node, the outcomes of the leaves in columns on the right."""
 
+from collections.abc import Iterable
 from textwrap import wrap
 
 import numpy as np
 
+from holdfast.tree.regions import known_before
 from holdfast.tree.rules import share_of_rows, shorter_answers
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
@@ -81,21 +83,24 @@ def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
     """For every node: the guide lines down to it, and the condition that leads to it."""
     # Deep trees get narrower steps, so that conditions keep room to be read.
     dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
+    known = known_before(tree)
     stems, indents = [rows_text(float(tree.count[0]))], [""]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         side = bool(tree.left[parent] == node)
         start = indents[parent] + ("├" if side else "└") + dashes.replace("──", "─ ")
-        indents.append(indents[parent] + ("│" if side else " ") + " " * len(dashes))
-        if len(start) > WIDEST_INDENT:
+        # Only the end can show: whole indents of a deep tree would fill the memory.
+        indents.append((indents[parent] + ("│" if side else " ") + " " * len(dashes))[-WIDEST_INDENT:])
+        if tree.node_depth[node] * (1 + len(dashes)) > WIDEST_INDENT:
             start = f"{CUT}{start[1 - WIDEST_INDENT :]}"
-        stems.append(start + _fitted(tree, parent, side, missing, width - len(start)))
+        answers = shorter_answers(tree, parent, side, known, missing=missing)
+        stems.append(start + _fitted(answers, width - len(start)))
     return stems
 
 
-def _fitted(tree: Tree, node: int, side: bool, missing: bool, width: int) -> str:
-    """The condition in at most `width` characters: fewer categories first, then a gap in the middle."""
-    for text in shorter_answers(tree, node, side, missing=missing):
+def _fitted(answers: Iterable[str], width: int) -> str:
+    """The first answer of at most `width` characters, or the last one with a gap in the middle."""
+    for text in answers:
         if len(text) <= width:
             return text
     return shortened(text, width)

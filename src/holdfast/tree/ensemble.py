@@ -4,18 +4,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args, overload
+from typing import Any, overload
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
-from holdfast.data.wording import listed
-from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
+from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.tree.ensemble_check import Link, check_ensemble
 from holdfast.tree.packed_ensemble import Packed
 from holdfast.tree.tree import Tree, label_array, shares_of
 
-Link = Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
+NUMBERS_AT_A_TIME = (
+    2**22
+)  # scores of a block of rows: those of all rows are held only where they are asked for
+LARGEST_EXPONENT = 709.0  # its exponential is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,8 @@ class Ensemble:
     The scores of a row are `start` plus, for every tree, its weight times the value of the leaf that the row
     reaches, added to the columns from `outputs` on. The link makes class shares or a number of them: "mean"
     divides by the total weight, "logistic" and "softmax" give probabilities, "double_logistic" those of twice
-    the score, "exp" the exponential, and "identity" the score itself.
+    the score, "exp" the exponential, at most the largest number there is, and "identity" the score itself.
+    No weight is negative, and no sum can overflow: every row has a finite prediction.
     """
 
     schema: Schema  # of the prediction: its target holds the classes, or is a number
@@ -41,7 +45,7 @@ class Ensemble:
         object.__setattr__(self, "trees", tuple(self.trees))
         for name, kind in (("weights", np.float64), ("outputs", np.int32), ("start", np.float64)):
             object.__setattr__(self, name, frozen(np.array(getattr(self, name), kind)))
-        check_parts(self)
+        check_ensemble(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what can be worked out again: the packed nodes are as large as all the trees.
@@ -92,15 +96,20 @@ class Ensemble:
     def importances(self) -> FloatArray:
         """Share of what all splits gained that each feature brought; they sum to 1, or to 0.
 
-        Trees that are averaged or vote count alike, or by the size of their weights; trees that add up to a
-        score count by what they gain.
+        Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count
+        by what they gain.
         """
         if self.link == "mean" or self.votes:
-            of_trees = np.array([tree.importances for tree in self.trees])
-            return frozen(shares_of((np.abs(self.weights)[:, None] * of_trees).sum(axis=0)))
-        parts = [tree.scaled_decreases for tree in self.trees]
-        highest = max(exponent for _, exponent in parts)
-        return frozen(shares_of(np.sum([np.ldexp(part, own - highest) for part, own in parts], axis=0)))
+            total = np.zeros(len(self.schema.features))
+            for tree, weight in zip(self.trees, self.weights.tolist(), strict=True):
+                total += weight * tree.importances
+            return frozen(shares_of(total))
+        highest = max(tree.scaled_decreases[1] for tree in self.trees)
+        total = np.zeros(len(self.schema.features))
+        for tree in self.trees:
+            decreases, exponent = tree.scaled_decreases
+            total += np.ldexp(decreases, exponent - highest)
+        return frozen(shares_of(total))
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -117,8 +126,7 @@ class Ensemble:
         self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
     ) -> FloatArray:
         """The sums before the link: one row per row of X, one column per output."""
-        rows = self._packed.rows(X, unknown, missing)
-        return self._packed.added(rows, self._start_of(rows), range(len(self.trees)), n_jobs)
+        return self._scores_of(self._packed.rows(X, unknown, missing), n_jobs)
 
     def values(self, X: Any, **policy: Any) -> FloatArray:
         """The scores after the link: a column of probabilities for each class, or one column of numbers.
@@ -127,7 +135,9 @@ class Ensemble:
         """
         if self.spare_bits:
             return unscaled(self._shrunk.values(X, **policy), self.spare_bits)
-        return self.linked(self.scores(X, **policy))
+        rows, n_jobs = self._rows(X, **policy)
+        blocks = [self._values_of(rows[part], n_jobs) for part in self._blocks(rows)]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def linked(self, scores: FloatArray) -> FloatArray:
         """What the link makes of the scores: a column for each class, or one column of numbers."""
@@ -135,10 +145,11 @@ class Ensemble:
 
     def predict(self, X: Any, **policy: Any) -> Any:
         """The class with the highest value, the first of them in a tie; or the number."""
-        values = self.values(X, **policy)
-        if self.schema.target.is_classes:
-            return label_array(self.schema.target.classes)[values.argmax(axis=1)]
-        return values[:, 0]
+        if not self.schema.target.is_classes:
+            return self.values(X, **policy)[:, 0]
+        rows, n_jobs = self._rows(X, **policy)
+        likeliest = [self._values_of(rows[part], n_jobs).argmax(axis=1) for part in self._blocks(rows)]
+        return label_array(self.schema.target.classes)[np.concatenate(likeliest)]
 
     def predict_proba(self, X: Any, **policy: Any) -> FloatArray:
         """The probabilities of the classes, in the order of the schema."""
@@ -185,6 +196,21 @@ class Ensemble:
         shrunk = (tree.replace(value=np.ldexp(tree.value, -self.spare_bits)) for tree in self.trees)
         return self.replace(trees=tuple(shrunk), start=np.ldexp(self.start, -self.spare_bits))
 
+    def _rows(
+        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+    ) -> tuple[FloatArray, int | None]:
+        return self._packed.rows(X, unknown, missing), n_jobs
+
+    def _blocks(self, rows: FloatArray) -> list[slice]:
+        size = max(NUMBERS_AT_A_TIME // self.n_outputs, 1)
+        return [slice(begin, begin + size) for begin in range(0, max(len(rows), 1), size)]
+
+    def _values_of(self, rows: FloatArray, n_jobs: int | None) -> FloatArray:
+        return self.linked(self._scores_of(rows, n_jobs))
+
+    def _scores_of(self, rows: FloatArray, n_jobs: int | None) -> FloatArray:
+        return self._packed.added(rows, self._start_of(rows), range(len(self.trees)), n_jobs)
+
     def _start_of(self, rows: FloatArray) -> FloatArray:
         return np.tile(self.start, (len(rows), 1))
 
@@ -208,7 +234,7 @@ def linked(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
         case "identity":
             return scores.copy()
         case "exp":
-            return np.exp(scores)
+            return np.exp(np.minimum(scores, LARGEST_EXPONENT))
         case "softmax":
             # From the highest score down: no number is too large for the exponential.
             shares: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -225,84 +251,3 @@ def _both_classes(scores: FloatArray) -> FloatArray:
 
     # Each by itself: 1 - p would be 0 long before it has to be.
     return np.column_stack([expit(-scores), expit(scores)])
-
-
-# -- soundness --------------------------------------------------------------------------------------------
-
-
-def check_parts(ensemble: Ensemble) -> None:
-    """Raise a BrokenTreeError that names the part and the value, unless all parts fit together.
-
-    The trees are taken for sound ones.
-    """
-    if not ensemble.trees:
-        raise BrokenTreeError("trees is empty: an ensemble has at least one tree.")
-    if ensemble.link not in get_args(Link):
-        raise BrokenTreeError(f"link is {ensemble.link!r}: it is one of {listed(get_args(Link))}.")
-    for name in ("weights", "outputs", "start"):
-        array = getattr(ensemble, name)
-        if array.ndim != 1:
-            raise BrokenTreeError(f"{name} has {array.ndim} dimensions: it must have 1.")
-        if name != "start" and len(array) != len(ensemble.trees):
-            raise BrokenTreeError(f"{name} has {len(array)} numbers: there are {len(ensemble.trees)} trees.")
-        if not np.isfinite(array).all():
-            raise BrokenTreeError(f"{name} holds {array[~np.isfinite(array)][0]}: numbers must be finite.")
-    _check_notes(ensemble)
-    _check_outputs(ensemble)
-    _check_link(ensemble)
-
-
-def _check_notes(ensemble: Ensemble) -> None:
-    for position, note in enumerate(ensemble.notes):
-        if not isinstance(note, str):
-            raise BrokenTreeError(f"notes[{position}] is {note!r}: it must be text.")
-        if any("\ud800" <= character <= "\udfff" for character in note):
-            raise BrokenTreeError(
-                f"notes[{position}] is {note!r}: half of a surrogate pair cannot be written to a file."
-            )
-
-
-def _check_outputs(ensemble: Ensemble) -> None:
-    for position, (tree, output) in enumerate(zip(ensemble.trees, ensemble.outputs.tolist(), strict=True)):
-        if tree.schema.features != ensemble.schema.features:
-            raise BrokenTreeError(
-                f"trees[{position}] has other features than the schema of the ensemble: put it on them first "
-                "with tree.on(schema)."
-            )
-        classes = tree.schema.target.classes
-        if classes and classes != ensemble.schema.target.classes:
-            raise BrokenTreeError(
-                f"trees[{position}] predicts the classes {listed(classes)}, and the ensemble predicts "
-                f"{listed(ensemble.schema.target.classes) or 'a number'}."
-            )
-        if ensemble.votes and not classes:
-            raise BrokenTreeError(f"trees[{position}] predicts a number: votes are for classes.")
-        width = tree.value.shape[1]
-        if not 0 <= output <= ensemble.n_outputs - width:
-            raise BrokenTreeError(
-                f"outputs[{position}] is {output}: the tree adds to {width} columns from there on, and there "
-                f"are {ensemble.n_outputs}."
-            )
-
-
-def _check_link(ensemble: Ensemble) -> None:
-    n_classes = len(ensemble.schema.target.classes)
-    match ensemble.link:
-        case "mean":
-            fits = ensemble.n_outputs == max(n_classes, 1)
-        case "identity" | "exp":
-            fits = ensemble.n_outputs == 1 and n_classes == 0
-        case "softmax":
-            fits = ensemble.n_outputs == n_classes
-        case _:
-            fits = ensemble.n_outputs == 1 and n_classes == 2
-    if not fits:
-        raise BrokenTreeError(
-            f"the link {ensemble.link!r} cannot make a prediction of {n_classes} classes "
-            f"from {ensemble.n_outputs} scores."
-        )
-    if ensemble.link == "mean" and not ensemble.weights.sum() > 0:
-        raise BrokenTreeError(
-            f'weights sum to {ensemble.weights.sum()}: the link "mean" divides by their sum, so it must be '
-            "positive."
-        )

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.data.schema import Schema
 from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree.check import check_schema, check_tree
+from holdfast.tree.check import check_schema, check_trees
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.tree.document import EnsembleDocument, text_of
+from holdfast.tree.document import FORMS, EnsembleDocument
+from holdfast.tree.document_text import text_of
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.footprint import check_flags, max_flags
+from holdfast.tree.json_array import array_in
 from holdfast.tree.parts import ensemble_document_of, schema_in, target_in, trees_in
 
 # -- whole files --------------------------------------------------------------------------------------
@@ -39,12 +41,10 @@ def load_ensemble(
 def ensemble_to_json(ensemble: Ensemble) -> bytes:
     """The content of the ensemble's model file: the same bytes for the same ensemble."""
     check_schema(ensemble.schema)
-    for position, tree in enumerate(ensemble.trees):
-        try:
-            check_tree(tree)
-        except BrokenTreeError as error:
-            raise BrokenTreeError(f"trees[{position}]: {error}") from error
-    return text_of(ensemble_document_of(ensemble))
+    check_trees(ensemble.trees, "trees[{}]")
+    data = text_of(ensemble_document_of(ensemble))
+    check_flags(sum(len(tree.in_set) for tree in ensemble.trees), len(data))
+    return data
 
 
 def ensemble_from_json(data: bytes, *, edited: bool = False) -> Ensemble:
@@ -59,27 +59,18 @@ def read_ensemble(data: bytes, edited: bool) -> Ensemble:
         raise ModelFileError(f"its kind is {kind!r}, not 'ensemble': use load(path) or load_trees(path).")
     document = document_in(data, EnsembleDocument, edited)
     schema = schema_in(document.schema)
-    trees = trees_in(zip(document.trees, _schemas_in(document, schema), strict=True))
+    targets = [target_in(part.target) if part.target else schema.target for part in document.trees]
     try:
-        check_schema(schema)
+        trees = trees_in(document.trees, schema, targets, max_flags(len(data)))
         return Ensemble(
             schema,
             tuple(trees),
-            np.array(document.weights, np.float64),
-            np.array(document.outputs, np.int32),
-            np.array(document.start, np.float64),
+            array_in(document.weights, FORMS["weights"], np.float64, "weights"),
+            array_in(document.outputs, FORMS["outputs"], np.int32, "outputs"),
+            array_in(document.start, FORMS["start"], np.float64, "start"),
             document.link,
             document.votes,
             document.notes,
         )
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound ensemble: {error}") from error
-
-
-def _schemas_in(document: EnsembleDocument, schema: Schema) -> list[Schema]:
-    """The schema of each tree: the features of the ensemble, and its target or the tree's own."""
-    schemas = []
-    for part in document.trees:
-        own = schema if part.target is None else Schema(schema.features, target_in(part.target))
-        schemas.append(own)
-    return schemas

@@ -6,11 +6,13 @@ from typing import Any
 
 from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree.check import check_tree
+from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.tree.document import EnsembleDocument, TreeDocument, TreesDocument, text_of
+from holdfast.tree.document import EnsembleDocument, TreeDocument, TreesDocument
+from holdfast.tree.document_text import text_of
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.ensemble_file import read_ensemble, save_ensemble
+from holdfast.tree.footprint import check_flags, max_flags
 from holdfast.tree.parts import document_of, schema_in, tree_in
 from holdfast.tree.tree import Tree
 
@@ -76,7 +78,9 @@ def load_tree(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: 
 def tree_to_json(tree: Tree) -> bytes:
     """The content of the tree's model file: the same bytes for the same tree."""
     check_tree(tree)
-    return text_of(document_of(tree))
+    data = text_of(document_of(tree))
+    check_flags(len(tree.in_set), len(data))
+    return data
 
 
 def tree_from_json(data: bytes, *, edited: bool = False) -> Tree:
@@ -97,9 +101,12 @@ def read_tree(data: bytes, edited: bool) -> Tree:
         n_trees = len(document_in(data, EnsembleDocument, edited).trees)
         raise ModelFileError(f"it holds an ensemble of {n_trees} trees, not one tree: use load(path).")
     document = document_in(data, TreeDocument, edited)
+    schema = schema_in(document.schema)
     try:
-        tree = tree_in(document, schema_in(document.schema))
-        check_tree(tree)
+        check_schema(schema)
+        sizes = SetSizes.of(schema)
+        tree = tree_in(document, schema, sizes, max_flags(len(data)), "nodes")
+        check_nodes(tree, sizes)
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound tree: {error}") from error
     return tree

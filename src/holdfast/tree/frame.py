@@ -1,5 +1,6 @@
 """A tree as a table with one row per node."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
+from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import answer_text, share_of_rows
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
@@ -25,12 +27,13 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
+    known = known_before(tree)
     return {
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
         "parent": tree.parent.tolist(),
-        "question": [None if is_leaf[node] else answer_text(tree, node, True) for node in nodes],
-        "condition": [_condition(tree, node) for node in nodes],
+        "question": [None if is_leaf[node] else answer_text(tree, node, True, known=known) for node in nodes],
+        "condition": [_condition(tree, node, known) for node in nodes],
         "left": tree.left.tolist(),
         "right": tree.right.tolist(),
         "missing_goes": [_missing_goes(tree, node) for node in nodes],
@@ -67,9 +70,9 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
     return nw.from_dict(columns, schema=types, backend=library).to_native()
 
 
-def _condition(tree: Tree, node: int) -> str | None:
+def _condition(tree: Tree, node: int, known: Mapping[int, Region]) -> str | None:
     parent = int(tree.parent[node])
-    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node))
+    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node), known=known)
 
 
 def _missing_goes(tree: Tree, node: int) -> str | None:

@@ -1,5 +1,6 @@
 """Where each node of a drawn tree stands, and the lines of text in its box."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from re import split
 from unicodedata import east_asian_width
@@ -7,6 +8,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from holdfast.tree.drawing import shortened
+from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import shorter_answers
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import NO_BREAK, outcome_text, rows_text, unbreakable
@@ -40,10 +42,14 @@ class Box:
 
 def layout(tree: Tree) -> tuple[list[Box], bool]:
     """The boxes in their places, and whether the tree grows to the right."""
-    downwards = _placed(tree, _sized(tree, sideways=False), sideways=False)
+    known = known_before(tree)
+    questions = {
+        node: _question_box(tree, node, known) for node in np.flatnonzero(tree.feature != LEAF).tolist()
+    }
+    downwards = _placed(tree, _sized(tree, questions, sideways=False), sideways=False)
     if extent(downwards) <= PAGE:
         return downwards, False
-    rightwards = _placed(tree, _sized(tree, sideways=True), sideways=True)
+    rightwards = _placed(tree, _sized(tree, questions, sideways=True), sideways=True)
     is_narrower = extent(rightwards) < extent(downwards)
     return (rightwards, True) if is_narrower else (downwards, False)
 
@@ -53,7 +59,7 @@ def extent(boxes: list[Box]) -> float:
     return max(box.x + box.width for box in boxes) + MARGIN
 
 
-def _sized(tree: Tree, sideways: bool) -> list[Box]:
+def _sized(tree: Tree, questions: Mapping[int, Box], sideways: bool) -> list[Box]:
     """A box for every node, large enough for its text; all leaves alike."""
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     texts = {leaf: (fitted(outcome_text(tree, leaf), WIDEST), _support_text(tree, leaf)) for leaf in leaves}
@@ -62,13 +68,15 @@ def _sized(tree: Tree, sideways: bool) -> list[Box]:
     width = (first + 16 + second if sideways else max(first, second)) + 2 * PAD
     height = (26 if sideways else 46) + (BAR + 2 if tree.schema.target.is_classes else 0)
     return [
-        Box(texts[node], width, height) if node in texts else _question_box(tree, node)
-        for node in range(tree.n_nodes)
+        Box(texts[node], width, height) if node in texts else questions[node] for node in range(tree.n_nodes)
     ]
 
 
-def _question_box(tree: Tree, node: int) -> Box:
-    question, rows = _question_lines(tree, node), rows_text(float(tree.count[node]))
+def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
+    question, rows = (
+        _question_lines(shorter_answers(tree, node, True, known)),
+        rows_text(float(tree.count[node])),
+    )
     width = max(text_width(rows, SMALL), *(text_width(line, TEXT, bold=True) for line in question))
     return Box((*question, rows), width + 2 * PAD, LINE * (len(question) + 1) + 12)
 
@@ -100,8 +108,8 @@ def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
     return [replace(box, x=float(x[node]), y=float(y[node])) for node, box in enumerate(boxes)]
 
 
-def _question_lines(tree: Tree, node: int) -> list[str]:
-    for text in shorter_answers(tree, node, True):
+def _question_lines(answers: Iterable[str]) -> list[str]:
+    for text in answers:
         if len(lines := wrapped(text)) <= MOST_LINES:
             return lines
     letters = min(len(text), LONGEST)

@@ -66,7 +66,8 @@ class Packed:
         parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
-        return np.concatenate(run_all(task, items, n_jobs if len(parts) > 1 else 1))
+        added = run_all(task, items, n_jobs if len(parts) > 1 else 1)
+        return added[0] if len(added) == 1 else np.concatenate(added)
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
         """The leaf that each row reaches in each tree."""
@@ -151,10 +152,17 @@ def _set_sizes(schema: Schema, used: LongArray) -> FloatArray:
 
 
 def _weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
-    values = [
-        np.eye(tree.value.shape[1])[tree.outcome] if ensemble.votes else tree.value for tree in ensemble.trees
-    ]
-    return [weight * value for weight, value in zip(ensemble.weights.tolist(), values, strict=True)]
+    weighted = zip(ensemble.weights.tolist(), ensemble.trees, strict=True)
+    if not ensemble.votes:
+        return [weight * tree.value for weight, tree in weighted]
+    return [_votes(weight, tree) for weight, tree in weighted]
+
+
+def _votes(weight: float, tree: Tree) -> FloatArray:
+    """The weight for the most frequent class of every node, and nothing for the others."""
+    votes = np.zeros(tree.value.shape)
+    votes[np.arange(tree.n_nodes), tree.outcome] = weight
+    return votes
 
 
 def _starts(lengths: Sequence[int]) -> LongArray:

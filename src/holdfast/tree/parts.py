@@ -1,16 +1,20 @@
 """Between models and the parts of their documents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
+from numpy.typing import DTypeLike, NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree.check import check_features, check_tree, set_lengths
+from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.document import (
     FORMAT,
+    FORMS,
     VERSION,
     EnsembleDocument,
     FeaturePart,
@@ -21,19 +25,17 @@ from holdfast.tree.document import (
     TreeDocument,
     TreePart,
     TreesDocument,
-    checksum_of,
 )
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.json_array import array_in, n_entries, pieces, raw_array
 from holdfast.tree.tree import Tree
-
-MAX_FLAGS = 2**28  # of all sets of categories together
 
 # -- from a model to its document -------------------------------------------------------------------------
 
 
 def document_of(tree: Tree) -> TreeDocument:
-    """The document of a sound tree, with its checksum."""
-    document = TreeDocument(
+    """The document of a sound tree; its checksum comes with its text."""
+    return TreeDocument(
         format=FORMAT,
         version=VERSION,
         kind="tree",
@@ -43,13 +45,11 @@ def document_of(tree: Tree) -> TreeDocument:
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
-    document.checksum = checksum_of(document)
-    return document
 
 
 def collection_of(trees: Sequence[Tree]) -> TreesDocument:
-    """The document of one or more sound trees that share a schema, with its checksum."""
-    document = TreesDocument(
+    """The document of one or more sound trees that share a schema; its checksum comes with its text."""
+    return TreesDocument(
         format=FORMAT,
         version=VERSION,
         kind="trees",
@@ -62,28 +62,24 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
             for tree in trees
         ],
     )
-    document.checksum = checksum_of(document)
-    return document
 
 
 def ensemble_document_of(ensemble: Ensemble) -> EnsembleDocument:
-    """The document of a sound ensemble, with its checksum."""
-    document = EnsembleDocument(
+    """The document of a sound ensemble; its checksum comes with its text."""
+    return EnsembleDocument(
         format=FORMAT,
         version=VERSION,
         kind="ensemble",
         checksum="",
         link=ensemble.link,
         votes=bool(ensemble.votes),
-        start=ensemble.start.tolist(),
-        weights=ensemble.weights.tolist(),
-        outputs=ensemble.outputs.tolist(),
+        start=raw_array(ensemble.start.tolist()),
+        weights=raw_array(ensemble.weights.tolist()),
+        outputs=raw_array(ensemble.outputs.tolist()),
         notes=tuple(map(str, ensemble.notes)),
         schema=_schema_part(ensemble.schema),
         trees=[_member_part(tree, ensemble.schema.target) for tree in ensemble.trees],
     )
-    document.checksum = checksum_of(document)
-    return document
 
 
 def _member_part(tree: Tree, target: Target) -> MemberPart:
@@ -121,17 +117,18 @@ def _nodes_part(tree: Tree) -> NodesPart:
     categories: list[list[int] | None] = [None] * tree.n_nodes
     for node in np.flatnonzero(tree.set_start >= 0).tolist():
         categories[node] = np.flatnonzero(tree.left_categories(node)).tolist()
+    threshold = [None if number != number else number for number in tree.threshold.tolist()]
     return NodesPart(
-        feature=tree.feature.tolist(),
-        threshold=[None if number != number else number for number in tree.threshold.tolist()],
-        left=tree.left.tolist(),
-        right=tree.right.tolist(),
-        missing_left=tree.missing_left.tolist(),
-        categories_left=categories,
-        value=tree.value.tolist(),
-        count=tree.count.tolist(),
-        weight=tree.weight.tolist(),
-        impurity=tree.impurity.tolist(),
+        feature=raw_array(tree.feature.tolist()),
+        threshold=raw_array(threshold),
+        left=raw_array(tree.left.tolist()),
+        right=raw_array(tree.right.tolist()),
+        missing_left=raw_array(tree.missing_left.tolist()),
+        categories_left=raw_array(categories),
+        value=raw_array(tree.value.tolist()),
+        count=raw_array(tree.count.tolist()),
+        weight=raw_array(tree.weight.tolist()),
+        impurity=raw_array(tree.impurity.tolist()),
     )
 
 
@@ -149,77 +146,102 @@ def target_in(part: TargetPart) -> Target:
     return Target(**asdict(part))
 
 
-def trees_in(parts: Iterable[tuple[TreePart | MemberPart, Schema]]) -> list[Tree]:
-    """The trees of the parts, each on its schema and checked in full."""
+def trees_in(
+    parts: Sequence[TreePart | MemberPart], schema: Schema, targets: Sequence[Target], max_flags: int
+) -> list[Tree]:
+    """The trees of the parts, each with its target, on the features of one schema; all checked in full.
+
+    The features are checked once, however many trees there are.
+    """
+    check_schema(schema)
+    sizes = SetSizes.of(schema)
     trees: list[Tree] = []
-    flags_left = MAX_FLAGS
-    for position, (part, schema) in enumerate(parts):
+    for position, (part, target) in enumerate(zip(parts, targets, strict=True)):
         try:
-            tree = tree_in(part, schema, flags_left)
-            check_tree(tree)
+            own = schema if target is schema.target else Schema(schema.features, target)
+            if own is not schema:
+                check_target(target)
+            tree = tree_in(part, own, sizes, max_flags, f"trees[{position}].nodes")
+            check_nodes(tree, sizes)
         except BrokenTreeError as error:
             raise ModelFileError(f"its tree {position} is not sound: {error}") from error
-        flags_left -= len(tree.in_set)
+        max_flags -= len(tree.in_set)
         trees.append(tree)
     return trees
 
 
-def tree_in(part: TreeDocument | TreePart | MemberPart, schema: Schema, max_flags: int = MAX_FLAGS) -> Tree:
+def tree_in(
+    part: TreeDocument | TreePart | MemberPart, schema: Schema, sizes: SetSizes, max_flags: int, place: str
+) -> Tree:
     """The tree as the document says it is: whether it is a sound one remains to be checked.
 
     Its sets of categories may need `max_flags` flags: a few bytes can ask for a thousand million.
     """
-    nodes = part.nodes
-    for name, column in asdict(nodes).items():
-        if len(column) != len(nodes.feature):
-            raise BrokenTreeError(f"{name} has {len(column)} nodes and feature has {len(nodes.feature)}.")
-    feature = np.array(nodes.feature, np.int32)
-    set_start, in_set = _sets_in(nodes, schema, feature, max_flags)
+
+    def array(name: str, kind: DTypeLike) -> NDArray[Any]:
+        return array_in(getattr(part.nodes, name), FORMS[name], kind, f"{place}.{name}")
+
+    feature = array("feature", np.int32)
+    check_features(schema, feature)
+    set_start, in_set = _sets_in(part.nodes, feature, sizes, max_flags, place)
     return Tree(
         schema,
         feature,
-        np.array(nodes.threshold, np.float64),  # None becomes NaN
-        np.array(nodes.left, np.int32),
-        np.array(nodes.right, np.int32),
-        np.array(nodes.missing_left, np.bool_),
+        array("threshold", np.float64),
+        array("left", np.int32),
+        array("right", np.int32),
+        array("missing_left", np.bool_),
         set_start,
         in_set,
-        _value_in(nodes, max(len(schema.target.classes), 1)),
-        np.array(nodes.count, np.float64),
-        np.array(nodes.weight, np.float64),
-        np.array(nodes.impurity, np.float64),
+        _value_in(part.nodes, max(len(schema.target.classes), 1), place),
+        array("count", np.float64),
+        array("weight", np.float64),
+        array("impurity", np.float64),
         part.criterion,
         part.notes,
     )
 
 
 def _sets_in(
-    nodes: NodesPart, schema: Schema, feature: IntArray, max_flags: int
+    nodes: NodesPart, feature: IntArray, sizes: SetSizes, max_flags: int, place: str
 ) -> tuple[LongArray, BoolArray]:
-    check_features(schema, feature)
-    has_set, lengths = set_lengths(schema, feature)
+    has_set, lengths = sizes.of_nodes(feature)
     # A few bytes are enough for that: many categories, and many nodes with an empty set.
     if lengths.sum() > max_flags:
         raise BrokenTreeError(f"categories_left needs {lengths.sum()} flags: the limit is {max_flags}.")
     starts = np.cumsum(lengths) - lengths
     in_set = np.zeros(lengths.sum(), np.bool_)
-    for node, (indices, is_set) in enumerate(zip(nodes.categories_left, has_set.tolist(), strict=True)):
+    form = FORMS["categories_left"]
+    sets = chain.from_iterable(pieces(nodes.categories_left, form, f"{place}.categories_left"))
+    for node, (indices, is_set) in enumerate(zip(sets, has_set.tolist(), strict=True)):
         if (indices is not None) != is_set:
-            found = "null" if indices is None else indices
+            found = "null" if indices is None else _clipped(indices)
             split = "a split on categories" if is_set else "no split on categories"
             raise BrokenTreeError(f"categories_left[{node}] is {found}: node {node} is {split}.")
         if indices:
             if indices != sorted(set(indices)) or indices[-1] >= lengths[node]:
                 raise BrokenTreeError(
-                    f"categories_left[{node}] is {indices}: it must list what goes left, each category once "
-                    f"and in order, and there are {lengths[node]} of them."
+                    f"categories_left[{node}] is {_clipped(indices)}: it must list what goes left, each "
+                    f"category once and in order, and there are {lengths[node]} of them."
                 )
             in_set[starts[node] + np.array(indices)] = True
     return np.where(has_set, starts, -1), in_set
 
 
-def _value_in(nodes: NodesPart, width: int) -> FloatArray:
-    for node, row in enumerate(nodes.value):
-        if len(row) != width:
-            raise BrokenTreeError(f"value[{node}] has {len(row)} numbers: the target needs {width}.")
-    return np.array(nodes.value, np.float64).reshape(-1, width)
+def _value_in(nodes: NodesPart, width: int, place: str) -> FloatArray:
+    n_nodes = n_entries(nodes.value, FORMS["value"])
+    if 2 * n_nodes * width > len(bytes(nodes.value)):
+        raise BrokenTreeError(f"value has too few numbers: {n_nodes} nodes need {width} each.")
+    value = np.empty((n_nodes, width))
+    node = 0
+    for rows in pieces(nodes.value, FORMS["value"], f"{place}.value"):
+        for row in rows:
+            if len(row) != width:
+                raise BrokenTreeError(f"value[{node}] has {len(row)} numbers: the target needs {width}.")
+            node += 1
+        value[node - len(rows) : node] = rows
+    return value
+
+
+def _clipped(indices: list[int]) -> str:
+    return str(indices) if len(indices) <= 20 else f"{str(indices[:20])[:-1]}, ...]"

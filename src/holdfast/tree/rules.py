@@ -1,14 +1,16 @@
 """A tree in words: each question as a condition, and one IF ... THEN rule per leaf."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from textwrap import wrap
 
 import numpy as np
 
 from holdfast.arrays import BoolArray
-from holdfast.data.schema import Feature, Label
+from holdfast.data.schema import Label
+from holdfast.tree.regions import Region, answer_region, reaching, regions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.wording import (
     CUT,
@@ -45,85 +47,78 @@ class Rule:
     probabilities: tuple[float, ...]  # in the order of the schema's classes; empty for regression
 
 
-@dataclass(frozen=True, eq=False)
-class Region:
-    """The values of one feature that get past one or more questions."""
-
-    feature: Feature
-    low: float  # of a numeric feature: low < value <= high
-    high: float
-    allowed: BoolArray  # of any other: one flag per category
-    missing: bool  # does a missing value get past?
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no known value gets past."""
-        return self.low >= self.high if self.feature.kind == "numeric" else not self.allowed.any()
-
-    @property
-    def is_whole(self) -> bool:
-        """True if every known value gets past."""
-        if self.feature.kind == "numeric":
-            return self.low == -inf and self.high >= KNOWN
-        return bool(self.allowed.all())
-
-    @property
-    def is_impossible(self) -> bool:
-        """True if nothing gets past."""
-        return self.is_empty and not self.missing
-
-    def within(self, other: "Region") -> "Region":
-        """The values that get past both."""
-        return Region(
-            self.feature,
-            max(self.low, other.low),
-            min(self.high, other.high),
-            self.allowed & other.allowed,
-            self.missing and other.missing,
-        )
-
-    def among(self, reaching: "Region") -> "Region":
-        """The same region of a smaller world: the one without the categories that cannot come this far."""
-        missing = self.missing and reaching.missing
-        if self.feature.kind in ("numeric", "question"):
-            return replace(self, missing=missing)
-        labels = zip(self.feature.categories, reaching.allowed, strict=True)
-        feature = replace(self.feature, categories=tuple(label for label, is_in in labels if is_in))
-        return replace(self, feature=feature, allowed=self.allowed[reaching.allowed], missing=missing)
-
-
-def answer_text(tree: Tree, node: int, side: bool, *, missing: bool = False, most: int | None = None) -> str:
+def answer_text(
+    tree: Tree,
+    node: int,
+    side: bool,
+    *,
+    missing: bool = False,
+    most: int | None = None,
+    known: Mapping[int, Region] | None = None,
+) -> str:
     """The question of an inner node as a condition, for the yes side (True, left) or the no side.
 
     Only the categories that can reach the node are told. `missing=True` adds "or missing" on the side that
-    missing values take. A list of more than `most` categories is cut; with None, none is.
+    missing values take. A list of more than `most` categories is cut; with None, none
+    is. For many nodes, `known` is
+    `known_before(tree)`.
     """
-    region = _answer(tree, node, side)
-    reaching = regions_at(tree, node).get(int(tree.feature[node]))
-    if reaching is not None and not region.within(reaching).is_impossible:
-        region = region.among(reaching)
-    return region_text(region, missing=missing, most=most)
+    return region_text(_told(tree, node, side, known), missing=missing, most=most)
 
 
-def shorter_answers(tree: Tree, node: int, side: bool, *, missing: bool = False) -> Iterator[str]:
+def shorter_answers(
+    tree: Tree, node: int, side: bool, known: Mapping[int, Region], *, missing: bool = False
+) -> Iterator[str]:
     """The condition with ever fewer of its categories, for whoever has little room."""
+    region = _told(tree, node, side, known)
     for most in (SHORT_LIST, 4, 3, 2, 1):
-        yield answer_text(tree, node, side, missing=missing, most=most)
+        yield region_text(region, missing=missing, most=most)
+
+
+def _told(tree: Tree, node: int, side: bool, known: Mapping[int, Region] | None) -> Region:
+    """The answer, among what can reach the node."""
+    region = answer_region(tree, node, side)
+    before = regions_at(tree, node).get(int(tree.feature[node])) if known is None else known.get(node)
+    if before is not None and not region.within(before).is_impossible:
+        return region.among(before)
+    return region
 
 
 def conditions(tree: Tree, node: int, *, missing: bool = False, most: int | None = None) -> tuple[str, ...]:
     """All that is known of a row at the node: one condition per feature asked about on the way to it."""
-    telling = [
-        region for region in regions_at(tree, node).values() if not (region.is_whole and region.missing)
-    ]
-    return tuple(region_text(region, missing=missing, most=most) for region in telling)
+    return _conditions(regions_at(tree, node).values(), missing, most, {})
+
+
+def leaf_conditions(
+    tree: Tree, *, missing: bool = False, most: int | None = None, first: int | None = None
+) -> dict[int, tuple[str, ...]]:
+    """The conditions of every leaf, lists cut as in `answer_text`; only so many as `first` says."""
+    texts: dict[Region, str] = {}
+    return {
+        node: _conditions(islice(regions.values(), first), missing, most, texts)
+        for node, regions in enumerate(reaching(tree))
+        if tree.feature[node] == LEAF
+    }
+
+
+def _conditions(
+    regions: Iterable[Region], missing: bool, most: int | None, texts: dict[Region, str]
+) -> tuple[str, ...]:
+    """The regions as text, each worked out once: leaves of a deep tree share most of them."""
+    told = []
+    for region in regions:
+        if not (region.is_whole and region.missing):
+            if region not in texts:
+                texts[region] = region_text(region, missing=missing, most=most)
+            told.append(texts[region])
+    return tuple(told)
 
 
 def rules(tree: Tree, *, missing: bool = False, most: int | None = None) -> tuple[Rule, ...]:
     """One rule per leaf, the all-yes leaf first and the all-no leaf last; `most` is as in `answer_text`."""
     return tuple(
         Rule(
-            conditions=conditions(tree, leaf, missing=missing, most=most),
+            conditions=conditions,
             outcome=outcome_text(tree, leaf),
             leaf=leaf,
             count=float(tree.count[leaf]),
@@ -131,7 +126,7 @@ def rules(tree: Tree, *, missing: bool = False, most: int | None = None) -> tupl
             share=share_of_rows(tree, leaf),
             probabilities=tuple(tree.value[leaf].tolist()) if tree.schema.target.is_classes else (),
         )
-        for leaf in np.flatnonzero(tree.feature == LEAF).tolist()
+        for leaf, conditions in leaf_conditions(tree, missing=missing, most=most).items()
     )
 
 
@@ -223,32 +218,6 @@ def _cut(texts: list[str], most: int | None) -> list[str]:
     return [*texts[:shown], f"{CUT} {len(texts) - shown} more"]
 
 
-def _answer(tree: Tree, node: int, side: bool) -> Region:
-    feature = tree.schema.features[tree.feature[node]]
-    threshold = min(float(tree.threshold[node]), KNOWN)
-    if feature.kind == "numeric":
-        allowed: BoolArray = np.zeros(0, np.bool_)
-    elif feature.kind == "ordered":
-        allowed = (np.arange(len(feature.categories)) <= threshold) == side
-    else:
-        allowed = tree.left_categories(node) == side
-    low, high = (-inf, threshold) if side else (threshold, KNOWN)
-    return Region(feature, low, high, allowed, bool(tree.missing_left[node]) == side)
-
-
-def regions_at(tree: Tree, node: int) -> dict[int, Region]:
-    """What can reach the node, for each feature asked about on the way, in the order of asking."""
-    way = []
-    while (parent := int(tree.parent[node])) != -1:
-        way.append((parent, bool(tree.left[parent] == node)))
-        node = parent
-    regions: dict[int, Region] = {}
-    for ancestor, side in reversed(way):
-        feature, region = int(tree.feature[ancestor]), _answer(tree, ancestor, side)
-        regions[feature] = region.within(regions[feature]) if feature in regions else region
-    return regions
-
-
 # -- one leaf ---------------------------------------------------------------------------------------------
 
 
@@ -292,6 +261,8 @@ def _support_text(tree: Tree, rule: Rule) -> str:
 
 
 def _indented(head: str, text: str) -> list[str]:
+    if len(head) + len(text) <= WIDTH and text and text == text.strip():
+        return [(head + text).replace(NO_BREAK, " ")]
     lines = wrap(
         unbreakable(text), WIDTH, initial_indent=head, subsequent_indent=" " * MARGIN, break_on_hyphens=False
     )

@@ -34,8 +34,10 @@ class TreeSummary:
 
     @property
     def misclassification_rate(self) -> float | None:
-        """Share of the rows that the tree takes for another class; None for numbers."""
-        return None if self.n_errors is None else self.n_errors / self.n_rows
+        """Share of the rows that the tree takes for another class; None for numbers, NaN without rows."""
+        if self.n_errors is None:
+            return None
+        return self.n_errors / self.n_rows if self.n_rows > 0 else nan
 
     def __str__(self) -> str:
         asked = ", ".join(self.features) or "none"
@@ -51,12 +53,19 @@ class TreeSummary:
         ]
         if self.n_errors is not None:
             rate = f"{self.misclassification_rate:.4g} = {self.n_errors:.6g} / {self.n_rows:.6g}"
+            if not self.n_rows > 0:
+                rate = "none, the tree has seen no rows"
             lines.append(f"Misclassification rate: {rate}{by_weight}")
         return "\n".join(lines)
 
 
 def summary(tree: Tree) -> TreeSummary:
     """The figures of a tree; rows with weights count as if they had been as many as there are rows."""
+    with np.errstate(over="ignore"):  # of a deviance that is too large to tell
+        return _summary(tree)
+
+
+def _summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
     # Leaves share the rows as they share the weight.

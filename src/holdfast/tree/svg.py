@@ -1,5 +1,6 @@
 """A tree as one SVG picture that needs nothing but a browser: no style sheet, no script, no ids to clash."""
 
+from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -19,7 +20,8 @@ from holdfast.tree.layout import (
     text_width,
     wrapped,
 )
-from holdfast.tree.rules import FULL_LIST, answer_text, conditions, share_of_rows
+from holdfast.tree.regions import Region, known_before
+from holdfast.tree.rules import FULL_LIST, answer_text, leaf_conditions, share_of_rows
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
     CUT,
@@ -34,6 +36,7 @@ from holdfast.tree.wording import (
 )
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+MOST_TOLD = 24  # conditions in the title of a leaf
 LEGIBLE = 11  # the smallest letters that one can read
 INK, GREY, EDGE, PAPER, SHADE = "#1c2733", "#586574", "#c5ced8", "#ffffff", "#f4f6f9"
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
@@ -63,7 +66,7 @@ def svg(tree: Tree) -> str:
             *heading,
             f'<g transform="translate({(width - tree_width) / 2:.1f} {top:.1f})">',
             *(_edge(tree, boxes, node, sideways) for node in range(1, tree.n_nodes)),
-            *(_node(tree, node, box, sideways) for node, box in enumerate(boxes)),
+            *_nodes(tree, boxes, sideways),
             "</g>",
             *(
                 drawn_text(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
@@ -123,12 +126,15 @@ def _edge(tree: Tree, boxes: list[Box], node: int, sideways: bool) -> str:
     )
 
 
-def _node(tree: Tree, node: int, box: Box, sideways: bool) -> str:
-    is_leaf = tree.feature[node] == LEAF
-    drawn = _leaf(tree, node, box, sideways) if is_leaf else _inner(box)
-    title = "\n".join(_leaf_title(tree, node) if is_leaf else _inner_title(tree, node))
-    kind = "leaf" if is_leaf else "inner"
-    return f'<g data-node="{node}" data-kind="{kind}"><title>{escape(title)}</title>{"".join(drawn)}</g>'
+def _nodes(tree: Tree, boxes: list[Box], sideways: bool) -> Iterator[str]:
+    known, told = known_before(tree), leaf_conditions(tree, most=FULL_LIST, first=MOST_TOLD + 1)
+    for node, box in enumerate(boxes):
+        if node in told:
+            kind, drawn, title = "leaf", _leaf(tree, node, box, sideways), _leaf_title(tree, node, told[node])
+        else:
+            kind, drawn, title = "inner", _inner(box), _inner_title(tree, node, known)
+        text = escape("\n".join(title))
+        yield f'<g data-node="{node}" data-kind="{kind}"><title>{text}</title>{"".join(drawn)}</g>'
 
 
 def _inner(box: Box) -> list[str]:
@@ -189,20 +195,22 @@ def _mixed(colour: str, other: int, share: float) -> str:
     return "#" + "".join(f"{round(other + share * (channel - other)):02x}" for channel in channels)
 
 
-def _leaf_title(tree: Tree, node: int) -> list[str]:
+def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]:
     target = tree.schema.target
-    lines = [
-        *conditions(tree, node, most=FULL_LIST),
-        f"{printable(target.name)} = {outcome_text(tree, node)}",
-    ]
+    lines = list(conditions[:MOST_TOLD])
+    if len(conditions) > MOST_TOLD:
+        lines.append(f"{CUT} and more")
+    lines.append(f"{printable(target.name)} = {outcome_text(tree, node)}")
     if target.is_classes:
         shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
         lines += [f"p({name}) = {probability_text(share)}" for name, share in shares]
     return _explained([*lines, _size_text(tree, node)])
 
 
-def _inner_title(tree: Tree, node: int) -> list[str]:
-    yes, no = (answer_text(tree, node, side, missing=True, most=FULL_LIST) for side in (True, False))
+def _inner_title(tree: Tree, node: int, known: Mapping[int, Region]) -> list[str]:
+    yes, no = (
+        answer_text(tree, node, side, missing=True, most=FULL_LIST, known=known) for side in (True, False)
+    )
     return _explained([f"yes: {yes}", f"no: {no}", _size_text(tree, node)])
 
 

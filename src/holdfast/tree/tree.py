@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.tree.summary import TreeSummary
 
+LONGEST_TEXT = 256  # letters of a label in an array of texts
 LEAF = -1  # in `feature`, `left` and `right`
 KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
 NOTHING = 2.0**-40  # a gain below this share of a node's impurity is rounding
@@ -79,10 +80,10 @@ class Tree:
     @cached_property
     def node_depth(self) -> IntArray:
         """Number of questions asked on the way to each node."""
-        depth = np.zeros(self.n_nodes, np.int32)
-        for node in range(1, self.n_nodes):  # preorder: a parent stands before its children
-            depth[node] = depth[self.parent[node]] + 1
-        return frozen(depth)
+        depth = [0] * self.n_nodes
+        for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent stands before its children
+            depth[node] = depth[parent] + 1 if node else 0
+        return frozen(np.array(depth, np.int32))
 
     @cached_property
     def depth(self) -> int:
@@ -109,7 +110,7 @@ class Tree:
         """Index of the most frequent class at every node; the first of them where several are."""
         return frozen(self.value.argmax(axis=1).astype(np.int32))
 
-    @cached_property
+    @property
     def scaled_decreases(self) -> tuple[FloatArray, int]:
         """The decreases times 2 ** -exponent, which no weight or impurity is too large for; the exponent."""
         (weight, of_weight), (impurity, of_impurity) = scaled(self.weight), scaled(self.impurity)
@@ -127,7 +128,7 @@ class Tree:
         """The decrease of impurity, times weight, that each feature brought."""
         return unscaled(*self.scaled_decreases)
 
-    @cached_property
+    @property
     def importances(self) -> FloatArray:
         """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
         return frozen(shares_of(self.scaled_decreases[0]))
@@ -231,6 +232,11 @@ def shares_of(amounts: FloatArray) -> FloatArray:
 
 
 def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
-    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text."""
-    is_mixed = len({isinstance(label, str) for label in labels}) > 1
-    return np.array(labels, object if is_mixed else None)
+    """The labels as an array; of objects if only some are text, lest numpy turn the numbers into text.
+
+    Also if one text is long, as all would take as much room, or ends with a NUL, which numpy would drop.
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    is_awkward = any(len(text) > LONGEST_TEXT or text.endswith("\0") for text in texts)
+    as_objects = is_awkward or 0 < len(texts) < len(labels)
+    return np.array(labels, object if as_objects else None)

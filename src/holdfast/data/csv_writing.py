@@ -1,0 +1,52 @@
+"""Columns as CSV that a spreadsheet shows and never runs."""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, TextIO
+
+import numpy as np
+
+# A spreadsheet takes a cell that begins so for a formula, which can send data away or start a program.
+# Some take the wide signs of Chinese and Japanese text for one too.
+_STARTS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_NUMBER = re.compile(r"[+-]?(?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?\s?%?|inf|infinity|nan)", re.IGNORECASE)
+
+
+def write_csv(
+    file: TextIO, columns: Mapping[str, Sequence[Any]], separator: str = ",", *, raw: bool = False
+) -> None:
+    """Write a line with the names of the columns and one per row; None and NaN become empty cells.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front, unless it is to be `raw`.
+    """
+    names = list(columns) if raw else list(map(guarded, columns))
+    cells = [plain(values) if raw else list(map(guarded, plain(values))) for values in columns.values()]
+    # Outside quotes a carriage return ends a line for many readers, and csv does not quote it by itself.
+    has_returns = any(isinstance(cell, str) and "\r" in cell for cell in chain(names, *cells))
+    lines = csv.writer(
+        file,
+        delimiter=separator,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if has_returns else csv.QUOTE_MINIMAL,
+    )
+    lines.writerow(names)
+    lines.writerows(zip(*cells, strict=True))
+
+
+def guarded(cell: Any) -> Any:
+    """The cell with an apostrophe in front if a spreadsheet would take it for a formula.
+
+    >>> guarded("=1+1"), guarded("-3.5"), guarded(-3.5), guarded("-")
+    ("'=1+1", '-3.5', -3.5, '-')
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in _STARTS or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def plain(values: Sequence[Any]) -> list[Any]:
+    """The values as Python has them, None for a gap."""
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return [None if isinstance(value, float) and value != value else value for value in listed]

@@ -1,0 +1,73 @@
+"""What can reach a node, followed down the tree, is what the way to the node says."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from test_file import MIXED
+from trees import NUMERIC, SUBSET, SURVIVED
+
+from holdfast.data.schema import Feature, Schema
+from holdfast.tree.check import check_tree
+from holdfast.tree.drawing import drawing
+from holdfast.tree.frame import node_columns
+from holdfast.tree.regions import Region, known_before, reaching, regions_at
+from holdfast.tree.rules import answer_text, conditions, rules
+from holdfast.tree.tree import LEAF, Tree
+
+
+def chain(n_questions: int, n_features: int) -> Tree:
+    """The first question leads to the second, and so on: every no is a leaf."""
+    n_nodes = 2 * n_questions + 1
+    inner = np.arange(n_nodes) < n_questions
+    places = np.arange(n_nodes)
+    tree = Tree(
+        schema=Schema(tuple(Feature(f"f{i}") for i in range(n_features)), SURVIVED),
+        feature=np.where(inner, places % n_features, LEAF).astype(np.int32),
+        threshold=np.where(inner, 2.0 * n_questions - places, np.nan),
+        left=np.where(inner, places + 1, LEAF).astype(np.int32),
+        right=np.where(inner, n_nodes - 1 - places, LEAF).astype(np.int32),
+        missing_left=inner,
+        set_start=np.full(n_nodes, -1),
+        in_set=np.zeros(0, bool),
+        value=np.full((n_nodes, 2), 0.5),
+        count=np.ones(n_nodes),
+        weight=np.zeros(n_nodes),
+        impurity=np.zeros(n_nodes),
+    )
+    check_tree(tree)
+    return tree
+
+
+def told(regions: Mapping[int, Region]) -> list[str]:
+    return [
+        f"{place} {each.low} {each.high} {each.allowed} {each.missing}" for place, each in regions.items()
+    ]
+
+
+@pytest.mark.parametrize("tree", [NUMERIC, SUBSET, MIXED, chain(12, 3)], ids=["n", "s", "m", "chain"])
+def test_every_node_has_the_regions_of_its_own_way(tree: Tree) -> None:
+    for node, regions in enumerate(reaching(tree)):
+        assert told(regions) == told(regions_at(tree, node))
+    assert [rule.conditions for rule in rules(tree)] == [conditions(tree, rule.leaf) for rule in rules(tree)]
+    known = known_before(tree)
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        for side in (True, False):
+            assert answer_text(tree, node, side, known=known) == answer_text(tree, node, side)
+
+
+def test_a_chain_of_800_questions_is_drawn_in_every_form() -> None:
+    tree = chain(800, 800)
+    assert len(drawing(tree).splitlines()) == 1601
+    assert max(map(len, drawing(tree).splitlines())) <= 100
+    assert tree.rules().count("THEN") == 801
+    assert tree.rules().count("AND ") == sum(max(n - 1, 0) for n in range(1, 801)) + 799
+    assert len(node_columns(tree)["question"]) == 1601
+    svg = tree.to_svg()
+    assert svg.count('data-kind="leaf"') == 801
+    assert "… and more: the rules of the tree tell all" in svg
+
+
+def test_the_indents_of_a_deep_tree_are_cut() -> None:
+    lines = drawing(chain(100, 1)).splitlines()
+    assert sum(line.startswith("…") for line in lines) > 50
