@@ -12,7 +12,7 @@ from holdfast.data.columns import infinity_error
 from holdfast.data.differences import Differences
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.matching import Match, matched, named_by
-from holdfast.data.question import Question
+from holdfast.data.question import Question, parse_questions
 from holdfast.data.schema import Label, Schema
 from holdfast.data.wording import first_rows, joined, listed
 from holdfast.errors import DataError, DataWarning
