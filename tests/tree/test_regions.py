@@ -65,7 +65,8 @@ def test_a_chain_of_800_questions_is_drawn_in_every_form() -> None:
     assert len(node_columns(tree)["question"]) == 1601
     svg = tree.to_svg()
     assert svg.count('data-kind="leaf"') == 801
-    assert "… and more: the rules of the tree tell all" in svg
+    assert "… and more" in svg
+    assert "rules()" in svg
 
 
 def test_the_indents_of_a_deep_tree_are_cut() -> None:

@@ -261,10 +261,6 @@ def _check_weights(tree: Tree) -> None:
     for name, lowest in (("count", 0.0), ("weight", 0.0), ("impurity", LOWEST_IMPURITY)):
         array = getattr(tree, name)
         _refuse(~(np.isfinite(array) & (array >= lowest)), name, array, "it must be finite and not negative")
-    with np.errstate(over="ignore"):
-        risk = (tree.weight * np.abs(tree.impurity)).sum()
-    if not np.isfinite(risk):
-        raise BrokenTreeError("weight times impurity, summed over the nodes, is beyond the largest number.")
     inner = tree.feature != LEAF
     total = tree.weight.copy()
     with np.errstate(over="ignore"):

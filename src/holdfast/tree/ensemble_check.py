@@ -110,6 +110,7 @@ def _check_sums(ensemble: "Ensemble") -> None:
             )
         if start.any():
             raise BrokenTreeError(f'start holds {start[start != 0][0]}: under the link "mean" it is 0.')
+        return  # a mean of numbers is a number, for which its sum is scaled
     largest = [1.0 if ensemble.votes else _largest(tree) for tree in ensemble.trees]
     with np.errstate(over="ignore"):
         reach = np.abs(start).max() + (weights * largest).sum()
