@@ -25,8 +25,9 @@ from holdfast.data.filetype import is_parquet
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
-from holdfast.data.writing import replace_file, write_file
-from holdfast.errors import DataWarning, RulesError
+from holdfast.data.writing import write_file
+from holdfast.errors import CacheWarning, DataWarning, RulesError
+from holdfast.files import replace_file
 from holdfast.growth.rules import C45
 from holdfast.tree.wording import printable
 
@@ -160,6 +161,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
     cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CacheWarning)
         for model in models.values():
             small = {name: 2 for name in ("n_trees", "n_estimators") if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"

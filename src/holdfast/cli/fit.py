@@ -8,12 +8,20 @@ from typing import Any
 from rich.console import Console
 
 from holdfast.cli.fitted import fitted
-from holdfast.cli.run_folder import check_place, new_run
+from holdfast.cli.run_folder import Place, reserved
 from holdfast.cli.sections import show_data, show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
 from holdfast.cli.study import Job, Study, divided
 from holdfast.cli.summary import write_run
-from holdfast.cli.words import duration, heading, paragraph, plain_warnings, ready_kernels, timed
+from holdfast.cli.words import (
+    compiled_text,
+    duration,
+    heading,
+    paragraph,
+    plain_warnings,
+    ready_kernels,
+    timed,
+)
 from holdfast.errors import RulesError
 from holdfast.growth.rules import C45, CART
 from holdfast.stability.choice import Wish
@@ -24,7 +32,11 @@ GROWTH = {"cart": CART, "c4.5": C45}
 
 def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:
     """Fit as the options say, print what came of it, and leave a run in the folder."""
-    check_place(folder)  # before the work
+    with reserved(folder) as place:  # before the work
+        _run(data, place, options, console)
+
+
+def _run(data: Path, place: Place, options: Mapping[str, Any], console: Console) -> None:
     job, columns = job_of(options, progress=console.is_terminal), columns_of(options)
     with plain_warnings() as notes:
         rows, reading = timed(lambda: read_rows(data, columns))
@@ -33,14 +45,14 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
         show_data(study, console)
         is_compiled, compiling = ready_kernels(console)
         if is_compiled:
-            paragraph(console, f"Kernels compiled, and kept on disk, in {duration(compiling)}.", style="dim")
+            paragraph(console, f"Kernels {compiled_text()} in {duration(compiling)}.", style="dim")
         fit, fitting = timed(lambda: fitted(study, job))
     seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
-    with new_run(folder) as draft:
+    with place.new_run() as draft:
         write_run(fit, draft, {"columns": asdict(columns), "seconds": seconds, "notes": notes})
     show_fit(fit, console)
     heading(console, "Files")
-    show_files(folder, console)
+    show_files(place.folder, console)
 
 
 def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:

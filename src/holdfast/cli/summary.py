@@ -13,7 +13,8 @@ import numpy as np
 from holdfast._version import __version__
 from holdfast.cli.fitted import Delivered, Fit
 from holdfast.cli.study import Job, Study
-from holdfast.data.writing import replace_file, write_file
+from holdfast.data.writing import write_file
+from holdfast.files import replace_file
 from holdfast.scoring.metric import Metric
 from holdfast.tree.collection_file import save_trees
 from holdfast.tree.file import save

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from holdfast.errors import DataWarning, GrowthWarning
+from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
 from holdfast.tree.wording import printable
 
 MOST_DECIMALS = 6
@@ -92,7 +92,7 @@ def plain_warnings() -> Iterator[list[str]]:
             console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
 
     with warnings.catch_warnings():
-        for category in (DataWarning, GrowthWarning):
+        for category in (DataWarning, GrowthWarning, CacheWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = show
         yield said
@@ -112,6 +112,13 @@ def ready_kernels(console: Console) -> tuple[bool, float]:
     return any(kernel.stats.cache_misses for kernel in kernels), seconds
 
 
+def compiled_text() -> str:
+    """What happened to kernels that were not on disk."""
+    from holdfast.kernels.cache import is_kept
+
+    return "compiled, and kept on disk," if is_kept() else "compiled"
+
+
 def _train_smallest() -> None:
     """One call of every kernel that training needs."""
     from holdfast.data.table import Table
@@ -122,4 +129,5 @@ def _train_smallest() -> None:
     labels = ["no" if number < 6 else "yes" for number in range(12)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of twelve rows is of no interest
+        warnings.simplefilter("always", CacheWarning)
         train(Table.from_arrays(rows, labels), Settings(n_trees=2))

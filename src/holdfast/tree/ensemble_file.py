@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from holdfast.data.schema import Schema
-from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.files import replace_file
 from holdfast.tree.check import check_schema, check_tree
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.tree.document import EnsembleDocument, text_of

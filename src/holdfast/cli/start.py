@@ -1,0 +1,18 @@
+"""Where the program begins: light, so that Ctrl-C is answered in one line from the first moment."""
+
+import signal
+import sys
+
+
+def run() -> None:
+    """The command line, as a program of its own."""
+    try:
+        from holdfast.cli.main import main
+
+        main()
+    except KeyboardInterrupt:  # before the command line was there to catch it
+        sys.stderr.write("Stopped by SIGINT.\n")
+        sys.exit(128 + signal.SIGINT)
+    finally:
+        # What is left is Python's own end, which has nothing to lose, and much to say about an interruption.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
