@@ -1,7 +1,8 @@
-"""Writing files whole, or not at all. Every file that holdfast writes goes through here."""
+"""Files: written whole, or not at all. Every file that holdfast writes goes through here."""
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -37,6 +38,16 @@ def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[Holdfa
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename, error.filename2 = os.fspath(path), None  # the name that the user knows
         raise
+
+
+def check_is_file(path: Path) -> None:
+    """Raise a DataError unless it is a file to read: a pipe can block, and a device can be endless."""
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:
+        raise DataError("the name holds a NUL character.") from error
+    if not stat.S_ISREG(mode):
+        raise DataError("it is a folder, a pipe or a device, not a file. Copy its content to a file.")
 
 
 def resolved(path: str | os.PathLike[str], refusal: type[HoldfastError] = DataError) -> Path:

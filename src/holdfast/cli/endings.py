@@ -23,6 +23,11 @@ class Refusal(click.ClickException):
 
     exit_code = 2
 
+    def show(self, file: Any = None) -> None:
+        """Print the line; where even that cannot be done, the exit code has to do."""
+        with suppress(OSError):
+            super().show(file)
+
 
 class Stopped(click.ClickException):
     """The user, or the system, has ended the command: exit code 128 and the number of the signal."""
@@ -33,7 +38,8 @@ class Stopped(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the line, which tells of no error."""
-        click.echo(self.message, file=file, err=True)
+        with suppress(OSError):
+            click.echo(self.message, file=file, err=True)
 
 
 @contextmanager

@@ -1,11 +1,15 @@
 """Where the program begins: light, so that Ctrl-C is answered in one line from the first moment."""
 
+import os
 import signal
 import sys
 
 
 def run() -> None:
     """The command line, as a program of its own."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the program
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         from holdfast.cli.main import main
 

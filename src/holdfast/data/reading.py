@@ -22,6 +22,7 @@ from holdfast.data.filetype import is_parquet, is_zipped
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.wording import listed
 from holdfast.errors import DataError
+from holdfast.files import check_is_file
 
 # Where two occur equally often in the header, the one that occurs less often inside a name.
 SEPARATORS = ("\t", ";", "|", ",")
@@ -88,6 +89,7 @@ def parquet_columns(path: Path) -> Frame:
     """The columns of a Parquet file in the types that it gives them."""
     from holdfast.data.parquet import parquet_frame
 
+    check_is_file(path)
     with path.open("rb") as file:
         return frame_of(parquet_frame(file))
 
@@ -122,6 +124,7 @@ def _csv(path: Path, categorical: tuple[str, ...], drop: tuple[str, ...]) -> Fra
 
 
 def _opened(path: Path) -> BinaryIO:
+    check_is_file(path)
     return cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb")
 
 
