@@ -1,4 +1,4 @@
-"""Disks that are full, outputs that nobody reads, paths that lead nowhere: one line, and nothing half-done."""
+"""Full disks, outputs that nobody reads, paths that lead nowhere: one line, and nothing half-done."""
 
 import ast
 import os
