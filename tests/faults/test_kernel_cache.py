@@ -218,4 +218,4 @@ def test_eight_processes_that_start_at_once_with_an_empty_cache_all_work(source:
     processes = [started(source) for _ in range(8)]
     assert [said_by(process)[1] for process in processes] == [[]] * 8
     assert sorted(path.suffix for path in (source.parent / "__pycache__").iterdir()) == [".kernel"] * 2
-    assert used(source) == (2, [])
+    assert said_by(started(source)) == (2, [])
