@@ -24,14 +24,17 @@ def run_all(
     """The results of the task on every item, in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
-    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
-    with the text of `progress` shows how far it is.
+    with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
+    it to other processes. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar with the
+    text of `progress` shows how far it is.
     """
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
     _check_jobs(n_jobs)
     # Not every backend can hand out results one by one, which only the bar needs.
-    returned = "generator" if progress else "list"
+    backend, _ = get_active_backend(prefer="threads")
+    returned = "generator" if progress and backend.supports_return_generator else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
     results: Iterable[_R] = parallel(delayed(task)(item) for item in items)
     if progress:
