@@ -129,11 +129,11 @@ def faults_of(case: Case, shop: Workshop, number: int, code: int, errors: str) -
     if number == signal.SIGKILL:
         if code not in (0, -signal.SIGKILL):
             faults.append(f"exit code {code}")
-    elif code not in (0, 128 + number, -number):  # the last: before or after all that is holdfast
+    elif code not in (0, 128 + number, -number):  # the last: while Python itself begins or ends
         faults.append(f"exit code {code}: {errors[-500:]}")
     if code == 128 + number and errors.splitlines()[-1:] != [f"Stopped by {signal.Signals(number).name}."]:
         faults.append(f"not the one line: {errors[-500:]}")
-    if "Traceback" in errors:
+    if "Traceback" in errors and "start.py" in errors:  # and not from before the first line of the program
         faults.append(f"traceback: {errors[-500:]}")
     if code == 0 and is_old:
         faults.append("exit code 0, and nothing new")

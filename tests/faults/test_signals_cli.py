@@ -1,5 +1,6 @@
 """A few signals to the command line; `python -m tests.faults.signals_cli` sends more of them."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -39,8 +40,6 @@ def test_a_signal_ends_a_command_in_one_line(
 def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As exceptions in callbacks from C are."""
-
     def swallowed(*_: object) -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -50,6 +49,20 @@ def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same(
     monkeypatch.setattr(command, "fitted", swallowed)
     result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")
+
+
+def test_a_signal_that_is_lost_in_a_callback_comes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()
+        time.sleep(60)
+
+    monkeypatch.setattr(command, "fitted", lost)
+    start = time.monotonic()
+    result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
+    assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")
+    assert time.monotonic() - start < 50  # it did not sleep to the end
 
 
 def test_signals_that_are_ignored_stay_so() -> None:

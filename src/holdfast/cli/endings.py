@@ -15,7 +15,9 @@ import click
 from holdfast.errors import HoldfastError
 
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+PAUSE = 0.05  # seconds until a signal that was lost is sent again
 _received: list[int] = []  # signals, the first of which ends the command
+_waiting: list[threading.Timer] = []  # to send one again
 
 
 class Refusal(click.ClickException):
@@ -91,16 +93,31 @@ def signals_end_it() -> Iterator[None]:
     A signal that the caller has taken care of, such as SIGHUP under nohup, is left alone.
     """
     _received.clear()
-    former = {}
+    former, hook = {}, sys.unraisablehook
     if threading.current_thread() is threading.main_thread():
         for number in _CATCHABLE:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 former[number] = signal.signal(number, _stop)
+        sys.unraisablehook = _send_again
     try:
         yield
     finally:
+        sys.unraisablehook = hook
+        for waiting in _waiting:
+            waiting.cancel()
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _send_again(unraisable: Any) -> None:
+    """The exception was lost in a callback from C, of the compiler, say: the signal comes again, later."""
+    if not (_received and issubclass(unraisable.exc_type, KeyboardInterrupt)):
+        sys.__unraisablehook__(unraisable)
+        return
+    waiting = threading.Timer(PAUSE, os.kill, (os.getpid(), _received[0]))
+    waiting.daemon = True
+    _waiting.append(waiting)
+    waiting.start()
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 
 def run() -> None:
@@ -16,7 +18,19 @@ def run() -> None:
         main()
     except KeyboardInterrupt:  # before the command line was there to catch it
         sys.stderr.write("Stopped by SIGINT.\n")
-        sys.exit(128 + signal.SIGINT)
+        _end(128 + signal.SIGINT)
+    except SystemExit as ending:
+        if isinstance(ending.code, int) and ending.code > 128:
+            _end(ending.code)
+        raise
     finally:
         # What is left is Python's own end, which has nothing to lose, and much to say about an interruption.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _end(code: int) -> NoReturn:
+    """End at once with the code of a signal: Python would end some interruptions by a SIGINT of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
