@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.data.table import Table
     from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
+        CacheWarning,
         DataError,
         DataWarning,
         GrowthWarning,
@@ -63,6 +64,7 @@ _HOME = {
     "Schema": "data.schema",
     "Target": "data.schema",
     "Table": "data.table",
+    "CacheWarning": "errors",
     "DataError": "errors",
     "DataWarning": "errors",
     "GrowthWarning": "errors",
@@ -130,6 +132,7 @@ __all__ = [
     "BaggingRegressor",
     "BoostingClassifier",
     "BoostingRegressor",
+    "CacheWarning",
     "Choice",
     "DataError",
     "DataWarning",

@@ -1,6 +1,6 @@
 """`python -m holdfast` is the command line."""
 
-from holdfast.cli.main import main
+from holdfast.cli.start import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -39,3 +39,7 @@ class DataWarning(UserWarning):
 
 class GrowthWarning(UserWarning):
     """Growth ended early because a budget ran out."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk."""

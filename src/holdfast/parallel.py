@@ -26,8 +26,9 @@ def run_all(
     """The results of the task on every item, in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
-    with `joblib.parallel_config`. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar
-    with the text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
+    with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
+    it to other processes. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar with the
+    text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
     """
     check_jobs(n_jobs)
     if (run := current_run()) is not None:
@@ -44,9 +45,11 @@ def _run_all(
     run: Run, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None, progress: str
 ) -> list[_R]:
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
     # Not every backend can hand out results one by one, which only the bar needs.
-    returned = "generator" if progress else "list"
+    backend, _ = get_active_backend(prefer="threads")
+    returned = "generator" if progress and backend.supports_return_generator else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
     results: Iterable[_R] = parallel(delayed(run.call)(task, item) for item in items)
     if progress:

@@ -8,7 +8,7 @@ from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import load
 from holdfast.cli import options as command_options
-from holdfast.cli.main import _one_line
+from holdfast.cli.endings import one_line
 from holdfast.data.reading import read_file
 from holdfast.stability.choice import RULES, UNITS
 from holdfast.tree.collection_file import load_trees
@@ -443,8 +443,8 @@ def test_fit_needs_a_target(patients: Path) -> None:
 
 
 def test_a_refusal_is_one_line_of_sentences(patients: Path, tmp_path: Path) -> None:
-    assert _one_line("a") == "a"
-    assert _one_line("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
+    assert one_line("a") == "a"
+    assert one_line("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
         "The data differ: column 'x' is text; column 'y' is new; Say so."
     )
     result = holdfast("fit", patients, "--target", "nothing", "-o", tmp_path / "run")

@@ -4,7 +4,7 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast.cli import fit as command
-from holdfast.cli import json_file, summary
+from holdfast.cli import json_file, run_folder, summary
 from holdfast.cli.run_folder import new_run
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
@@ -77,10 +77,11 @@ def test_an_earlier_run_comes_back_if_the_new_one_cannot_take_its_place(
     rename = Path.rename
 
     def fail_once(self: Path, target: Path) -> Path:
-        if self.suffix == ".tmp":
+        if self.name == "ready" and target.name == "run":
             raise OSError("no")
         return rename(self, target)
 
+    monkeypatch.setattr(run_folder, "swapped", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail_once)
     with pytest.raises(OSError, match="no"), new_run(tmp_path / "run") as draft:
         (draft / "model.json").write_text("new")

@@ -11,8 +11,9 @@ import pytest
 
 from holdfast.data import parquet
 from holdfast.data.reading import read_file
-from holdfast.data.writing import replace_file, write_file
+from holdfast.data.writing import write_file
 from holdfast.errors import DataError, ModelFileError
+from holdfast.files import replace_file
 
 COLUMNS: dict[str, Any] = {
     "row": [1, 2, 3],

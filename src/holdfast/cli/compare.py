@@ -27,7 +27,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.wording import listed
 from holdfast.data.writing import write_file
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45
 from holdfast.tree.wording import printable
 
@@ -194,6 +194,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
     cells: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CacheWarning)
         for model in models.values():
             # What is said of the user's columns and classes says nothing of these.
             plain = {"n_trees": 2, "n_estimators": 2, "questions": None, "class_weight": None}

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from holdfast.cli.fitted import Fit, fitted
 from holdfast.cli.grids import show_grid
-from holdfast.cli.run_folder import new_run
+from holdfast.cli.run_folder import Place, reserved
 from holdfast.cli.sections import (
     show_certificates,
     show_data,
@@ -21,6 +21,7 @@ from holdfast.cli.source import Rows
 from holdfast.cli.study import Job, divided
 from holdfast.cli.summary import write_run
 from holdfast.cli.words import (
+    compiled_text,
     duration,
     heading,
     paragraph,
@@ -42,6 +43,11 @@ N_RULES = 2
 
 def run(folder: Path, console: Console) -> None:
     """Tell the story on the console and leave a run in the folder."""
+    with reserved(folder) as place:
+        _run(place, console)
+
+
+def _run(place: Place, console: Console) -> None:
     job = Job(Settings(n_jobs=-1, progress=console.is_terminal), Wish())
     with plain_warnings() as notes:
         compiling = _ready_kernels(console)
@@ -49,15 +55,15 @@ def run(folder: Path, console: Console) -> None:
         study = divided(_tumours(), job)
         show_data(study, console)
         fit, fitting = timed(lambda: fitted(study, job))
-    with new_run(folder) as draft:
+    with place.new_run() as draft:
         write_run(fit, draft, {"seconds": {"compiling": compiling, "fitting": fitting}, "notes": notes})
     _show_problem(fit, console)
     _show_frontier(fit, fitting, console)
     _show_choice(fit, console)
     _show_firmness(fit, console)
     heading(console, "6. Files to keep")
-    show_files(folder, console)
-    _show_next_steps(folder, console)
+    show_files(place.folder, console)
+    _show_next_steps(place.folder, console)
 
 
 # -- the steps --------------------------------------------------------------------------------------------
@@ -65,7 +71,7 @@ def run(folder: Path, console: Console) -> None:
 
 def _ready_kernels(console: Console) -> float:
     is_compiled, seconds = ready_kernels(console)
-    verb = "Compiled, and kept on disk," if is_compiled else "Loaded from disk"
+    verb = compiled_text().capitalize() if is_compiled else "Loaded from disk"
     paragraph(console, f"{verb} in {duration(seconds)}.", style="dim")
     return seconds
 

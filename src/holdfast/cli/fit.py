@@ -14,12 +14,20 @@ from holdfast.cli.model_sections import show_model
 from holdfast.cli.model_summary import write_model
 from holdfast.cli.models import fit_smallest, fitted_model
 from holdfast.cli.reading_options import rules_of
-from holdfast.cli.run_folder import check_place, new_run
+from holdfast.cli.run_folder import Place, reserved
 from holdfast.cli.sections import show_data, show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
 from holdfast.cli.study import Job, Study, divided
 from holdfast.cli.summary import write_run
-from holdfast.cli.words import duration, heading, paragraph, plain_warnings, ready_kernels, timed
+from holdfast.cli.words import (
+    compiled_text,
+    duration,
+    heading,
+    paragraph,
+    plain_warnings,
+    ready_kernels,
+    timed,
+)
 from holdfast.errors import RulesError
 from holdfast.growth.rules import C45, CART
 from holdfast.stability.choice import Wish
@@ -42,7 +50,11 @@ class Steps:
 
 def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) -> None:
     """Fit as the options say, print what came of it, and leave a run in the folder."""
-    check_place(folder)  # before the work
+    with reserved(folder) as place:  # before the work
+        _run(data, place, options, console)
+
+
+def _run(data: Path, place: Place, options: Mapping[str, Any], console: Console) -> None:
     job, columns = job_of(options, progress=console.is_terminal), Columns.of(options)
     is_stable, rules = job.model == "stable", rules_of(options)
     steps = _steps(job.model)
@@ -55,15 +67,15 @@ def run(data: Path, folder: Path, options: Mapping[str, Any], console: Console) 
         smallest = None if is_stable else partial(fit_smallest, job, study.own.schema.target)
         is_compiled, compiling = ready_kernels(console, smallest)
         if is_compiled:
-            paragraph(console, f"Kernels compiled, and kept on disk, in {duration(compiling)}.", style="dim")
+            paragraph(console, f"Kernels {compiled_text()} in {duration(compiling)}.", style="dim")
         fit, fitting = timed(lambda: steps.fitted(study, job))
     seconds = {"reading": reading, "compiling": compiling, "fitting": fitting}
-    with new_run(folder) as draft:
+    with place.new_run() as draft:
         about = {"columns": asdict(columns), "reading": asdict(rules), "seconds": seconds, "notes": notes}
         steps.write(fit, draft, about)
     steps.show(fit, console)
     heading(console, "Files")
-    show_files(folder, console)
+    show_files(place.folder, console)
 
 
 def _steps(model: str) -> Steps:

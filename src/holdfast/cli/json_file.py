@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.writing import replace_file
+from holdfast.files import replace_file
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -8,41 +8,43 @@ from typing import Any
 import click
 
 from holdfast._version import __version__
+from holdfast.cli.endings import Refusal, one_line_errors, signals_end_it
 from holdfast.cli.model_options import check_options
 from holdfast.cli.options import compare_options, fit_options
 from holdfast.cli.reading_options import cell_options, rules_of, training_data_options
 from holdfast.cli.show_form import FORMS, form_of
-from holdfast.errors import HoldfastError
 
 SLOGAN = "decision trees that hold their shape as the data changes"
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 
 
-class Refusal(click.ClickException):
-    """What the user gave cannot be used: one line on stderr, no traceback, exit code 2."""
-
-    exit_code = 2
-
-
 class Verbs(click.Group):
-    """The one place where an expected error becomes a line of text."""
+    """The commands, whose errors are lines of text."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command that the arguments ask for, and end the program."""
+        with signals_end_it():
+            return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments."""
+        with one_line_errors():
+            return super().make_context(*args, **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, none of which may hold what no system takes."""
+        for each in args:
+            if "\0" in each:
+                raise Refusal(f"Cannot use {each!r}: it holds a NUL character.")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb that was asked for."""
-        try:
-            return super().invoke(ctx)
-        except HoldfastError as error:
-            raise Refusal(_one_line(str(error))) from error
-        except OSError as error:
-            if error.filename is None:  # a reader of the output has left, say: click ends quietly then
-                raise
-            raise Refusal(f"Cannot use '{error.filename}': {error.strerror}.") from error
-
-
-def _one_line(message: str) -> str:
-    """The lines of a message as one, each of them a sentence of its own."""
-    *lines, last = [" ".join(line.split()) for line in message.splitlines() if line.strip()] or [""]
-    return " ".join([*(line if line[-1] in ".:;,?!" else f"{line};" for line in lines), last])
+        with one_line_errors():
+            result = super().invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # while an error can still be told
+            return result
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -156,7 +158,7 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None, raw:
         text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal, raw=raw)
         click.echo(text.rstrip("\n"))
         return
-    from holdfast.data.writing import replace_file
+    from holdfast.files import replace_file
 
     replace_file(output, (text_of(model, form, missing=missing, raw=raw).rstrip("\n") + "\n").encode())
 

@@ -11,6 +11,7 @@ from holdfast.cli.models import ModelFit
 from holdfast.cli.overview import importance_columns
 from holdfast.cli.summary import data_facts, division_facts, metric_facts, score_facts, shared_settings
 from holdfast.data.writing import write_file
+from holdfast.files import replace_file
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.file import save
 from holdfast.tree.tree import Tree
@@ -23,7 +24,7 @@ def write_model(fit: ModelFit, folder: Path, about: Mapping[str, Any]) -> None:
     """Fill the folder; `about` holds what the summary says besides: the time it took, say."""
     save(fit.model, folder / "model.json")
     if isinstance(fit.model, Tree):
-        (folder / "tree.svg").write_text(fit.model.to_svg(), encoding="utf-8")
+        replace_file(folder / "tree.svg", fit.model.to_svg().encode())
     else:
         write_file(importance_columns(fit.model), folder / "importances.csv")
     write_json({**model_summary(fit), **about}, folder / "summary.json")

@@ -1,13 +1,18 @@
 """The folder of a run: whole, or not there at all."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
-from secrets import token_hex
 from shutil import rmtree
 
+from holdfast.cli.run_lock import locked
+from holdfast.cli.swap import swapped
 from holdfast.errors import DataError
+from holdfast.files import aside, resolved, to_the_end
 
 # What a run consists of, and what tells it from a folder of someone else's.
 OURS = frozenset(("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"))
@@ -15,16 +20,30 @@ MARKS = ("model.json", "summary.json")
 
 
 def model_file(path: Path) -> Path:
-    """The model of a run folder; any other path as it is."""
-    model = path / "model.json"
-    return model if model.is_file() else path
+    """The model of a run folder; any other path as it is.
+
+    A folder that is missing because its process was killed while it changed two names is found, too.
+    """
+    there = _unfinished(path)
+    model = there / "model.json"
+    return model if model.is_file() else there
+
+
+def _unfinished(path: Path) -> Path:
+    """Where the path is now if it is in a run, or is one, that waits for another to take its place."""
+    for folder in (path, *path.parents):
+        if folder.name and not os.path.lexists(folder):
+            old = aside(folder) / "old"
+            if old.is_dir():
+                return old / path.relative_to(folder)
+    return path
 
 
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise a DataError if there is no place for the output, or it would replace what it is made from."""
-    target = output.resolve()
+    target = resolved(output)
     for path in inputs:
-        if target in (path.resolve(), model_file(path).resolve()):
+        if target in (resolved(path), resolved(model_file(path))):
             raise DataError(f"Cannot write to '{output}': it is what is read. Give another name.")
     if not target.parent.is_dir():
         raise DataError(f"Cannot write to '{output}': there is no folder '{output.parent}'. Make it first.")
@@ -33,7 +52,7 @@ def check_output(output: Path, *inputs: Path) -> None:
 def check_place(folder: Path) -> None:
     """Raise a DataError unless a run can be written there: to a new folder, an empty one, an earlier run."""
     refusal = f"Cannot write the run to '{folder}'"
-    target = folder.resolve()
+    target = resolved(folder)
     above = next(path for path in (target, *target.parents) if os.path.lexists(path))
     if not above.is_dir():
         what = "it" if above == target else f"'{above}'"
@@ -60,25 +79,108 @@ def _check_content(target: Path, refusal: str) -> None:
 
 
 @contextmanager
-def new_run(folder: Path) -> Iterator[Path]:
-    """An empty folder to fill, which takes the place of `folder` at the end.
+def reserved(folder: Path) -> Iterator["Place"]:
+    """Within it no other process can write a run there; a DataError names one that does.
 
-    After a failure, Ctrl-C included, nothing of it is left, and an earlier run is intact. Files that others
-    have put into that run stay in the folder.
+    What an earlier process left unfinished, because it was killed, is cleaned up first.
     """
     check_place(folder)
-    target = folder.resolve()
+    target = resolved(folder)
     made = _made_parents(target)
-    draft = target.with_name(f".holdfast-{token_hex(8)}.tmp")
+    place = Place(folder, target, aside(target))
     try:
-        draft.mkdir()
-        yield draft
-        _put(draft, target)
-    except BaseException:
-        rmtree(draft, ignore_errors=True)
-        for parent in made:
-            parent.rmdir()
+        with locked(place.work / "lock", f"Cannot write the run to '{folder}'"):
+            try:
+                place.settle()
+                yield place
+            finally:
+                to_the_end(place.settle)
+    except OSError as error:
+        place.rename_in(error)
         raise
+    finally:
+        to_the_end(partial(_remove_empty, (place.work, *made)))
+
+
+@contextmanager
+def new_run(folder: Path) -> Iterator[Path]:
+    """An empty folder to fill, which takes the place of `folder` at the end. See `Place.new_run`."""
+    with reserved(folder) as place, place.new_run() as draft:
+        yield draft
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is written to, and a hidden folder beside it for all that is not finished.
+
+    The hidden folder holds the lock; `new`, a run that is being written; `ready`, one that is complete;
+    `old`, an earlier run that waits for it to take its place; and `gone`, what is being removed. Whoever is
+    killed leaves some of these behind, and they tell the next one what to do.
+    """
+
+    folder: Path  # as the user calls it
+    target: Path
+    work: Path
+
+    @contextmanager
+    def new_run(self) -> Iterator[Path]:
+        """An empty folder to fill, which takes the place of the target at the end, in one step.
+
+        After a failure, Ctrl-C included, nothing of it is left, and an earlier run is intact. Files that
+        others have put into that run stay in the folder.
+        """
+        draft = self.work / "new"
+        try:
+            draft.mkdir()
+            yield draft
+            self._put(draft.rename(self.work / "ready"))
+        finally:
+            self.settle()
+
+    def settle(self) -> None:
+        """Leave a whole run at the target, if there is any, and nothing else.
+
+        It goes by what is there, not by what was done, and so serves after any end of any process.
+        """
+        gone = self.work / "gone"
+        rmtree(gone, ignore_errors=True)
+        for former in (self.work / "old", self.work / "ready"):
+            if former.is_dir() and not self.target.exists():
+                former.rename(self.target)
+            elif former.is_dir():
+                _keep_foreign(former, self.target)
+                former.rename(gone)
+                rmtree(gone, ignore_errors=True)
+        rmtree(self.work / "new", ignore_errors=True)
+
+    def rename_in(self, error: OSError) -> None:
+        """Let an error speak of the folder that the user knows."""
+        name = error.filename
+        if isinstance(name, str | os.PathLike) and Path(name).is_relative_to(self.work):
+            parts = Path(name).relative_to(self.work).parts[1:]  # without `new`
+            error.filename, error.filename2 = str(self.folder.joinpath(*parts)), None
+
+    def _put(self, ready: Path) -> None:
+        """Let the complete run take the place of the target; what stood there is left to `settle`."""
+        if self.target.exists() and swapped(ready, self.target):
+            return
+        if self.target.exists():
+            self.target.rename(self.work / "old")
+        ready.rename(self.target)
+
+
+def _keep_foreign(former: Path, target: Path) -> None:
+    """Move the files that others have put into the former run to the new one."""
+    for entry in former.iterdir():
+        if entry.name not in OURS:
+            names = chain([entry.name], (f"{entry.name}.{number}" for number in count(1)))
+            entry.rename(next(target / name for name in names if not os.path.lexists(target / name)))
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # unless there is something in it
+            folder.rmdir()
 
 
 def _made_parents(target: Path) -> list[Path]:
@@ -86,21 +188,3 @@ def _made_parents(target: Path) -> list[Path]:
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return absent
-
-
-def _put(draft: Path, target: Path) -> None:
-    """Rename the draft to the target; what stood there is put aside until it is done."""
-    if not target.exists():
-        draft.rename(target)
-        return
-    former = draft.with_suffix(".old")
-    target.rename(former)
-    try:
-        draft.rename(target)
-    except BaseException:
-        former.rename(target)
-        raise
-    for entry in former.iterdir():
-        if entry.name not in OURS:
-            entry.rename(target / entry.name)
-    rmtree(former)

@@ -16,6 +16,7 @@ from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
 from holdfast.data.schema import Target
 from holdfast.data.writing import write_file
+from holdfast.files import replace_file
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.certificate import Certificate
 from holdfast.tree.collection_file import save_trees
@@ -26,7 +27,7 @@ from holdfast.tree.wording import class_names
 def write_run(fit: Fit, folder: Path, about: Mapping[str, Any]) -> None:
     """Fill the folder; `about` holds what the summary says besides: the time it took, say."""
     save(fit.chosen.tree, folder / "model.json")
-    (folder / "tree.svg").write_text(fit.chosen.tree.to_svg(), encoding="utf-8")
+    replace_file(folder / "tree.svg", fit.chosen.tree.to_svg().encode())
     (folder / "collections").mkdir()
     save_trees(fit.trained.references.trees, folder / "collections" / "references.json")
     save_trees(fit.trained.candidates.trees, folder / "collections" / "candidates.json")

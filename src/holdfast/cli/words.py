@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.errors import DataWarning, GrowthWarning
+from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
 from holdfast.tree.wording import printable
 
 MOST_DECIMALS = 6
@@ -86,7 +86,7 @@ def plain_warnings() -> Iterator[list[str]]:
             console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
 
     with warnings.catch_warnings():
-        for category in (DataWarning, GrowthWarning):
+        for category in (DataWarning, GrowthWarning, CacheWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = show
         yield said
@@ -99,6 +99,7 @@ def ready_kernels(console: Console, work: Callable[[], object] | None = None) ->
     """
     with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
+        warnings.simplefilter("always", CacheWarning)
         _, seconds = timed(work or _train_smallest)
     from holdfast.kernels.jit import Kernel
 
@@ -110,6 +111,13 @@ def ready_kernels(console: Console, work: Callable[[], object] | None = None) ->
         if isinstance(each, Kernel)
     ]
     return any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds
+
+
+def compiled_text() -> str:
+    """What happened to kernels that were not on disk."""
+    from holdfast.kernels.cache import is_kept
+
+    return "compiled, and kept on disk," if is_kept() else "compiled"
 
 
 def _train_smallest() -> None:

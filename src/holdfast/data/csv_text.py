@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 from holdfast.data.filetype import is_zipped
 from holdfast.data.wording import listed
 from holdfast.errors import DataError
+from holdfast.files import check_is_file
 
 # Where two occur equally often in the header, the one that occurs less often inside a name.
 SEPARATORS = ("\t", ";", "|", ",")
@@ -84,6 +85,7 @@ def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
 
 
 def _opened(path: Path) -> BinaryIO:
+    check_is_file(path)
     return cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb")
 
 

@@ -15,12 +15,14 @@ from holdfast.data.dates import DateColumn, moment_of
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.problems import Problem, UnreadableColumn
 from holdfast.data.reading_rules import ReadingRules
+from holdfast.files import check_is_file
 
 
 def parquet_columns(path: Path) -> Frame:
     """The columns of a Parquet file in the types that it gives them."""
     from holdfast.data.parquet import parquet_frame
 
+    check_is_file(path)
     with path.open("rb") as file:
         return frame_of(parquet_frame(file))
 

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is lost: whole, or not at all."""
+"""Columns as data files, CSV or Parquet."""
 
 import gzip
 import os
@@ -6,38 +6,12 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from secrets import token_hex
-from shutil import copymode
 from typing import Any
 
 from holdfast.data.csv_writing import plain, write_csv
 from holdfast.data.filetype import is_parquet, is_zipped
-from holdfast.errors import DataError, HoldfastError
-
-
-def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[HoldfastError] = DataError) -> None:
-    """Write the file at `path`, all or nothing: after a failure an older file there is intact.
-
-    Where `path` is a folder or a device, the `refusal` is raised.
-    """
-    target = Path(path).resolve()  # through a link: the file it leads to is replaced, the link stays
-    if target.exists() and not target.is_file():
-        raise refusal(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
-    # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
-    temporary = target.with_name(f".holdfast-{token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            copymode(target, temporary)
-        temporary.replace(target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename = os.fspath(path)  # the name that the user knows
-        raise
+from holdfast.errors import DataError
+from holdfast.files import replace_file
 
 
 def write_file(

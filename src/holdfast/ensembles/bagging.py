@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +15,7 @@ from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import Units, measure
 from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.route import Routes
@@ -77,13 +78,9 @@ def grow_bagging(
     units = measure(table, rules)
     bags = Bags.of(table, units.repeats, sampling)
     _ = table.coded  # before the threads start
-
-    def grow_some(indices: Sequence[int]) -> list[Tree]:
-        samples = [bags[index] for index in indices]
-        return grow_samples(table, rules, units, samples, [bags.tree_seed(index) for index in indices])
-
     tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // table.n_rows))
-    trees = [tree for grown in run_all(grow_some, tasks, n_jobs, progress=progress) for tree in grown]
+    parts = run_all(partial(_grown, table, rules, units, bags), tasks, n_jobs, progress=progress)
+    trees = [tree for part in parts for tree in part]
     notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
     for note in notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
@@ -98,6 +95,11 @@ def grow_bagging(
         notes=notes,
     )
     return Bagging(ensemble, bags)
+
+
+def _grown(table: Table, rules: GrowthRules, units: Units, bags: Bags, indices: Sequence[int]) -> list[Tree]:
+    samples = [bags[index] for index in indices]
+    return grow_samples(table, rules, units, samples, [bags.tree_seed(index) for index in indices])
 
 
 def check_n_trees(n_trees: Any, name: str = "n_trees") -> None:

@@ -1,6 +1,7 @@
 """How much each feature does for an ensemble, and how much that varies from tree to tree."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,14 +65,9 @@ def permutation_importance(
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = _metric(scoring, table.schema.target)
-    X = table.rows(range(table.n_features))
-    truth = Truth.of(table)
-
-    def lost_by_some(indices: Sequence[int]) -> list[FloatArray]:
-        return [_lost(bagging, index, X, truth, metric) for index in indices]
-
+    task = partial(_lost_by_some, bagging, table.rows(range(table.n_features)), Truth.of(table), metric)
     tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(lost_by_some, tasks, n_jobs, progress=progress)
+    parts = run_all(task, tasks, n_jobs, progress=progress)
     lost = np.array([each for part in parts for each in part])
     telling = ~np.isnan(lost[:, 0])
     if not telling.any():
@@ -83,6 +79,12 @@ def _metric(scoring: Any, target: Target) -> Metric:
     if isinstance(scoring, Metric):
         return scoring
     return metric_of(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
+
+
+def _lost_by_some(
+    bagging: Bagging, X: FloatArray, truth: Truth, metric: Metric, indices: Sequence[int]
+) -> list[FloatArray]:
+    return [_lost(bagging, index, X, truth, metric) for index in indices]
 
 
 def _lost(bagging: Bagging, index: int, X: FloatArray, truth: Truth, metric: Metric) -> FloatArray:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,19 +137,20 @@ def _left_out(
     bagging: Bagging, table: Table, n_jobs: int | None
 ) -> Iterator[tuple[int, LongArray, IntArray]]:
     """Of every tree in turn: the rows that are not in its bag, and the leaves that they reach."""
-    X = frozen(table.rows(range(table.n_features)))
-
-    def routed(indices: Sequence[int]) -> list[tuple[int, LongArray, IntArray]]:
-        left_out = [(index, bagging.bags.left_out(index)) for index in indices]
-        return [
-            (index, rows, bagging.routes(index).leaves(X, frozen(rows.astype(np.int32))))
-            for index, rows in left_out
-        ]
-
+    routed = partial(_routed, bagging, frozen(table.rows(range(table.n_features))))
     tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     for some in batches(tasks, TASKS_AT_ONCE):
         for found in run_all(routed, some, n_jobs):
             yield from found
+
+
+def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tuple[int, LongArray, IntArray]]:
+    X = frozen(X)  # on its way to another process an array becomes writable
+    left_out = [(index, bagging.bags.left_out(index)) for index in indices]
+    return [
+        (index, rows, bagging.routes(index).leaves(X, frozen(rows.astype(np.int32))))
+        for index, rows in left_out
+    ]
 
 
 def _score_so_far(total: FloatArray, spare: int, n_trees: LongArray, truth: Truth, metric: Metric) -> float:

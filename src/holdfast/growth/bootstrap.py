@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 
 from holdfast.data.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import Units, measure
 from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
@@ -32,14 +33,14 @@ def grow_bootstraps(
     check_jobs(n_jobs)
     units = measure(table, rules)
     _ = table.coded  # before the threads start
-
-    def grow_some(indices: Sequence[int]) -> list[Tree]:
-        samples = [bootstrap_counts(units.repeats, seed, index) for index in indices]
-        return grow_samples(table, rules, units, samples, [seed + index for index in indices])
-
-    size = max(1, ROWS_PER_TASK // table.n_rows)
-    tasks = batches(range(n_trees), size)
-    grown = [tree for trees in run_all(grow_some, tasks, n_jobs) for tree in trees]
+    tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // table.n_rows))
+    parts = run_all(partial(_grown, table, rules, units, seed), tasks, n_jobs)
+    grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return grown
+
+
+def _grown(table: Table, rules: GrowthRules, units: Units, seed: int, indices: Sequence[int]) -> list[Tree]:
+    samples = [bootstrap_counts(units.repeats, seed, index) for index in indices]
+    return grow_samples(table, rules, units, samples, [seed + index for index in indices])

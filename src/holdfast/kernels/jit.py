@@ -1,13 +1,13 @@
 """The one place for compiler flags."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 
 from holdfast.interruption import call_aside, in_main_thread
+from holdfast.kernels.cache import keep_on_disk
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
@@ -30,10 +30,10 @@ def kernel(function: _F) -> _F:
     """A function called from Python: compiled on first use and kept on disk."""
     if function.__annotations__.get("return", tuple) not in RETURNS:
         raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
-    compiled = _compile(cache=True, _nrt=True, **_FLAGS)(function)
+    compiled = _compile(_nrt=True, **_FLAGS)(function)
     if not hasattr(compiled, "overloads"):  # the compiler is switched off
         return function
-    _watch_all_kernels(compiled)
+    keep_on_disk(compiled)
     return cast(_F, Kernel(compiled))
 
 
@@ -67,11 +67,3 @@ def inner(function: _F) -> _F:
 def making(function: _F) -> _F:
     """An inner function that makes arrays."""
     return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True, **_FLAGS)(function))
-
-
-def _watch_all_kernels(compiled: Any) -> None:
-    """Make the kept code stale when any kernel changes, not only the file that holds the caller."""
-    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if file is not None:
-        stats = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
-        file._source_stamp = tuple((stat.st_mtime, stat.st_size) for stat in stats)

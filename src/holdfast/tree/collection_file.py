@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.data.schema import Schema
 from holdfast.data.wording import listed
-from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
+from holdfast.files import replace_file
 from holdfast.tree.check import check_trees
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.tree.document import TreesDocument

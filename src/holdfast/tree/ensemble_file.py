@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.files import replace_file
 from holdfast.tree.check import check_schema, check_trees
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.tree.document import FORMS, EnsembleDocument

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.writing import replace_file
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.files import replace_file
 from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
 from holdfast.tree.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.tree.document import EnsembleDocument, TreeDocument, TreesDocument

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -144,32 +145,44 @@ def path_scores(
     evidence: Evidence,
 ) -> tuple[FloatArray, FloatArray]:
     """The score of every value on every fold, (values, folds), and the standard error of their mean."""
-    table, n_folds = folds.table, len(folds.held_out)
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    _ = table.coded  # before the threads start
-
-    def scored(number: int) -> list[Score]:
-        own = balanced_on(table, rules, folds.times[number])
-        units = measure(table, own)
-        counts = (units.repeats * folds.times[number]).astype(np.int32)
-        tree = grow_samples(table, own, units, [counts], [evidence.seed])[0]
-        rows = folds.held_out[number] & (weight > 0)
-        held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
-        path = path_of(tree, parameter, rules)
-        return subtree_scores(path, values, held_out, metric, with_error=n_folds == 1)
-
+    n_folds = len(folds.held_out)
+    _ = folds.table.coded  # before the threads start
     telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
     if len(values) == 1:  # a single size needs no choice
         telling = list(range(n_folds))
     if len(telling) < n_folds:
         _report_mute_folds(len(telling), n_folds, metric)
-    found = run_all(scored, telling, evidence.n_jobs)
+    sizes = _Sizes(rules, values, parameter, metric, evidence.seed)
+    found = run_all(partial(sizes.scores, folds), telling, evidence.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
     shares, exponent = scaled(scores)  # squares of errors such as 1e300 would be infinite
     spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
     return scores, unscaled(spread / np.sqrt(len(found)), exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sizes:
+    """What is grown and scored on every fold; a value, which can be sent to another process."""
+
+    rules: GrowthRules
+    values: FloatArray
+    parameter: SizeParameter
+    metric: Metric
+    seed: int
+
+    def scores(self, folds: Folds, number: int) -> list[Score]:
+        """The scores of the values on one fold, by the tree of the rows outside it."""
+        table = folds.table
+        own = balanced_on(table, self.rules, folds.times[number])
+        units = measure(table, own)
+        counts = (units.repeats * folds.times[number]).astype(np.int32)
+        tree = grow_samples(table, own, units, [counts], [self.seed])[0]
+        rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
+        held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
+        path = path_of(tree, self.parameter, self.rules)
+        return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:

@@ -1,0 +1,148 @@
+"""Files: written whole, or not at all. Every file that holdfast writes goes through here."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from shutil import copymode
+from typing import IO, Any, BinaryIO
+
+from holdfast.errors import DataError, HoldfastError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[HoldfastError] = DataError) -> None:
+    """Write the file at `path`, all or nothing: after a failure an older file there is intact.
+
+    Where `path` is a folder or a device, the `refusal` is raised. A process that is killed leaves a hidden
+    file behind; the next one that writes to `path` removes it.
+    """
+    target = resolved(path, refusal)
+    if target.exists() and not target.is_file():
+        raise refusal(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
+    temporary = aside(target, f"-{token_hex(8)}.tmp")
+    try:
+        _remove_leftovers(target)
+        _write(temporary, target, data)
+    except BaseException as error:
+        with suppress(OSError):
+            to_the_end(partial(temporary.unlink, missing_ok=True))
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = os.fspath(path), None  # the name that the user knows
+        raise
+
+
+def check_is_file(path: Path) -> None:
+    """Raise a DataError unless it is a file to read: a pipe can block, and a device can be endless."""
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:
+        raise DataError("the name holds a NUL character.") from error
+    if not stat.S_ISREG(mode):
+        raise DataError("it is a folder, a pipe or a device, not a file. Copy its content to a file.")
+
+
+def resolved(path: str | os.PathLike[str], refusal: type[HoldfastError] = DataError) -> Path:
+    """The path without links; the `refusal` if there is no such thing."""
+    try:
+        target = Path(path).resolve()
+        is_loop = target.is_symlink()
+    except ValueError as error:
+        raise refusal(f"Cannot use {os.fspath(path)!r}: the name holds a NUL character.") from error
+    except RuntimeError:  # until Python 3.12
+        is_loop = True
+    if is_loop:
+        raise refusal(f"Cannot use '{os.fspath(path)}': the links there lead in a circle.")
+    return target
+
+
+def aside(target: Path, ending: str = "") -> Path:
+    """A hidden name beside the target, the same for every process, however long the target's own name is."""
+    return target.with_name(f".holdfast-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}{ending}")
+
+
+def to_the_end(cleaning: Callable[[], None]) -> None:
+    """Clean up, and begin again if Ctrl-C comes in between: what is left half-way is left for good."""
+    try:
+        cleaning()
+    except KeyboardInterrupt:
+        cleaning()
+        raise
+
+
+# -- files that a process holds ---------------------------------------------------------------------------
+
+
+def hold(file: IO[Any]) -> bool:
+    """Lock the open file until it is closed, or its process ends; False where there are no such locks.
+
+    A BlockingIOError tells that another process holds it.
+    """
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # some network drives
+        return False
+    return True
+
+
+def is_at(file: IO[Any], path: Path) -> bool:
+    """True if the open file is the one at the path: another process may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _write(temporary: Path, target: Path, data: bytes) -> None:
+    """Fill the temporary file, which is held all the time, and give it the name of the target."""
+    # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
+    with _new_held(temporary) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        if target.exists():
+            copymode(target, temporary)
+        if fcntl is not None:
+            temporary.replace(target)
+    if fcntl is None:  # Windows renames no file that is open
+        temporary.replace(target)
+
+
+def _new_held(path: Path) -> BinaryIO:
+    while True:
+        file = path.open("wb")
+        hold(file)
+        if is_at(file, path):  # and was not taken for a leftover before it was held
+            return file
+        file.close()
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the files that others have begun to write for the target and do not hold any more."""
+    start = aside(target).name + "-"
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            if entry.name.startswith(start) and entry.name.endswith(".tmp"):
+                _remove_unheld(Path(entry.path))
+
+
+def _remove_unheld(path: Path) -> None:
+    with suppress(OSError):
+        if os.name == "nt":  # which removes no file that is open
+            path.unlink()
+            return
+        with path.open("r+b") as file:
+            if hold(file):
+                path.unlink()

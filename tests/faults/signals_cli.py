@@ -1,0 +1,186 @@
+"""Signals at random moments to the command line: what was there before is there after, or all that is new.
+
+`python -m tests.faults.signals_cli --number 60` sends that many, the same ones for the same --seed, and
+prints what became of them.
+"""
+
+import argparse
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree, rmtree
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small_run import PLAIN, write_patients
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+COMMAND = [sys.executable, "-m", "holdfast"]
+MARGIN = 1.0  # signals are sent up to the time that an undisturbed command takes
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, and where it writes."""
+
+    name: str
+    arguments: tuple[str, ...]
+    output: str  # the folder or the file that it writes
+    had_output: bool  # is there one already?
+
+
+CASES = (
+    Case("fit anew", ("fit", "patients.csv", "--target", "outcome", *PLAIN, "-o", "run"), "run", False),
+    Case("fit again", ("fit", "patients.csv", "--target", "outcome", *PLAIN, "-o", "run"), "run", True),
+    Case("predict", ("predict", "model", "patients.csv", "-o", "out.csv"), "out.csv", True),
+    Case(
+        "compare",
+        ("compare", "patients.csv", "--target", "outcome", *PLAIN, "--folds", "2", "--out", "out.csv"),
+        "out.csv",
+        True,
+    ),
+)
+SMALL = {"fit": ("--trees", "100"), "compare": ("--models", "tree,pruned,forest"), "predict": ()}
+
+
+class Workshop:
+    """A folder with data and a model, in which commands run and are disturbed."""
+
+    def __init__(self, home: Path, jobs: int) -> None:
+        self.home, self.jobs = home, jobs
+        write_patients(home / "patients.csv", 400)
+        self.run(CASES[0], "--seed", "7")
+        (home / "run").rename(home / "model")
+        copytree(home / "model", home / "old-run")
+        (home / "old-out.csv").write_text("old\n")
+        self.seconds = {case.name: self._undisturbed(case) for case in CASES}
+
+    def command(self, case: Case, *more: str) -> list[str]:
+        jobs = () if case.arguments[0] == "predict" else ("--jobs", str(self.jobs))
+        return [*COMMAND, *case.arguments, *SMALL[case.arguments[0]], *jobs, *more]
+
+    def run(self, case: Case, *more: str) -> None:
+        ended = subprocess.run(self.command(case, *more), cwd=self.home, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+
+    def _undisturbed(self, case: Case) -> float:
+        self.prepare(case)
+        start = time.perf_counter()
+        self.run(case)
+        return time.perf_counter() - start
+
+    def prepare(self, case: Case) -> None:
+        """The output as the case wants to find it."""
+        self.clear(case)
+        if case.had_output and case.output == "run":
+            copytree(self.home / "old-run", self.home / "run")
+        elif case.had_output:
+            (self.home / case.output).write_bytes((self.home / "old-out.csv").read_bytes())
+
+    def clear(self, case: Case) -> None:
+        rmtree(self.home / "run", ignore_errors=True)
+        (self.home / "out.csv").unlink(missing_ok=True)
+
+    def content(self, name: str) -> dict[str, bytes]:
+        """All files of a folder by name, or the one file; without the times that some of them hold."""
+        path = self.home / name
+        if path.is_file():
+            return {"": _without_times(path.read_bytes())}
+        files = {str(each.relative_to(path)): each for each in path.rglob("*") if each.is_file()}
+        return {name: b"" if name == "summary.json" else each.read_bytes() for name, each in files.items()}
+
+    def hidden(self) -> list[str]:
+        return [path.name for path in self.home.iterdir() if path.name.startswith(".")]
+
+
+def _without_times(table: bytes) -> bytes:
+    """The lines of a CSV file without the columns that hold seconds."""
+    header, *rows = csv.reader(table.decode().splitlines())
+    kept = [place for place, name in enumerate(header) if "seconds" not in name]
+    return repr([[row[place] for place in kept] for row in [header, *rows]]).encode()
+
+
+def disturbed(shop: Workshop, case: Case, number: int, after: float) -> tuple[int, str]:
+    """The exit code and the errors of a command that gets the signal after so many seconds."""
+    process = subprocess.Popen(
+        shop.command(case), cwd=shop.home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        _, errors = process.communicate(timeout=after)
+    except subprocess.TimeoutExpired:
+        process.send_signal(number)
+        _, errors = process.communicate()
+    return process.returncode, errors
+
+
+def faults_of(case: Case, shop: Workshop, number: int, code: int, errors: str) -> list[str]:
+    """What is wrong after the signal; empty if nothing is."""
+    old = shop.content("old-run" if case.output == "run" else "old-out.csv") if case.had_output else {}
+    now, faults = shop.content(case.output), []
+    is_old = now == old
+    if number == signal.SIGKILL:
+        if code not in (0, -signal.SIGKILL):
+            faults.append(f"exit code {code}")
+    elif code not in (0, 128 + number, -number):  # the last: while Python itself begins or ends
+        faults.append(f"exit code {code}: {errors[-500:]}")
+    if code == 128 + number and errors.splitlines()[-1:] != [f"Stopped by {signal.Signals(number).name}."]:
+        faults.append(f"not the one line: {errors[-500:]}")
+    if "Traceback" in errors and "start.py" in errors:  # and not from before the first line of the program
+        faults.append(f"traceback: {errors[-500:]}")
+    if code == 0 and is_old:
+        faults.append("exit code 0, and nothing new")
+    if number != signal.SIGKILL and shop.hidden():
+        faults.append(f"left over: {shop.hidden()}")
+    shop.run(case)  # a rerun works, and cleans up
+    new = shop.content(case.output)
+    if not is_old and now != new:
+        faults.append(f"neither old nor new: {sorted(now)}")
+    if shop.hidden():
+        faults.append(f"left over after the next run: {shop.hidden()}")
+    return faults
+
+
+def send(number: int, seed: int, jobs: int, home: Path, *, tell: bool = True) -> list[str]:
+    """Send so many signals; the faults that they brought to light."""
+    shop, draw, faults, ends = Workshop(home, jobs), random.Random(seed), [], Counter()
+    for place in range(number):
+        case, which = CASES[place % len(CASES)], SIGNALS[place // len(CASES) % len(SIGNALS)]
+        after = draw.uniform(0, MARGIN * shop.seconds[case.name])
+        shop.prepare(case)
+        code, errors = disturbed(shop, case, which, after)
+        found = faults_of(case, shop, which, code, errors)
+        is_segfault = code in (-signal.SIGSEGV, 128 + signal.SIGSEGV)
+        ends[which.name, "segfault" if is_segfault else str(code)] += 1
+        faults += [f"{place} {case.name} {which.name} after {after:.2f} s: {fault}" for fault in found]
+        if tell:
+            print(
+                f"{place:3} {case.name:10} {which.name:8} after {after:5.2f} s: {code:4} {found or ''}",
+                flush=True,
+            )
+    if tell:
+        for (name, code), count in sorted(ends.items()):
+            print(f"{count:4} x {name}, exit code {code}")
+        print(f"{number} signals, {len(faults)} faults")
+    return faults
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--number", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as home:
+        return 1 if send(given.number, given.seed, given.jobs, Path(os.path.realpath(home))) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

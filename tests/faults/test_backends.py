@@ -1,0 +1,162 @@
+"""Every function and estimator that takes n_jobs gives the same bits in threads and in other processes."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+import holdfast
+from holdfast import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    BoostingClassifier,
+    BoostingRegressor,
+    Evidence,
+    ForestClassifier,
+    ForestRegressor,
+    StableTreeClassifier,
+    StableTreeRegressor,
+    Table,
+    TreeClassifier,
+    TreeRegressor,
+    choose_size,
+    compare_models,
+    distance_matrix,
+    grow_bootstraps,
+    mean_distance,
+)
+from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.importances import permutation_importance
+from holdfast.ensembles.out_of_bag import out_of_bag
+from holdfast.growth import revalue
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.parallel import run_all
+from holdfast.stability import validation
+from holdfast.stability.baselines import cart_by_cross_validation
+from holdfast.stability.replications import replicate
+from holdfast.stability.settings import Settings
+from holdfast.tree import packed_ensemble
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.ensemble_file import ensemble_to_json
+from holdfast.tree.file import tree_to_json
+from holdfast.tree.tree import Tree
+
+# "files": arrays of any size go to the other processes as files that they map, as large ones always do.
+BACKENDS: dict[str, dict[str, Any]] = {
+    "threading": {"backend": "threading"},
+    "loky": {"backend": "loky"},
+    "loky, files": {"backend": "loky", "max_nbytes": 1},
+    "multiprocessing": {"backend": "multiprocessing"},
+}
+
+DRAW = np.random.default_rng(0)
+X = np.column_stack([DRAW.normal(size=(120, 3)), DRAW.integers(0, 4, 120)])
+CLASSES = np.where(X[:, 0] + DRAW.normal(size=120) > 0, "ill", "well")
+NUMBERS = X[:, 1] + X[:, 3]
+ILL = Table.from_arrays(X, CLASSES, categorical_features=[3])
+FOREST = GrowthRules(max_features=2)
+TREES = grow_bootstraps(ILL, CART, 6)
+BAGGING = grow_bagging(ILL, FOREST, 6)
+FEW = Settings(n_trees=6)
+
+
+def fitted(model: Any) -> Callable[[], Any]:
+    y = NUMBERS if model.__sklearn_tags__().estimator_type == "regressor" else CLASSES
+    return lambda: _learnt(model.set_params(random_state=0).fit(X, y))
+
+
+def _learnt(model: Any) -> Any:
+    figures = ("oob_score_", "oob_curve_", "importances_", "sizes_", "frontier_", "n_estimators_")
+    said = model.predict(X), *(repr(getattr(model, name)) for name in figures if hasattr(model, name))
+    return getattr(model, "ensemble_", None) or model.tree_, said
+
+
+WORK: dict[str, Callable[[], Any]] = {
+    "TreeClassifier": fitted(TreeClassifier(ccp_alpha="cv")),
+    "TreeRegressor": fitted(TreeRegressor(max_depth="cv")),
+    "BaggingClassifier": fitted(BaggingClassifier(6, oob_score=True, permutation_importance=True)),
+    "BaggingRegressor": fitted(BaggingRegressor(6)),
+    "ForestClassifier": fitted(ForestClassifier(6, oob_score="auc", max_features="oob")),
+    "ForestRegressor": fitted(ForestRegressor(6, max_features="cv", permutation_importance=True)),
+    "BoostingClassifier": fitted(BoostingClassifier(n_estimators=6, splits="binned")),
+    "BoostingRegressor": fitted(BoostingRegressor(n_estimators=6, early_stopping=True)),
+    "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),
+    "StableTreeClassifier": fitted(StableTreeClassifier(n_trees=6)),
+    "StableTreeRegressor": fitted(StableTreeRegressor(n_trees=6, candidates="pruned")),
+    "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
+    "distance_matrix": lambda: distance_matrix(TREES),
+    "mean_distance": lambda: mean_distance(TREES[:3], TREES[3:], at_most=2.0),
+    "compare_models": lambda: _scores(
+        compare_models(
+            {"tree": TreeClassifier(), "forest": ForestClassifier(4, random_state=0)}, X, CLASSES, cv=3
+        )
+    ),
+    "replicate": lambda: repr(replicate(ILL, FEW, n_replications=2).rows),
+    "choose_size": lambda: choose_size(ILL, evidence=Evidence(cv=3)).tree,
+    "Ensemble": lambda: (BAGGING.ensemble.scores(X), BAGGING.ensemble.leaves(X)),
+    "grow_bagging": lambda: grow_bagging(ILL, FOREST, 6).ensemble,
+    "out_of_bag": lambda: out_of_bag(BAGGING, ILL, "auc").values,
+    "permutation_importance": lambda: permutation_importance(BAGGING, ILL, progress="Bar")[0].mean,
+    "revalue_all": lambda: revalue.revalue_all(TREES, ILL, [CART] * len(TREES)),
+    "cart_by_cross_validation": lambda: cart_by_cross_validation(ILL, FEW),
+}
+
+
+def _scores(comparison: Any) -> Any:
+    return {name: values for name, values in comparison.columns().items() if "seconds" not in name}
+
+
+def bits(result: Any) -> Any:
+    """The result as bytes and texts that are equal only if every bit is."""
+    if isinstance(result, Tree):
+        return tree_to_json(result)
+    if isinstance(result, Ensemble):
+        return ensemble_to_json(result)
+    if isinstance(result, np.ndarray):
+        return result.dtype.str, result.shape, result.tolist() if result.dtype == object else result.tobytes()
+    if isinstance(result, list | tuple):
+        return [bits(each) for each in result]
+    return repr(result)
+
+
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that would stay in one thread on so few rows is shared, too."""
+    for module in (revalue, validation, packed_ensemble):
+        monkeypatch.setattr(module, "LEAST_SHARED", 32)
+
+
+@cache
+def bits_alone(name: str) -> Any:
+    with parallel_config(backend="sequential"):
+        return bits(WORK[name]())
+
+
+@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.filterwarnings("ignore")
+def test_any_backend_gives_the_same_bits(name: str, backend: str) -> None:
+    with parallel_config(**BACKENDS[backend], n_jobs=2):
+        assert bits(WORK[name]()) == bits_alone(name)
+
+
+def _is_error(each: Any) -> bool:
+    return isinstance(each, type) and issubclass(each, Exception)
+
+
+def test_all_that_takes_a_number_of_jobs_is_tried() -> None:
+    public = {name: getattr(holdfast, name) for name in holdfast.__all__}
+    work = {name: each for name, each in public.items() if callable(each) and not _is_error(each)}
+    takes_jobs = {name for name, each in work.items() if "n_jobs" in inspect.signature(each).parameters}
+    assert takes_jobs - {"Evidence"} <= WORK.keys()  # which is tried with choose_size
+
+
+@pytest.mark.parametrize("backend", ["sequential", *BACKENDS])
+def test_a_bar_needs_no_backend_of_its_own(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with parallel_config(**BACKENDS.get(backend, {"backend": backend}), n_jobs=2):
+        assert run_all(abs, [-1, -2, -3], progress="Absolute") == [1, 2, 3]

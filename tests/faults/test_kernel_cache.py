@@ -1,0 +1,221 @@
+"""Kernels compile and run whatever is wrong with the place where they are kept."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import warnings
+from ast import literal_eval
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import numba
+import pytest
+
+from holdfast.kernels import cache
+
+# A kernel of one line, which compiles in no time, in a file and a folder of its own.
+KERNEL = """
+from holdfast.kernels.jit import kernel
+
+@kernel
+def twice(number):
+    return 2 * number
+"""
+PROGRAM = """
+import warnings
+from small_kernel import twice
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    results = [twice(21), twice(2.5), twice(21)]
+print(results, sum(twice.stats.cache_hits.values()), [str(each.message) for each in caught])
+"""
+NO_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+
+pytestmark = pytest.mark.skipif(NO_JIT, reason="nothing is compiled")
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    path = tmp_path / "source" / "small_kernel.py"
+    path.parent.mkdir()
+    path.write_text(KERNEL)
+    return path
+
+
+def used(source: Path) -> tuple[int, list[str]]:
+    """The number of kernels that a program finds on disk, and the warnings, as if it had started just now."""
+    cache._problems.clear()
+    cache._sources.cache_clear()
+    twice = runpy.run_path(str(source))["twice"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [twice(21), twice(2.5), twice(21)] == [42, 5.0, 42]
+    return sum(twice.stats.cache_hits.values()), [str(each.message) for each in caught]
+
+
+def started(source: Path, program: str = PROGRAM, **environment: str) -> "subprocess.Popen[str]":
+    """The same in a process of its own."""
+    left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    inherited = {name: value for name, value in os.environ.items() if name not in left_out}
+    return subprocess.Popen(
+        [sys.executable, "-B", "-c", program],
+        env={**inherited, **environment},
+        cwd=source.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said_by(process: "subprocess.Popen[str]") -> tuple[int, list[str]]:
+    output, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    results, hits, texts = re.fullmatch(r"(\[.*?\]) (\d+) (\[.*\])\n", output).groups()
+    assert results == "[42, 5.0, 42]"
+    return int(hits), literal_eval(texts)
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.kernel"))
+
+
+def no_place_at_all(source: Path) -> dict[str, str]:
+    """Nothing can be made below a file, not even by root."""
+    (source.parent / "__pycache__").write_text("")
+    below_a_file = str(source / "cache")
+    return {"NUMBA_CACHE_DIR": below_a_file, "HOME": below_a_file}
+
+
+def test_a_kernel_is_compiled_once_and_found_again(source: Path) -> None:
+    assert used(source) == (0, [])
+    assert len(kept(source.parent)) == 2  # for whole numbers, and for others
+    assert used(source) == (2, [])
+
+
+def test_without_a_place_kernels_are_compiled_in_memory_with_one_warning(source: Path) -> None:
+    hits, texts = said_by(started(source, **no_place_at_all(source)))
+    assert (hits, len(texts)) == (0, 1)
+    assert texts[0].startswith("Compiled kernels cannot be kept on disk (")
+    assert "NUMBA_CACHE_DIR" in texts[0]
+    assert sorted(path.name for path in source.parent.iterdir()) == ["__pycache__", "small_kernel.py"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of users")
+def test_without_a_home_no_folder_is_called_by_its_sign(source: Path) -> None:
+    """Python leaves the ~ as it is for a user whom nobody knows."""
+    program = "import os.path\nos.path.expanduser = lambda path: path\n" + PROGRAM
+    _, texts = said_by(started(source, program, **no_place_at_all(source)))
+    assert len(texts) == 1
+    assert not (source.parent / "~").exists()
+
+
+def test_the_folder_that_the_user_gives_comes_first(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "given"))
+    assert used(source) == (0, [])
+    assert len(kept(tmp_path / "given")) == 2
+    assert kept(source.parent) == []
+    assert used(source) == (2, [])
+
+
+def test_a_cache_that_can_only_be_read_is_read(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an image that was made by root and runs as somebody else."""
+    assert used(source) == (0, [])
+
+    def refuse(**_: object) -> NoReturn:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # by which numba looks whether it may write
+    assert used(source) == (2, [])
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "none", str(place)]
+    try:
+        is_there = subprocess.run(mount, capture_output=True).returncode == 0
+    except OSError:
+        is_there = False
+    if not is_there:
+        pytest.skip("only root can mount a small disk, and only where that is allowed")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_is_one_warning(source: Path, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(disk))
+    hits, texts = used(source)
+    assert (hits, len(texts)) == (0, 1)
+    assert "No space left on device" in texts[0]
+    assert [path for path in disk.rglob("*") if path.is_file()] == kept(disk)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip_a_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def fill_with_noise(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 10)
+
+
+def turn_into_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_a_byte, empty, fill_with_noise])
+def test_a_broken_file_is_compiled_anew_and_replaced(damage: Callable[[Path], None], source: Path) -> None:
+    used(source)
+    for path in kept(source.parent):
+        damage(path)
+    assert used(source) == (0, [])
+    assert used(source) == (2, [])
+
+
+def test_a_file_that_cannot_be_replaced_is_one_warning(source: Path) -> None:
+    used(source)
+    for path in kept(source.parent):
+        turn_into_a_folder(path)
+    hits, texts = used(source)
+    assert (hits, len(texts)) == (0, 1)
+
+
+def test_one_files_code_is_not_taken_for_anothers(source: Path) -> None:
+    used(source)
+    first, second = kept(source.parent)
+    first.write_bytes(second.read_bytes())
+    assert used(source) == (1, [])
+
+
+def test_a_change_of_the_source_makes_the_file_stale(source: Path) -> None:
+    used(source)
+    source.write_text(KERNEL + "\n# changed\n")
+    assert used(source) == (0, [])
+    assert used(source) == (2, [])
+    assert len(kept(source.parent)) == 2
+
+
+def test_eight_processes_that_start_at_once_with_an_empty_cache_all_work(source: Path) -> None:
+    processes = [started(source) for _ in range(8)]
+    assert [said_by(process)[1] for process in processes] == [[]] * 8
+    assert sorted(path.suffix for path in (source.parent / "__pycache__").iterdir()) == [".kernel"] * 2
+    assert said_by(started(source)) == (2, [])
