@@ -87,7 +87,7 @@ CASES: dict[str, Callable[[], tuple[Any, Work]]] = {
     "sizes by folds": lambda: fit("TreeClassifier", 20_000, ccp_alpha="cv"),
     "sizes by folds, 2 jobs": lambda: fit("TreeClassifier", 20_000, ccp_alpha="cv", n_jobs=2),
     "forest": lambda: fit("ForestClassifier", 20_000, n_estimators=50),
-    "forest, 2 jobs": lambda: fit("ForestClassifier", 200_000, n_estimators=50, n_jobs=2),
+    "forest, 2 jobs": lambda: fit("ForestClassifier", 200_000, n_estimators=8, n_jobs=2),
     "bagging": lambda: fit("BaggingRegressor", 20_000, n_estimators=50),
     "bagging, 2 jobs": lambda: fit("BaggingClassifier", 20_000, n_estimators=50, n_jobs=2),
     "boosting": lambda: fit("BoostingClassifier", 50_000),

@@ -138,8 +138,9 @@ def test_a_full_disk_ends_other_verbs_in_one_line(run: Path, patients: Path, sma
     (small_disk / "old.csv").write_text("old\n")
     fill(small_disk, left=0)
     before = content_of(small_disk)
-    for name in ("old.csv", "new.csv", "new.parquet"):
-        for command in (["predict", run, patients], ["show", run]):
+    predict, show = ["predict", run, patients], ["show", run]
+    for command, names in ((predict, ("old.csv", "new.csv", "new.parquet")), (show, ("old.csv", "new.svg"))):
+        for name in names:
             line = error_line(holdfast(*command, "-o", small_disk / name))
             assert line == f"Error: Cannot use '{small_disk / name}': No space left on device."
     assert content_of(small_disk) == before

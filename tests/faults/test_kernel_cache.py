@@ -22,7 +22,7 @@ KERNEL = """
 from holdfast.kernels.jit import kernel
 
 @kernel
-def twice(number):
+def twice(number) -> float:
     return 2 * number
 """
 PROGRAM = """
@@ -32,7 +32,7 @@ from small_kernel import twice
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     results = [twice(21), twice(2.5), twice(21)]
-print(results, sum(twice.stats.cache_hits.values()), [str(each.message) for each in caught])
+print(results, sum(twice.compiled.stats.cache_hits.values()), [str(each.message) for each in caught])
 """
 NO_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
@@ -56,7 +56,7 @@ def used(source: Path) -> tuple[int, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert [twice(21), twice(2.5), twice(21)] == [42, 5.0, 42]
-    return sum(twice.stats.cache_hits.values()), [str(each.message) for each in caught]
+    return sum(twice.compiled.stats.cache_hits.values()), [str(each.message) for each in caught]
 
 
 def started(source: Path, program: str = PROGRAM, **environment: str) -> "subprocess.Popen[str]":

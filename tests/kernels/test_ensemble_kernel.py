@@ -27,11 +27,11 @@ def random_rows(random: Random, schema: Schema, n_rows: int) -> Table:
 
 
 def random_ensemble(random: Random, target: Target, n_trees: int, votes: bool = False) -> Ensemble:
-    """Trees of one to twenty leaves with any weights, whose sums start anywhere."""
+    """Trees of one to twenty leaves with any weights."""
     schema = random_schema(random, target)
     trees = [random_tree(random, schema, random.choice([1, 2, 5, 20])) for _ in range(n_trees)]
     weights = [random.uniform(0.1, 3) for _ in trees]
-    start = [random.uniform(-1, 1) for _ in range(max(len(target.classes), 1))]
+    start = np.zeros(max(len(target.classes), 1))
     return Ensemble(schema, tuple(trees), weights, np.zeros(n_trees), start, "mean", votes)
 
 

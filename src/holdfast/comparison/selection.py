@@ -101,6 +101,10 @@ def _target_text(selection: Selection) -> str:
         return f"mean {number_text(float(learnt[0]), 4)} instead of {number_text(float(earlier[0]), 4)}"
     names = class_names(selection.target)
     # Of many classes, those that moved most.
-    order = range(len(names)) if len(names) <= MOST_CLASSES else np.argsort(-np.abs(learnt - earlier))
+    order = (
+        range(len(names))
+        if len(names) <= MOST_CLASSES
+        else np.argsort(-np.abs(learnt - earlier), kind="stable")
+    )
     parts = [f"{names[n]} {percent_text(learnt[n])} instead of {percent_text(earlier[n])}" for n in order]
     return joined(parts, MOST_CLASSES)
