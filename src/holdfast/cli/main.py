@@ -132,7 +132,7 @@ def compare(data: Path, output: Path | None, **options: Any) -> None:
 def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
     """Show the tree in the file MODEL, or in a run folder; or, of a collection of trees, an overview."""
     from holdfast.cli.run_folder import check_output
-    from holdfast.cli.show import text_of
+    from holdfast.cli.show import check_ending, text_of
 
     if output is None:
         from rich.console import Console
@@ -142,6 +142,7 @@ def show(model: Path, form: str, missing: bool, output: Path | None) -> None:
         return
     from holdfast.files import replace_file
 
+    check_ending(output, form)
     check_output(output, model)
     replace_file(output, (text_of(model, form, missing=missing).rstrip("\n") + "\n").encode())
 

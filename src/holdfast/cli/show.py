@@ -16,6 +16,24 @@ from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import Tree
 
+# Endings that say what a file is: a picture in words, say, would open nowhere under the name of another kind.
+ENDINGS = {"svg": ".svg", "csv": ".csv"}
+OTHER_KINDS = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".pdf", ".eps", ".ps"),
+    *(".html", ".json", ".tsv", ".xlsx", ".parquet", ".pq", ".gz", ".zip"),
+)
+
+
+def check_ending(output: Path, form: str) -> None:
+    """Raise a DataError if the name of the output says that it is another kind of file than the form."""
+    own, ending = ENDINGS.get(form, ".txt"), output.suffix.lower()
+    if ending != own and ending in (*ENDINGS.values(), *OTHER_KINDS):
+        asked = [f", or ask for it: --format {name}" for name, each in ENDINGS.items() if each == ending]
+        raise DataError(
+            f"Cannot write to '{output}': --format {form} makes no {ending} file. Let the name end in {own}"
+            f"{''.join(asked)}."
+        )
+
 
 def text_of(model: Path, form: str, *, missing: bool = False, width: int = WIDTH) -> str:
     """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`."""
