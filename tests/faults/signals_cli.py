@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, rmtree
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_run import PLAIN, write_patients
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 COMMAND = [sys.executable, "-m", "holdfast"]
-MARGIN = 1.0  # signals are sent up to the time that an undisturbed command takes
+BEGINNING = 0.15  # of the time of a command, in which Python may still load what comes before it
 
 
 @dataclass(frozen=True)
@@ -108,44 +109,58 @@ def _without_times(table: bytes) -> bytes:
     return repr([[row[place] for place in kept] for row in [header, *rows]]).encode()
 
 
-def disturbed(shop: Workshop, case: Case, number: int, after: float) -> tuple[int, str]:
-    """The exit code and the errors of a command that gets the signal after so many seconds."""
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    errors: str
+    share: float  # of the time of an undisturbed command, until the signal
+
+
+def disturbed(shop: Workshop, case: Case, number: int, share: float) -> Ended:
+    """How a command ends that gets the signal after such a share of its time."""
     process = subprocess.Popen(
         shop.command(case), cwd=shop.home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        _, errors = process.communicate(timeout=after)
+        _, errors = process.communicate(timeout=share * shop.seconds[case.name])
     except subprocess.TimeoutExpired:
         process.send_signal(number)
         _, errors = process.communicate()
-    return process.returncode, errors
+    return Ended(process.returncode, errors, share)
 
 
-def faults_of(case: Case, shop: Workshop, number: int, code: int, errors: str) -> list[str]:
+def faults_of(case: Case, shop: Workshop, number: int, ended: Ended) -> list[str]:
     """What is wrong after the signal; empty if nothing is."""
     old = shop.content("old-run" if case.output == "run" else "old-out.csv") if case.had_output else {}
-    now, faults = shop.content(case.output), []
-    is_old = now == old
-    if number == signal.SIGKILL:
-        if code not in (0, -signal.SIGKILL):
-            faults.append(f"exit code {code}")
-    elif code not in (0, 128 + number, -number):  # the last: while Python itself begins or ends
-        faults.append(f"exit code {code}: {errors[-500:]}")
-    if code == 128 + number and errors.splitlines()[-1:] != [f"Stopped by {signal.Signals(number).name}."]:
-        faults.append(f"not the one line: {errors[-500:]}")
-    if "Traceback" in errors and "start.py" in errors:  # and not from before the first line of the program
-        faults.append(f"traceback: {errors[-500:]}")
-    if code == 0 and is_old:
-        faults.append("exit code 0, and nothing new")
+    now = shop.content(case.output)
+    faults = _wrong_ending(ended, number, is_old=now == old)
     if number != signal.SIGKILL and shop.hidden():
         faults.append(f"left over: {shop.hidden()}")
     shop.run(case)  # a rerun works, and cleans up
-    new = shop.content(case.output)
-    if not is_old and now != new:
+    if now not in (old, shop.content(case.output)):
         faults.append(f"neither old nor new: {sorted(now)}")
     if shop.hidden():
         faults.append(f"left over after the next run: {shop.hidden()}")
     return faults
+
+
+def _wrong_ending(ended: Ended, number: int, *, is_old: bool) -> list[str]:
+    """What is wrong with the exit code and the errors: all that is said is the one line."""
+    name = signal.Signals(number).name
+    said, told = ended.errors, f"{ended.code}: {ended.errors[-500:]}"
+    if ended.code == 0:
+        return [f"exit code {told}"] if said or is_old else []
+    if number == signal.SIGKILL:
+        return [] if ended.code == -number and not said else [f"exit code {told}"]
+    if ended.code == 128 + number:
+        return [] if said == f"Stopped by {name}.\n" else [f"not the one line: {told}"]
+    if ended.code != -number:
+        return [f"exit code {told}"]
+    # Python itself was at its beginning, with a traceback of its own perhaps, or at its end.
+    is_before = is_old and ended.share < BEGINNING and "holdfast/cli" not in said
+    is_after = not is_old and not said
+    return [] if is_before or is_after else [f"ended without its line, {ended.share:.0%} of the way: {told}"]
 
 
 def send(number: int, seed: int, jobs: int, home: Path, *, tell: bool = True) -> list[str]:
@@ -153,18 +168,14 @@ def send(number: int, seed: int, jobs: int, home: Path, *, tell: bool = True) ->
     shop, draw, faults, ends = Workshop(home, jobs), random.Random(seed), [], Counter()
     for place in range(number):
         case, which = CASES[place % len(CASES)], SIGNALS[place // len(CASES) % len(SIGNALS)]
-        after = draw.uniform(0, MARGIN * shop.seconds[case.name])
         shop.prepare(case)
-        code, errors = disturbed(shop, case, which, after)
-        found = faults_of(case, shop, which, code, errors)
-        is_segfault = code in (-signal.SIGSEGV, 128 + signal.SIGSEGV)
-        ends[which.name, "segfault" if is_segfault else str(code)] += 1
-        faults += [f"{place} {case.name} {which.name} after {after:.2f} s: {fault}" for fault in found]
+        ended = disturbed(shop, case, which, draw.random())
+        found = faults_of(case, shop, which, ended)
+        text = f"{place:3} {case.name:10} {which.name:8} at {ended.share:4.0%}: {ended.code:4}"
+        ends[which.name, ended.code] += 1
+        faults += [f"{text} {fault}" for fault in found]
         if tell:
-            print(
-                f"{place:3} {case.name:10} {which.name:8} after {after:5.2f} s: {code:4} {found or ''}",
-                flush=True,
-            )
+            print(text, *found, flush=True)
     if tell:
         for (name, code), count in sorted(ends.items()):
             print(f"{count:4} x {name}, exit code {code}")

@@ -1,11 +1,11 @@
-"""What a kernel may return: numba crashes on anything but one number while a signal waits to be handled."""
+"""What a kernel may return, and how it may be called: what else numba cannot cope with is refused."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from holdfast.arrays import FloatArray
-from holdfast.kernels.jit import kernel
+from holdfast.kernels.jit import inner, kernel, making
 
 pytestmark = pytest.mark.kernel
 
@@ -35,6 +35,22 @@ def pair_back(x: FloatArray) -> Pair:
 def unsaid(x: FloatArray):  # type: ignore[no-untyped-def]
     """Does not say what it returns."""
     return x
+
+
+def nothing_back(x: FloatArray) -> None:
+    """Returns nothing."""
+
+
+@pytest.mark.parametrize("compiled", [kernel, inner, making])
+def test_a_function_without_a_name_of_its_own_is_refused(compiled: Any) -> None:
+    # Two of one name, compiled in different processes and loaded into a third, called each other's code: the
+    # walk by thresholds took the place of the walk by any question, and predictions were wrong.
+    def made_here(x: FloatArray) -> None:
+        """Has the name of all that are made here."""
+
+    with pytest.raises(TypeError, match="name of its own"):
+        compiled(made_here)
+    compiled(nothing_back)
 
 
 @pytest.mark.parametrize("function", [array_back, tuple_back, pair_back, unsaid])

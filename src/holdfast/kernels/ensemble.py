@@ -83,7 +83,6 @@ def _walk_with(step: Callable[[FloatArray, NDArray[Any], Sets, int, int], int]) 
     by one, and 1.5 times with the nodes of a block of rows in an array.
     """
 
-    @inner
     def walk(X: FloatArray, trees: PackedTrees, root: int, leaves: LongArray) -> None:
         nodes, sets = trees.nodes, trees.sets
         whole = len(X) - len(X) % LANES
@@ -107,7 +106,8 @@ def _walk_with(step: Callable[[FloatArray, NDArray[Any], Sets, int, int], int]) 
                 after = step(X, nodes, sets, i, node)
             leaves[i] = node
 
-    return walk
+    walk.__qualname__ = f"_walk{step.__name__}"
+    return inner(walk)
 
 
 _walk_by_threshold = _walk_with(_next_by_threshold)

@@ -28,6 +28,7 @@ RETURNS = (None, int, float, bool)
 
 def kernel(function: _F) -> _F:
     """A function called from Python: compiled on first use and kept on disk."""
+    _check_name(function)
     if function.__annotations__.get("return", tuple) not in RETURNS:
         raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
     compiled = _compile(_nrt=True, **_FLAGS)(function)
@@ -61,9 +62,22 @@ def inner(function: _F) -> _F:
     It makes no arrays, and does not count who refers to those that it is given: that took a sixth of the time
     of growing a forest.
     """
+    _check_name(function)
     return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **_FLAGS)(function))
 
 
 def making(function: _F) -> _F:
     """An inner function that makes arrays."""
+    _check_name(function)
     return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True, **_FLAGS)(function))
+
+
+def _check_name(function: Callable[..., Any]) -> None:
+    """Refuse a function that has its name from the one it is made in: all that are made there have the same.
+
+    Compiled code knows functions by module, name and a number that is counted up in every process. Of two
+    with one name, kernels that were compiled in different processes, and are loaded from disk into a third,
+    can call each other's.
+    """
+    if "<locals>" in function.__qualname__:
+        raise TypeError(f"kernel {function.__qualname__}: give it a name of its own, by __qualname__.")
