@@ -1,4 +1,4 @@
-"""Rules of the house that a reader could miss: nothing rests on the last bits of a processor."""
+"""Rules of the house that a reader could miss: nothing rests on the last bits of a processor, for one."""
 
 import ast
 import re
@@ -63,3 +63,11 @@ def test_no_new_product_of_matrices_decides_anything() -> None:
     pattern = "|".join(["@", *PRODUCT_NAMES])
     files = {file for file, tree in parsed(SOURCE, pattern) if any(map(is_product, ast.walk(tree)))}
     assert sorted(files - WITH_PRODUCTS) == []
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    """Two branches may both have taken the next one."""
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for page in pages:
+        assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page.name
