@@ -313,3 +313,17 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
     for title in ("mean absolute error", "R²", "median absolute error"):
         assert title in narrow
         assert title in wide
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_what_is_said_of_the_trees_reaches_every_model(patients: Path, tmp_path: Path) -> None:
+    said = ("--min-samples-leaf", 15, "--class-weight", "balanced", "--question", "age > 60 and lab > 6")
+    out = tmp_path / "c.csv"
+    result = compare(patients, *PLAIN, *said, "--folds", 2, "--out", out, models=",".join(MODELS))
+    assert result.exit_code == 0, result.output
+    rows = figures(out)
+    assert len(rows) == len(MODELS)
+    # Of about 60 rows to learn from, leaves of 15 make 4 at most.
+    assert all(
+        0 < float(rows[name]["n_leaves"]) <= 4 for name in ("tree", "pruned tree", "C4.5", "stable tree")
+    )

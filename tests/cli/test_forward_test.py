@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import fit as fit_outcome
-from command_line import refusal
+from command_line import holdfast, refusal
 from sklearn.metrics import roc_auc_score
 
 from holdfast import load
@@ -192,6 +192,19 @@ def test_a_plain_sentence_says_when_early_and_late_rows_give_other_scores(tmp_pa
     assert len(facts["disagreement"]) == 1
     assert facts["disagreement"][0] in said
     assert "Believe the test rows" not in said  # one reason is enough
+
+
+@pytest.mark.parametrize("model", ["tree", "pruned", "forest", "boosting"])
+def test_every_model_says_when_early_and_late_rows_give_other_scores(model: str, tmp_path: Path) -> None:
+    options = ("--stage", "year", "--drop", "person", "--target", "sick", "--model", model, "--jobs", 1)
+    for turn, count in ((2019, 1), (9999, 0)):
+        data, folder = write_exams(tmp_path / "exams.csv", turn=turn), tmp_path / str(turn)
+        said = words(holdfast("fit", data, *options, "-o", folder))
+        facts = summary(folder)["disagreement"]
+        assert said.count("Early and late data disagree") == len(facts) == count
+        assert all(text in said for text in facts)
+        assert "Later rows: stage 2019, after all that the trees have learnt from." in said
+        assert "Believe the test rows" not in said
 
 
 def test_nothing_is_said_when_they_agree(tmp_path: Path) -> None:

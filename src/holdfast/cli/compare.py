@@ -28,7 +28,7 @@ from holdfast.data.table import Table
 from holdfast.data.wording import listed
 from holdfast.data.writing import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
-from holdfast.growth.rules import C45
+from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.wording import printable
 
 TITLES = {"pruned": "pruned tree", "c4.5": "C4.5", "stable": "stable tree"}
@@ -94,8 +94,17 @@ def models_of(
         module, stem, settings = _KINDS[name]
         kind = getattr(import_module(f"holdfast.estimators.{module}"), stem + ending)
         chooses = {"scoring": first} if name in CHOOSING else {}
-        models[TITLES.get(name, name)] = kind(**settings, **chooses, **(said or {}), random_state=seed)
+        set_for = {**settings, **chooses, **_said_to(name, said or {})}
+        models[TITLES.get(name, name)] = kind(**set_for, random_state=seed)
     return models
+
+
+def _said_to(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said as the parameters of the model: a stable tree tries leaf sizes, from the least on."""
+    if name != "stable" or "min_samples_leaf" not in said:
+        return dict(said)
+    others = {parameter: value for parameter, value in said.items() if parameter != "min_samples_leaf"}
+    return {**others, "growth_rules": GrowthRules(min_samples_leaf=said["min_samples_leaf"])}
 
 
 # -- what is asked for ------------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 """The forward test in words: which rows it is made by, and whether early and late data agree."""
 
 from math import hypot
+from typing import NamedTuple
 
+from holdfast.cli.figures import score_texts
 from holdfast.cli.fitted import Fit
 from holdfast.cli.study import Study
-from holdfast.cli.words import counted, with_errors
+from holdfast.cli.words import counted
 from holdfast.data.wording import joined
+from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.features import rounded_percent
 from holdfast.tree.wording import printable
 
@@ -14,20 +17,35 @@ RARELY, OFTEN = 0.05, 0.25  # shares of the trees that ask the same question fir
 MOST_STAGES = 4
 
 
+class Tested(NamedTuple):
+    """What the test rows say of a model."""
+
+    study: Study
+    metric: Metric
+    later: Score | None  # on the test rows, which are later ones if there are test stages
+    earlier: Score | None  # on random rows of the stages before
+
+
+def tested(fit: Fit) -> Tested:
+    """What the test rows say of the chosen tree."""
+    return Tested(fit.study, fit.trained.metric, fit.chosen.test, fit.chosen.earlier_test)
+
+
 def disagreement(fit: Fit) -> list[str]:
     """What says that early and late data disagree, or that nobody can tell; empty if nothing does."""
-    return [text for text in (_mute_text(fit), _scores_text(fit), _root_text(fit)) if text]
+    return [*score_disagreement(tested(fit)), *filter(None, [_root_text(fit)])]
 
 
-def scores_disagree(fit: Fit) -> bool:
-    """True if later rows give the chosen tree another score than earlier ones, by more than chance."""
-    later, earlier = fit.chosen.test, fit.chosen.earlier_test
-    rows = fit.study.test, fit.study.earlier_test
-    if (
-        later is None
-        or earlier is None
-        or not all(each and each.can_tell(fit.trained.metric) for each in rows)
-    ):
+def score_disagreement(of_model: Tested) -> list[str]:
+    """The same by the scores alone, which every model has."""
+    return [text for text in (_mute_text(of_model), _scores_text(of_model)) if text]
+
+
+def scores_disagree(of_model: Tested) -> bool:
+    """True if later rows give the model another score than earlier ones, by more than chance."""
+    study, metric, later, earlier = of_model
+    rows = study.test, study.earlier_test
+    if later is None or earlier is None or not all(each and each.can_tell(metric) for each in rows):
         return False
     return abs(later.value - earlier.value) > CHANCE * hypot(later.error, earlier.error)
 
@@ -57,17 +75,17 @@ def known_text(study: Study) -> str:
 
 
 def both_legend(study: Study) -> str:
-    """What stands in the two columns of scores."""
+    """Which rows the two scores are of."""
     return (
         f"Later rows: stage {stages_text(study.test_stages)}, after all that the trees have learnt from. "
         "Earlier rows: drawn at random from the stages before, and held out as well."
     )
 
 
-def _mute_text(fit: Fit) -> str:
+def _mute_text(of_model: Tested) -> str:
     """A sentence if the later rows can say nothing of the score."""
-    later, metric = fit.study.test, fit.trained.metric
-    if not fit.study.test_stages or later is None or later.can_tell(metric):
+    study, metric = of_model.study, of_model.metric
+    if not study.test_stages or study.test is None or study.test.can_tell(metric):
         return ""
     return (
         f"The later rows are too few, or too much alike, to say what the {metric.title} will be: hold out "
@@ -75,13 +93,11 @@ def _mute_text(fit: Fit) -> str:
     )
 
 
-def _scores_text(fit: Fit) -> str:
-    later, earlier, metric = fit.chosen.test, fit.chosen.earlier_test, fit.trained.metric
-    if not scores_disagree(fit) or later is None or earlier is None:
+def _scores_text(of_model: Tested) -> str:
+    study, metric, later, earlier = of_model
+    if not scores_disagree(of_model) or later is None or earlier is None:
         return ""
-    on_later, on_earlier = with_errors(
-        [metric.shown(later.value), metric.shown(earlier.value)], [later.error, earlier.error]
-    )
+    on_later, on_earlier = score_texts([later, earlier], metric)
     expect = (
         "Expect of new rows what the later ones give, at best."
         if later.value < earlier.value
@@ -89,7 +105,7 @@ def _scores_text(fit: Fit) -> str:
     )
     return (
         f"Early and late data disagree: {metric.title} {on_later} on rows of stage "
-        f"{stages_text(fit.study.test_stages)}, and {on_earlier} on random rows of the stages before. "
+        f"{stages_text(study.test_stages)}, and {on_earlier} on random rows of the stages before. "
         f"{expect}"
     )
 

@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from holdfast.cli.figures import disappointment, score_texts
+from holdfast.cli.forward import Tested, both_legend, score_disagreement, scores_disagree
 from holdfast.cli.grids import show_grid
 from holdfast.cli.models import ModelFit
 from holdfast.cli.overview import ensemble_text
@@ -50,5 +51,12 @@ def _show_scores(fit: ModelFit, console: Console) -> None:
     show_grid(console, ["", metric.title], rows)
     source = f"Expected on new rows: {fit.grown.source}. " if expected is not None else ""
     paragraph(console, f"\n{source}± one standard error.", style="dim")
-    if expected is not None and (text := disappointment(metric, fit.test, expected.value)):
+    if fit.earlier_test is not None:
+        paragraph(console, both_legend(fit.study), style="dim")
+    # That later rows are others says why they give less than was expected.
+    of_model = Tested(fit.study, metric, fit.test, fit.earlier_test)
+    less = ""
+    if expected is not None and not scores_disagree(of_model):
+        less = disappointment(metric, fit.test, expected.value)
+    for text in filter(None, [less, *score_disagreement(of_model)]):
         paragraph(console, f"\n{text}")

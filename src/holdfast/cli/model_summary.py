@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from holdfast._version import __version__
+from holdfast.cli.forward import Tested, score_disagreement
 from holdfast.cli.json_file import write_json
 from holdfast.cli.models import ModelFit
 from holdfast.cli.overview import importance_columns
@@ -47,6 +48,7 @@ def model_summary(fit: ModelFit) -> dict[str, Any]:
             "test": score_facts(fit.test, fit.metric),
             "earlier_test": score_facts(fit.earlier_test, fit.metric),
         },
+        "disagreement": score_disagreement(Tested(fit.study, fit.metric, fit.test, fit.earlier_test)),
         "features": _feature_facts(fit.model),
     }
 

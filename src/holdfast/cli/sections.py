@@ -18,6 +18,7 @@ from holdfast.cli.forward import (
     known_text,
     scores_disagree,
     stages_text,
+    tested,
 )
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
@@ -43,8 +44,6 @@ SCALED = {
     "for size": "and as a multiple of what candidates of that size have",
 }
 TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best score"}
-
-
 FILES = {
     "model.json": "the model, for holdfast show and holdfast predict",
     "tree.svg": "its picture, for a browser",
@@ -229,7 +228,7 @@ def show_test(fit: Fit, console: Console) -> None:
         paragraph(console, f"\n{both_legend(fit.study)}", style="dim")
     # That later rows are others says why they give less than was expected.
     expected = float(frontier.score[fit.chosen.candidate])
-    less = "" if scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
+    less = "" if scores_disagree(tested(fit)) else disappointment(metric, fit.chosen.test, expected)
     for text in filter(None, [less, *disagreement(fit)]):
         paragraph(console, f"\n{text}")
 
@@ -242,16 +241,10 @@ def _test_headings(fit: Fit) -> list[str]:
     if fit.study.test is None:
         return []
     title = fit.trained.metric.title
+    expected = f"{title} expected" if len(title) <= NARROW_TITLE else "expected"
     if fit.study.earlier_test is not None:
-        return [
-            f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
-            "later rows",
-            "earlier rows",
-        ]
-    return [
-        f"{title} expected" if len(title) <= NARROW_TITLE else "expected",
-        f"on {fit.study.n_test:,} test rows",
-    ]
+        return [expected, "later rows", "earlier rows"]
+    return [expected, f"on {fit.study.n_test:,} test rows"]
 
 
 def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
