@@ -1,5 +1,6 @@
 """Names and shapes: what is a frame, and what is not."""
 
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -99,3 +100,18 @@ def test_rows_that_are_taken_keep_their_names():
     assert frame_of(np.ones((2, 2))).rows is None
     for frame in (pl.DataFrame({"a": [1]}), pa.table({"a": [1]})):
         assert frame_of(frame).rows is None
+
+
+@pytest.mark.parametrize(
+    "data", [pd.DataFrame({"x0": [1, 2, 3]}), pl.DataFrame({"x0": [1, 2, 3]}), np.array([[1], [2], [3]])]
+)
+def test_rows_are_taken_by_flags_or_in_the_order_of_their_numbers(data):
+    frame = replace(frame_of(data), names=("a",))
+    for rows, values in ((np.array([2, 0, 2]), [3, 1, 3]), (np.array([True, False, True]), [1, 3])):
+        taken = frame.taken(rows)
+        assert (taken.names, taken.n_rows) == (("a",), len(values))
+        assert list(taken.column("a")) == values
+        if frame.rows is not None:  # the labels of pandas
+            assert [row_name(place, taken.rows) for place in range(len(values))] == [
+                f"row {value - 1}" for value in values
+            ]

@@ -5,7 +5,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from holdfast._version import __version__
+from holdfast.arrays import without_last_digits
 from holdfast.cli.forward import Tested, score_disagreement
 from holdfast.cli.json_file import write_json
 from holdfast.cli.models import ModelFit
@@ -78,8 +81,10 @@ def _choice_facts(fit: ModelFit) -> dict[str, Any]:
 def _feature_facts(model: Tree | Ensemble) -> list[dict[str, Any]]:
     """One entry per feature, the most important first."""
     if isinstance(model, Tree):
-        shares = zip(model.schema.names, model.importances.tolist(), strict=True)
-        ordered = sorted(shares, key=lambda each: -each[1])
-        return [{"feature": name, "importance": share} for name, share in ordered]
+        order = np.argsort(-without_last_digits(model.importances), kind="stable")
+        return [
+            {"feature": model.schema.names[place], "importance": float(model.importances[place])}
+            for place in order.tolist()
+        ]
     columns = importance_columns(model)
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -1,13 +1,13 @@
 """The options of `holdfast fit` and `holdfast compare`, in the order in which --help lists them."""
 
 from collections.abc import Callable
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
 from holdfast.cli.model_options import COLUMNS, GROWING, MODEL
+from holdfast.cli.reading_options import with_options
 
 # As in the library, whose modules --help does not wait for.
 TASKS = ("classification", "regression")
@@ -186,13 +186,9 @@ _COMPARE = (
 
 def fit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with all of the options of a fit."""
-    return _with(_FIT, command)
+    return with_options(_FIT, command)
 
 
 def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with all of the options of a comparison."""
-    return _with(_COMPARE, command)
-
-
-def _with(options: tuple[Callable[..., Any], ...], command: Callable[..., Any]) -> Callable[..., Any]:
-    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+    return with_options(_COMPARE, command)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.arrays import without_last_digits
 from holdfast.data.wording import aligned, joined
 from holdfast.stability.features import feature_table, feature_use, first_features, rounded_percent
 from holdfast.tree.drawing import shortened
@@ -60,7 +61,7 @@ def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
     trees that ask about it.
     """
     asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
-    order = np.argsort(-ensemble.importances, kind="stable")
+    order = np.argsort(-without_last_digits(ensemble.importances), kind="stable")
     return {
         "feature": [ensemble.schema.names[place] for place in order.tolist()],
         "importance": ensemble.importances[order].tolist(),

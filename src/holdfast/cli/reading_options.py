@@ -44,12 +44,12 @@ _TRAINING = (
 
 def cell_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options that say how cells are written."""
-    return _with(_CELLS, command)
+    return with_options(_CELLS, command)
 
 
 def training_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with these, and those for rows to learn from."""
-    return _with((*_CELLS, *_TRAINING), command)
+    return with_options((*_CELLS, *_TRAINING), command)
 
 
 def rules_of(options: Mapping[str, Any]) -> "ReadingRules":
@@ -67,5 +67,6 @@ def rules_of(options: Mapping[str, Any]) -> "ReadingRules":
     )
 
 
-def _with(options: tuple[Callable[..., Any], ...], command: Callable[..., Any]) -> Callable[..., Any]:
+def with_options(options: tuple[Callable[..., Any], ...], command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with these options, in the order in which --help lists them."""
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)

@@ -51,8 +51,7 @@ class TestRows:
     def can_tell(self, metric: Metric) -> bool:
         """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
         units = self.truth.values if self.truth.groups is None else np.unique(self.truth.groups)
-        least = 2 if metric.name in ("auc", "r2") else 1
-        return len(units) >= LEAST_TOLD and len(np.unique(self.truth.values)) >= least
+        return len(units) >= LEAST_TOLD and len(np.unique(self.truth.values)) >= metric.least_values
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""

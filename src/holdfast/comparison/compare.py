@@ -247,7 +247,7 @@ def _check_model(name: str, model: Any, rows: Rows, metrics: Sequence[Metric]) -
 def _telling(rows: Rows, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
     """(metrics, folds) False if the metric means nothing on the rows held out, as an AUC of one class."""
     n_values = np.array([len(np.unique(rows.values[fold.held_out])) for fold in folds])
-    least = np.array([2 if metric.name in ("auc", "r2") else 1 for metric in metrics])
+    least = np.array([metric.least_values for metric in metrics])
     telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
     for metric, tells in zip(metrics, telling, strict=True):
         if not tells.all():

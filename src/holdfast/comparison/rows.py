@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.data.frame import Frame, frame_of
+from holdfast.data.frame import Frame
 
 
 def collected(X: Any) -> Any:
@@ -27,7 +26,7 @@ def collected(X: Any) -> Any:
 def rows_of(X: Any, numbers: LongArray) -> Any:
     """The rows, or entries, of these numbers, in this order."""
     if isinstance(X, Frame):
-        return _rows_of_frame(X, numbers)
+        return X.taken(numbers)
     if isinstance(X, np.ndarray):
         return X[numbers]
     if isinstance(X, Sequence):
@@ -40,9 +39,3 @@ def rows_of(X: Any, numbers: LongArray) -> Any:
     return (
         frame[numbers].to_native() if isinstance(frame, nw.DataFrame | nw.Series) else np.asarray(X)[numbers]
     )
-
-
-def _rows_of_frame(frame: Frame, numbers: LongArray) -> Frame:
-    if frame.matrix is not None:
-        return replace(frame_of(frame.matrix[numbers]), names=frame.names)
-    return Frame(frame.names, [column[numbers] for column in frame.columns], len(numbers))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.columns import Column, Reading, read_column
 from holdfast.data.differences import Differences
+from holdfast.data.frame import taken_line
 from holdfast.data.matching import Match, labels_matched, matched
-from holdfast.data.ordered import OrderedText
 from holdfast.data.schema import Feature, Target
 from holdfast.data.target import Task, known_target, new_target
 from holdfast.data.wording import RowNames
@@ -89,11 +89,6 @@ def matched_target(
         values = np.zeros(len(counted), own.dtype)
         values[counted] = own
     return values
-
-
-def taken_line(line: Any, rows: BoolArray) -> Any:
-    """The entries with a flag, of a numpy array, ordered text or a narwhals Series."""
-    return line[rows] if isinstance(line, np.ndarray | OrderedText) else line.filter(rows.tolist())
 
 
 def _taken(rows: RowNames | None, flags: BoolArray) -> RowNames | None:

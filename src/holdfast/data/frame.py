@@ -4,14 +4,14 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray
+from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.ordered import OrderedText
 from holdfast.data.wording import RowNames, listed
 from holdfast.errors import DataError
@@ -52,16 +52,20 @@ class Frame:
         columns = [self.columns[i] for i in kept]
         return Frame(tuple(self.names[i] for i in kept), columns, self.n_rows, rows=self.rows)
 
-    def taken(self, rows: BoolArray) -> "Frame":
-        """The rows with a flag."""
+    def taken(self, rows: BoolArray | LongArray) -> "Frame":
+        """The rows with a flag, or those of these numbers, in this order; each keeps its name."""
         if self.matrix is not None:
-            return _frame_of_matrix(self.matrix[rows])
-        columns = [
-            column[rows] if isinstance(column, np.ndarray | OrderedText) else column.filter(rows.tolist())
-            for column in self.columns
-        ]
-        names = None if self.rows is None else self.rows.taken(rows)
-        return Frame(self.names, columns, int(np.count_nonzero(rows)), rows=names)
+            return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
+        n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
+        columns = [taken_line(column, rows) for column in self.columns]
+        return Frame(self.names, columns, n_rows, rows=None if self.rows is None else self.rows.taken(rows))
+
+
+def taken_line(line: Any, rows: BoolArray | LongArray) -> Any:
+    """The entries with a flag, or of these numbers, of a numpy array, ordered text or a narwhals Series."""
+    if isinstance(line, np.ndarray | OrderedText):
+        return line[rows]
+    return line.filter(rows.tolist()) if rows.dtype == np.bool_ else line[rows]
 
 
 def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:

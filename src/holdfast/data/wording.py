@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray
+from holdfast.arrays import BoolArray, LongArray
 
 
 def listed(things: Iterable[Any], limit: int = 10) -> str:
@@ -43,8 +43,8 @@ class RowNames:
         labels = getattr(native, "index", None)
         return None if labels is None or callable(labels) else cls(labels)
 
-    def taken(self, rows: BoolArray) -> "RowNames":
-        """The names of the rows with a flag."""
+    def taken(self, rows: BoolArray | LongArray) -> "RowNames":
+        """The names of the rows with a flag, or of these numbers."""
         return RowNames(self.labels[rows], self.noun)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.counted import taken_line
-from holdfast.data.frame import frame_of, stacked, stacked_lines
+from holdfast.data.frame import frame_of, stacked, stacked_lines, taken_line
 from holdfast.data.splits import numbered, read_groups, read_stage
 from holdfast.data.table import Table
 from holdfast.data.target import Task, read_line

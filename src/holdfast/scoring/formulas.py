@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled
 from holdfast.data.wording import first_rows
 from holdfast.errors import DataError
 
@@ -183,8 +183,8 @@ def poisson(numbers: FloatArray, rows: Rows) -> Measured:
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both divided by one power of two, which changes no digit, so that no square overflows."""
-    _, exponent = math.frexp(max(float(np.abs(predicted).max()), float(np.abs(truth).max())))
-    return np.ldexp(predicted, -exponent), np.ldexp(truth, -exponent)
+    both, _ = scaled(np.stack([predicted, truth]))
+    return both[0], both[1]
 
 
 # -- both -------------------------------------------------------------------------------------------------

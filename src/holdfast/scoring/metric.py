@@ -119,6 +119,11 @@ class Metric:
         """How far from the best is near: so many points, or, for losses without a scale, such a share."""
         return "relative" if self.is_loss and self.formula is not None else "absolute"
 
+    @property
+    def least_values(self) -> int:
+        """How many different targets it takes to mean anything: the AUC of one class does not."""
+        return 2 if self.name in ("auc", "r2") else 1
+
     def score(self, predicted: FloatArray, truth: Truth) -> Score:
         """How good the predictions are; both numbers are always finite.
 

@@ -88,9 +88,8 @@ def regions_at(tree: Tree, node: int) -> dict[int, Region]:
 def reaching(tree: Tree) -> Iterator[Mapping[int, Region]]:
     """As `regions_at` for all nodes, one after the other. Each is good until the next one is asked for."""
     regions: dict[int, Region] = {}
-    undone: list[
-        tuple[int, Region | None]
-    ] = []  # for each question on the way: its feature, as it was before
+    # For each question on the way: its feature, and what was known of it before.
+    undone: list[tuple[int, Region | None]] = []
     yield regions
     for node in range(1, tree.n_nodes):
         while len(undone) >= tree.node_depth[node]:

@@ -59,9 +59,8 @@ def answer_text(
     """The question of an inner node as a condition, for the yes side (True, left) or the no side.
 
     Only the categories that can reach the node are told. `missing=True` adds "or missing" on the side that
-    missing values take. A list of more than `most` categories is cut; with None, none
-    is. For many nodes, `known` is
-    `known_before(tree)`.
+    missing values take. A list of more than `most` categories is cut; with None, none is. For many nodes,
+    `known` is `known_before(tree)`.
     """
     return region_text(_told(tree, node, side, known), missing=missing, most=most)
 

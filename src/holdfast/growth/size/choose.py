@@ -189,8 +189,7 @@ def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
     """True if the metric means something on the rows held out: the AUC of one class does not."""
     table = folds.table
     rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-    n_values = len(np.unique(table.target[rows]))
-    return n_values > 1 if metric.name in ("auc", "r2") else n_values > 0
+    return len(np.unique(table.target[rows])) >= metric.least_values
 
 
 def _report_mute_folds(n_telling: int, n_folds: int, metric: Metric) -> None:
