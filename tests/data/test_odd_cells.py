@@ -165,7 +165,7 @@ def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> Non
     path = written("seen,y\n31.01.2020,1\nlast week,1\n")
     assert "'last week' (line 3) is none" in refused(path, dates=("seen",))
     with pytest.warns(
-        DataWarning, match="1 cell is no date and read as missing, 'last week', first at line 3"
+        DataWarning, match="1 cell that is no date is read as missing, 'last week', first at line 3"
     ):
         frame = read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]

@@ -210,6 +210,8 @@ def test_python_says_the_same_by_its_errors(place: str, odd: Path, run: Path) ->
         ((ModelFileError, OSError), lambda: save(tree, path)),
         ((DataError, OSError), lambda: replace_file(path, b"")),
         ((DataError, OSError), lambda: read_file(path)),
+        ((ModelFileError, OSError), lambda: load(path)),
+        ((ModelFileError, OSError), lambda: load_trees(path)),
     ):
         with pytest.raises(refusal):
             work()

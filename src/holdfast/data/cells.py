@@ -213,9 +213,8 @@ class Cells:
 
     def _note_coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> None:
         rows = self._rows(odd)
-        cells = (
-            f"{rows.sum()} cells that are no {noun} are" if rows.sum() > 1 else f"1 cell that is no {noun} is"
-        )
+        n_cells = int(rows.sum())
+        cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
         self.notes.append(
             f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, "
             f"{first_rows(rows, RowNames(lines, 'line'))}."

@@ -64,7 +64,10 @@ def refusals_of(what: str) -> Iterator[None]:
 
 def content_of(path: Path, max_bytes: int) -> bytes:
     """All bytes of the file, unless it has more than allowed or is no file at all."""
-    mode = path.stat().st_mode
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:
+        raise ModelFileError("the name holds a NUL character.") from error
     if stat.S_ISDIR(mode):
         raise ModelFileError("it is a folder. Give the path of the file in it.")
     if not stat.S_ISREG(mode):
