@@ -16,6 +16,7 @@ from holdfast.data.reading import read_file
 from holdfast.data.writing import write_file
 from holdfast.errors import DataError, ModelFileError
 from holdfast.files import replace_file
+from holdfast.tree.collection_file import load_trees
 from holdfast.tree.file import load, save
 
 COMMAND = [sys.executable, "-m", "holdfast"]
