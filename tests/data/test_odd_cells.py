@@ -289,3 +289,11 @@ def test_identifiers_in_parquet_are_left_out_too(tmp_path: Path) -> None:
     with pytest.warns(DataWarning, match="--keep-ids"):
         frame = read_file(tmp_path / "data.parquet", rules=ReadingRules(keep_ids=False))
     assert frame.names == ("age",)
+
+
+def test_rows_of_parquet_are_called_by_their_positions(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"seen": ["31.01.2020", "last week"], "y": [1, 2]}), path)
+    assert "'last week' (row 1) is none" in refused(path, dates=("seen",))
+    with pytest.warns(DataWarning, match="'last week', first at row 1"):
+        read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))

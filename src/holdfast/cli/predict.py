@@ -174,7 +174,7 @@ def _values(name: str, texts: list[str], rules: ReadingRules, *, is_text: bool) 
     if is_text:
         return list(cells.as_text())
     try:
-        values = cells.as_column(np.arange(len(texts)))
+        values = cells.as_column(None)
     except DataError:  # dates, infinity, numbers and words: the output has what is written
         return list(texts)
     whole = [text.strip() for text in texts if not rules.is_missing(text)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray
 from holdfast.data.columns import infinity_error, merged_note
 from holdfast.data.dates import (
     DAYS,
@@ -29,7 +29,7 @@ from holdfast.data.dates import (
 from holdfast.data.numerals import Numerals, other_numerals
 from holdfast.data.problems import Problem, UnreadableColumn
 from holdfast.data.reading_rules import ReadingRules
-from holdfast.data.wording import RowNames, first_rows, listed
+from holdfast.data.wording import RowNames, first_rows, listed, row_name
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -67,28 +67,28 @@ class Cells:
         texts = [None if self._rules.is_missing(cell) and cell not in known else cell for cell in self._index]
         return self._spread(np.array(texts, object))
 
-    def as_column(self, lines: LongArray) -> NDArray[Any]:
+    def as_column(self, names: RowNames | None) -> NDArray[Any]:
         """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
 
-        `lines` has the line of the file on which each row begins. A DataError refuses infinity among
-        numbers, dates, numbers that are written in another way, and a few words among many numbers.
+        `names` has what messages call the rows. A DataError refuses infinity among numbers, dates, numbers
+        that are written in another way, and a few words among many numbers.
         """
         odd = [cell for cell in self._known if not self._rules.numerals.reads(cell)]
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
         if is_plain:
-            return self._numbers(lines)
+            return self._numbers(names)
         if all(map(_DIGITS.fullmatch, odd)):
             return self.as_text()
-        self._refuse_other_numerals(odd, lines, ", --categorical {} as text")
-        self._refuse_dates(lines)
+        self._refuse_other_numerals(odd, names, ", --categorical {} as text")
+        self._refuse_dates(names)
         if not self._are_few(odd):
             self._note_none()
             return self.as_text()
         if not self._rules.coerce:
-            raise UnreadableColumn(self._few_words(odd, lines))
-        return self._coerced(odd, lines, "number")
+            raise UnreadableColumn(self._few_words(odd, names))
+        return self._coerced(odd, names, "number")
 
-    def as_numbers(self, lines: LongArray) -> FloatArray:
+    def as_numbers(self, names: RowNames | None) -> FloatArray:
         """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
         odd = [
             cell
@@ -96,26 +96,26 @@ class Cells:
             if not self._rules.numerals.reads(cell) and not _INFINITY.fullmatch(cell)
         ]
         if not odd:
-            return self._numbers(lines)
-        self._refuse_other_numerals(odd, lines, "")
+            return self._numbers(names)
+        self._refuse_other_numerals(odd, names, "")
         if self._rules.coerce:
-            return self._coerced(odd, lines, "number")
-        example = f"and here {self._place(odd, lines)}"
+            return self._coerced(odd, names, "number")
+        example = f"and here {self._place(odd, names)}"
         raise UnreadableColumn(
             Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
         )
 
-    def as_dates(self, column: DateColumn, lines: LongArray) -> dict[str, FloatArray]:
+    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
         """The columns of numbers made of these cells; a DataError names the first that is no date."""
         dates = list(filter(is_date, self._known))
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
         odd = [cell for cell in self._known if moment_of(cell, order) is None]
         if odd and not self._rules.coerce:
-            raise no_date_error(column, *self._first(odd, lines))
+            raise no_date_error(column, *self._first(odd, names))
         if column.order is None and is_ambiguous(dates):
-            raise ambiguity_error(column, *self._first(dates, lines))
+            raise ambiguity_error(column, *self._first(dates, names))
         if odd:
-            self._note_coerced(odd, lines, "date")
+            self._note_coerced(odd, names, "date")
         moments = [None if self._rules.is_missing(cell) else moment_of(cell, order) for cell in self._cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
@@ -152,15 +152,15 @@ class Cells:
         chosen = set(cells)
         return self._spread(np.array([cell in chosen for cell in self._cells]))
 
-    def _first(self, cells: Sequence[str], lines: LongArray) -> tuple[str, str]:
-        """The cell of these that comes first in the file, and its line."""
+    def _first(self, cells: Sequence[str], names: RowNames | None) -> tuple[str, str]:
+        """The cell of these that comes first in the file, and its row."""
         row = int(self._rows(cells).argmax())
-        return self._cells[self._codes[row]], f"line {lines[row]}"
+        return self._cells[self._codes[row]], row_name(row, names)
 
-    def _place(self, cells: Sequence[str], lines: LongArray) -> str:
-        cell, line = self._first(cells, lines)
+    def _place(self, cells: Sequence[str], names: RowNames | None) -> str:
+        cell, where = self._first(cells, names)
         rest = int(self._rows(cells).sum()) - 1
-        return f"{cell!r} at {line}" + (f" and {rest} more such cells" if rest > 1 else "")
+        return f"{cell!r} at {where}" + (f" and {rest} more such cells" if rest > 1 else "")
 
     def _are_few(self, odd: Sequence[str]) -> bool:
         if len(odd) == len(self._known):
@@ -170,35 +170,35 @@ class Cells:
 
     # -- what is refused ------------------------------------------------------------------------------------
 
-    def _refuse_other_numerals(self, odd: Sequence[str], lines: LongArray, other_way: str) -> None:
+    def _refuse_other_numerals(self, odd: Sequence[str], names: RowNames | None, other_way: str) -> None:
         ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
         telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
         if not telling:
             return
-        cell, line = self._first(telling, lines)
+        cell, where = self._first(telling, names)
         way_out = _numerals_way_out(ways, cell) + other_way
-        raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {line}", way_out))
+        raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
 
-    def _refuse_dates(self, lines: LongArray) -> None:
+    def _refuse_dates(self, names: RowNames | None) -> None:
         dates = list(filter(is_date, self._known))
         others = len(self._known) - len(dates)
         if not dates or others >= max(MOST_ODD * len(self._known), 1):
             return
-        cell, line = self._first(dates, lines)
-        raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {line}", DATES_WAY_OUT))
+        cell, where = self._first(dates, names)
+        raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {where}", DATES_WAY_OUT))
 
-    def _few_words(self, odd: Sequence[str], lines: LongArray) -> Problem:
+    def _few_words(self, odd: Sequence[str], names: RowNames | None) -> Problem:
         n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
         return Problem(
             self.name,
             f"{n_numbers} numbers, but also ",
-            self._place(odd, lines),
+            self._place(odd, names),
             "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
         )
 
-    def _coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> FloatArray:
-        self._note_coerced(odd, lines, noun)
-        return self._numbers(lines, frozenset(odd))
+    def _coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> FloatArray:
+        self._note_coerced(odd, names, noun)
+        return self._numbers(names, frozenset(odd))
 
     def _note_none(self) -> None:
         """In text, None may be a category: of these tests, none was done."""
@@ -211,16 +211,15 @@ class Cells:
                 "is a category of its own, give it another name in the file, such as 'no'."
             )
 
-    def _note_coerced(self, odd: Sequence[str], lines: LongArray, noun: str) -> None:
+    def _note_coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> None:
         rows = self._rows(odd)
         n_cells = int(rows.sum())
         cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
         self.notes.append(
-            f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, "
-            f"{first_rows(rows, RowNames(lines, 'line'))}."
+            f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
         )
 
-    def _numbers(self, lines: LongArray, gaps: Collection[str] = ()) -> FloatArray:
+    def _numbers(self, names: RowNames | None, gaps: Collection[str] = ()) -> FloatArray:
         numbers = [
             nan if cell in gaps or self._rules.is_missing(cell) else self._rules.numerals.number(cell)
             for cell in self._cells
@@ -229,7 +228,7 @@ class Cells:
             if isinf(number):
                 row = self._codes.index(code)
                 raise infinity_error(
-                    f"column {self.name!r}", f"first at line {lines[row]} ({self._cells[code]!r})"
+                    f"column {self.name!r}", f"first at {row_name(row, names)} ({self._cells[code]!r})"
                 )
         return self._spread(np.array(numbers, np.float64))
 

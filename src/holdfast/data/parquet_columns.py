@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray
 from holdfast.data.cells import DATES_WAY_OUT, Cells
 from holdfast.data.columns import as_label
 from holdfast.data.dates import DateColumn, moment_of
 from holdfast.data.frame import Frame, frame_of
 from holdfast.data.problems import Problem, UnreadableColumn
 from holdfast.data.reading_rules import ReadingRules
+from holdfast.data.wording import RowNames
 from holdfast.files import check_is_file
 
 
@@ -40,7 +41,7 @@ class ParquetColumn:
         """The values as text, None where missing; a `known` category is never missing."""
         return np.array([self._text(value, known) for value in self._values()], object)
 
-    def as_column(self, lines: LongArray) -> Any:
+    def as_column(self, names: RowNames | None) -> Any:
         """The values in their own type, gaps in place of the markers for missing values."""
         import narwhals as nw
 
@@ -53,18 +54,18 @@ class ParquetColumn:
             raise UnreadableColumn(Problem(self.name, content, "", way_out))
         return self._without_markers()
 
-    def as_numbers(self, lines: LongArray) -> Any:
+    def as_numbers(self, names: RowNames | None) -> Any:
         """The values in their own type: whether they are numbers is seen when they are matched."""
-        return self.as_column(lines)
+        return self.as_column(names)
 
-    def as_dates(self, column: DateColumn, lines: LongArray) -> dict[str, FloatArray]:
+    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
         """The columns of numbers that are made of these dates, or of texts that write them."""
         values = self._values()
         if all(value is None or isinstance(value, date) for value in values):
             return column.numbers([None if value is None else moment_of(value) for value in values])
         cells = Cells(self.name, self._rules)
         cells.extend(tuple("" if value is None else str(value) for value in values))
-        derived = cells.as_dates(column, lines)
+        derived = cells.as_dates(column, names)
         self.notes += cells.notes
         return derived
 

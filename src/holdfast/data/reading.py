@@ -118,10 +118,10 @@ class _Reading:
         self._left_out: dict[str, str] = {}  # from the column to the reason
         self._columns: dict[str, Any] = {}
 
-    def add(self, column: Cells | ParquetColumn, lines: LongArray) -> None:
+    def add(self, column: Cells | ParquetColumn, names: RowNames | None) -> None:
         """Read one more column."""
         try:
-            self._add(column, column.name, lines)
+            self._add(column, column.name, names)
         except UnreadableColumn as error:
             self._problems.append(error.problem)
         self._notes += column.notes
@@ -143,18 +143,18 @@ class _Reading:
                 "keeps such columns."
             )
 
-    def _add(self, column: Cells | ParquetColumn, name: str, lines: LongArray) -> None:
+    def _add(self, column: Cells | ParquetColumn, name: str, names: RowNames | None) -> None:
         dates = [date for date in self._dates if date.name == name]
         for date in dates:
-            self._keep(column.as_dates(date, lines))
+            self._keep(column.as_dates(date, names))
         if dates:
             return
         if name in self._choices.categorical:
             self._keep({name: column.as_text(self._choices.known.get(name, ()))})
         elif name in self._choices.numeric:
-            self._keep({name: column.as_numbers(lines)})
+            self._keep({name: column.as_numbers(names)})
         else:
-            values = column.as_column(lines)
+            values = column.as_column(names)
             if reason := self._why_left_out(column, values):
                 self._left_out[name] = reason
                 return
@@ -185,13 +185,13 @@ def _csv(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
         kept = {
             index: Cells(name, rules) for index, name in enumerate(text.names) if name not in choices.drop
         }
-        lines = _filled(kept, text)
+        names = RowNames(_filled(kept, text), "line")
     reading = _Reading(choices, dates, rules)
     for cells in kept.values():
         # Spreadsheets leave empty columns without a name behind.
         if not (cells.is_empty and cells.name in text.nameless):
-            reading.add(cells, lines)
-    frame = reading.frame(len(lines), RowNames(lines, "line"))
+            reading.add(cells, names)
+    frame = reading.frame(len(names.labels), names)
     _warn_of_nameless([name for name in frame.names if name in text.nameless])
     return frame
 
@@ -228,5 +228,5 @@ def _parquet(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
     kept = frame.without(choices.drop)
     reading = _Reading(choices, dates, rules)
     for name, column in zip(kept.names, kept.columns, strict=True):
-        reading.add(ParquetColumn(name, column, rules), np.arange(kept.n_rows))
+        reading.add(ParquetColumn(name, column, rules), None)
     return reading.frame(kept.n_rows, None)
