@@ -47,8 +47,9 @@ def _show_scores(fit: ModelFit, console: Console) -> None:
         f"on {fit.study.n_test:,} {kind} rows": fit.test,
         f"on {fit.study.n_earlier_test:,} earlier rows": fit.earlier_test,
     }
-    rows = [[name, *score_texts([score], metric)] for name, score in found.items() if score is not None]
-    show_grid(console, ["", metric.title], rows)
+    known = {name: score for name, score in found.items() if score is not None}
+    texts = score_texts(list(known.values()), metric)
+    show_grid(console, ["", metric.title], list(zip(known, texts, strict=True)))
     source = f"Expected on new rows: {fit.grown.source}. " if expected is not None else ""
     paragraph(console, f"\n{source}± one standard error.", style="dim")
     if fit.earlier_test is not None:

@@ -21,7 +21,6 @@ from numba.core.serialize import dumps
 from holdfast.errors import CacheWarning
 from holdfast.files import replace_file
 
-_HAS_HOME = os.path.isabs(os.path.expanduser("~")) or "XDG_CACHE_HOME" in os.environ
 _DIGEST = hashlib.sha256().digest_size
 
 
