@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from holdfast.cli.data_section import show_data
 from holdfast.cli.fitted import Fit, fitted
 from holdfast.cli.grids import show_grid
 from holdfast.cli.run_folder import Place, reserved
 from holdfast.cli.sections import (
     show_certificates,
-    show_data,
     show_files,
     show_frontier,
     show_test,

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from holdfast.cli.data_section import show_data
 from holdfast.cli.fitted import fitted
 from holdfast.cli.growing import rules_for
 from holdfast.cli.model_sections import show_model
@@ -15,7 +16,7 @@ from holdfast.cli.model_summary import write_model
 from holdfast.cli.models import fit_smallest, fitted_model
 from holdfast.cli.reading_options import rules_of
 from holdfast.cli.run_folder import Place, reserved
-from holdfast.cli.sections import show_data, show_files, show_fit
+from holdfast.cli.sections import show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
 from holdfast.cli.study import Job, Study, divided
 from holdfast.cli.summary import write_run
