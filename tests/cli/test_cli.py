@@ -68,32 +68,6 @@ def test_show_writes_the_picture_to_a_file(model: Path, tmp_path: Path) -> None:
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-@pytest.mark.parametrize(
-    ("form", "name", "way_out"),
-    [
-        ("svg", "tree.png", "Let the name end in .svg."),
-        ("svg", "tree.CSV", "Let the name end in .svg, or ask for it: --format csv."),
-        ("csv", "tree.parquet", "Let the name end in .csv."),
-        ("drawing", "tree.svg", "Let the name end in .txt, or ask for it: --format svg."),
-        ("rules", "tree.pdf", "Let the name end in .txt."),
-    ],
-)
-def test_show_refuses_a_name_of_another_kind_of_file(
-    form: str, name: str, way_out: str, model: Path, tmp_path: Path
-) -> None:
-    result = holdfast("show", model, "--format", form, "-o", tmp_path / name)
-    assert refusal(result).endswith(way_out)
-    assert not (tmp_path / name).exists()
-
-
-@pytest.mark.parametrize(
-    ("form", "name"), [("svg", "tree.SVG"), ("svg", "tree"), ("rules", "rules.md"), ("drawing", "v1.2")]
-)
-def test_show_takes_a_name_that_says_nothing_else(form: str, name: str, model: Path, tmp_path: Path) -> None:
-    assert holdfast("show", model, "--format", form, "-o", tmp_path / name).exit_code == 0
-    assert (tmp_path / name).exists()
-
-
 def test_show_lists_the_nodes_as_csv(model: Path, tree: Tree) -> None:
     lines = list(csv.DictReader(holdfast("show", model, "--format", "csv").output.splitlines()))
     assert [line["question"] for line in lines] == ["x0 <= 40", "", ""]
