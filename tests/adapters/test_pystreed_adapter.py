@@ -59,7 +59,7 @@ def test_columns_of_zeros_and_ones_are_asked_as_they_are() -> None:
     agree(as_tree(model, Table.from_arrays(X, MALIGNANT).schema), model, X)
 
 
-@pytest.mark.filterwarnings("ignore:categories that the schema does not hold")
+@pytest.mark.filterwarnings("ignore:categories that the model has not seen")
 @pytest.mark.parametrize("n_categories", [2, 3, 10])
 @pytest.mark.parametrize("limit", [None, 9])
 def test_categories_numbers_and_flags_of_a_frame_are_asked_by_name(

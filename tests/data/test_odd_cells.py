@@ -223,8 +223,9 @@ def test_other_encodings_are_read_on_request(encoding: str, written: Written) ->
 def test_an_encoding_that_is_wrong_or_unknown_is_refused(written: Written) -> None:
     path = written("größe\n7\n".encode("latin-1"))
     assert "it is not ascii, as --encoding says" in refused(path, encoding="ascii")
-    with pytest.raises(DataError, match="--encoding 'utf-9' is unknown"):
-        ReadingRules(encoding="utf-9")
+    for name in ("utf-9", "base64", "rot13"):
+        with pytest.raises(DataError, match=f"--encoding '{name}' is unknown"):
+            ReadingRules(encoding=name)
 
 
 def test_columns_without_a_name_get_one_unless_they_are_empty(written: Written) -> None:

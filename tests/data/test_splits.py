@@ -365,7 +365,7 @@ def test_one_row_serves_both_ends_and_one_group_is_refused(validation: Any):
     assert division.validation[0].all()
     assert division.training[0].all()
     assert division.early_training[0].any()
-    with pytest.raises(DataError, match="groups has one value for all rows"):
+    with pytest.raises(DataError, match="all of one group"):
         divide(classes_table("abab"), groups=np.zeros(4, np.int64), validation=validation)
 
 

@@ -25,7 +25,8 @@ def run() -> None:
         raise
     finally:
         # What is left is Python's own end, which has nothing to lose, and much to say about an interruption.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as a job in the background has it
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(code: int) -> NoReturn:

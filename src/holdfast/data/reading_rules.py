@@ -1,6 +1,5 @@
 """How the cells of a data file are to be understood: what the options of the terminal say of it."""
 
-import codecs
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,8 +24,8 @@ class ReadingRules:
     def __post_init__(self) -> None:
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError as error:
+                "".encode(self.encoding)  # some codecs, such as base64, are not for text
+            except (LookupError, UnicodeError) as error:
                 raise DataError(
                     f"--encoding {self.encoding!r} is unknown: try utf-8, latin-1, cp1252 or utf-16."
                 ) from error

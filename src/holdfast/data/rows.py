@@ -147,14 +147,18 @@ def _warn_of_unknown(strange: dict[str, dict[Label, int]]) -> None:
     if not strange:
         return
     columns = [
-        f"column {name!r}: " + joined([f"{label!r} ({count} rows)" for label, count in counts.items()])
+        f"column {name!r}: " + joined([f"{label!r} ({_rows_text(count)})" for label, count in counts.items()])
         for name, counts in strange.items()
     ]
     warnings.warn(
-        f"categories that the schema does not hold count as missing: {joined(columns)}.",
+        f"categories that the model has not seen count as missing: {joined(columns)}.",
         DataWarning,
         stacklevel=4,
     )
+
+
+def _rows_text(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _refuse_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:

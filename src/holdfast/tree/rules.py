@@ -222,7 +222,7 @@ def _cut(texts: list[str], most: int | None) -> list[str]:
 
 def share_of_rows(tree: Tree, node: int) -> float:
     """Share of all rows that reached the node; 0 if the tree has seen none."""
-    return float(tree.count[node] / tree.count[0]) if tree.count[0] else 0.0
+    return float(tree.count[node]) / float(tree.count[0]) if tree.count[0] else 0.0
 
 
 def other_classes_text(tree: Tree, node: int, most: int | None = None) -> str:
