@@ -73,8 +73,8 @@ def divide(
     n_folds, share = _validation(validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
-            "The rows to learn from are all of one group: there is nothing to hold out. Give the group of each "
-            "row, such as the patient, leave groups out, or keep no rows back to test by (--test 0)."
+            "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
+            "each row, such as the patient, leave groups out, or keep no rows back to test by (--test 0)."
         )
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
