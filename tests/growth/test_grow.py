@@ -261,3 +261,17 @@ def nodes_of(node: Node) -> list[Node]:
     """The node and everything below it."""
     below = [each for child in (node.left, node.right) if child is not None for each in nodes_of(child)]
     return [node, *below]
+
+
+def test_sets_of_categories_that_need_more_memory_than_was_made_ready_give_the_same_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(3)
+    X = np.column_stack([random.integers(0, 40, 3000), random.integers(0, 7, 3000)]).astype(str)
+    table = Table.from_arrays(X, random.integers(0, 2, 3000))
+    expected = grow(table)
+    assert len(expected.in_set) > 16 * 40  # so that the memory for four sets is made larger more than once
+    monkeypatch.setattr("holdfast.growth.grow.SET_BYTES", 1)
+    found = grow(table)
+    for name in ("feature", "left", "right", "set_start", "in_set", "missing_left", "value", "count"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
