@@ -19,7 +19,7 @@ WITH_PRODUCTS = {
     "growth/density/tree.py",
     "growth/grow.py",
     "growth/sample.py",
-    "stability/distance.py",
+    "distance/distances.py",
     "tree/summary.py",
     "tree/tree.py",
 }

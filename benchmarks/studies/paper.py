@@ -15,8 +15,8 @@ from rich.table import Table as Grid
 from sklearn.datasets import load_breast_cancer
 
 from holdfast import GrowthRules, Table, grow_bootstraps
-from holdfast.stability.replication_table import Replications, Result
-from holdfast.stability.replications import replicate
+from holdfast.evidence.replication_table import Replications, Result
+from holdfast.evidence.replications import replicate
 from holdfast.stability.settings import Settings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)

@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
     from holdfast.growth.pruning.reduced_error import prune_reduced_error
     from holdfast.growth.rules import C45, CART, GrowthRules
-    from holdfast.growth.size.choose import Evidence, choose_size
+    from holdfast.growth.size.search import Evidence, choose_size
     from holdfast.growth.size.table import SizeTable
     from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
-    from holdfast.stability.distance import distance_matrix, mean_distance, tree_distance
+    from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
     from holdfast.stability.frontier import Frontier, pareto_frontier
-    from holdfast.stability.matching import TreeDistance
-    from holdfast.stability.paths import Path, tree_paths
-    from holdfast.stability.replication_table import Replications
-    from holdfast.tree.collection_file import load_trees, save_trees
+    from holdfast.distance.matching import TreeDistance
+    from holdfast.distance.paths import Path, tree_paths
+    from holdfast.evidence.replication_table import Replications
+    from holdfast.storage.collection_file import load_trees, save_trees
     from holdfast.tree.ensemble import Ensemble
-    from holdfast.tree.file import load, save
+    from holdfast.storage.model_file import load, save
     from holdfast.tree.tree import Tree
 
 _HOME = {
@@ -86,8 +86,8 @@ _HOME = {
     "error_bound": "growth.pruning.pessimistic",
     "prune_reduced_error": "growth.pruning.reduced_error",
     "merge_leaves": "growth.pruning.merging",
-    "choose_size": "growth.size.choose",
-    "Evidence": "growth.size.choose",
+    "choose_size": "growth.size.search",
+    "Evidence": "growth.size.search",
     "SizeTable": "growth.size.table",
     "C45": "growth.rules",
     "CART": "growth.rules",
@@ -96,19 +96,19 @@ _HOME = {
     "DensityTree": "estimators.density",
     "GrowthRules": "growth.rules",
     "Choice": "stability.choice",
-    "distance_matrix": "stability.distance",
-    "mean_distance": "stability.distance",
-    "tree_distance": "stability.distance",
+    "distance_matrix": "distance.distances",
+    "mean_distance": "distance.distances",
+    "tree_distance": "distance.distances",
     "Frontier": "stability.frontier",
     "pareto_frontier": "stability.frontier",
-    "TreeDistance": "stability.matching",
-    "Path": "stability.paths",
-    "tree_paths": "stability.paths",
-    "Replications": "stability.replication_table",
-    "load_trees": "tree.collection_file",
-    "save_trees": "tree.collection_file",
-    "load": "tree.file",
-    "save": "tree.file",
+    "TreeDistance": "distance.matching",
+    "Path": "distance.paths",
+    "tree_paths": "distance.paths",
+    "Replications": "evidence.replication_table",
+    "load_trees": "storage.collection_file",
+    "save_trees": "storage.collection_file",
+    "load": "storage.model_file",
+    "save": "storage.model_file",
     "Tree": "tree.tree",
     "compare_models": "comparison.compare",
     "ModelComparison": "comparison.table",

@@ -17,7 +17,7 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.size.choose import Evidence, Sized, choose_size
+from holdfast.growth.size.search import Evidence, Sized, choose_size
 
 pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
 

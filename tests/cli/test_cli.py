@@ -11,7 +11,7 @@ from command_line import holdfast, refusal
 
 from holdfast import Table, Tree, __version__, grow, load, save
 from holdfast.cli.main import main
-from holdfast.tree.collection_file import load_trees
+from holdfast.storage.collection_file import load_trees
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
 

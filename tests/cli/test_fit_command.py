@@ -9,10 +9,10 @@ from command_line import fit, holdfast, refusal, write_patients
 from holdfast import load
 from holdfast.cli import options as command_options
 from holdfast.cli.endings import one_line
-from holdfast.data.reading import read_file
+from holdfast.data.files.reading import read_file
 from holdfast.stability.choice import RULES, UNITS
-from holdfast.tree.collection_file import load_trees
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.collection_file import load_trees
+from holdfast.storage.model_file import tree_to_json
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from holdfast import load
 from holdfast.cli.held_out import rows_to_test_by
 from holdfast.cli.source import Columns, read_rows
-from holdfast.data.reading import read_file
+from holdfast.data.files.reading import read_file
 
 YEARS = (2016, 2017, 2018, 2019)
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from holdfast import RulesError, Target
 from holdfast.comparison.table import Failure, ModelComparison
-from holdfast.data.folds import Fold
+from holdfast.data.split.folds import Fold
 from holdfast.scoring.metric import metric_of
 
 CLASSES = Target("outcome", classes=("died", "lived"))

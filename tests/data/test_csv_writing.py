@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.csv_writing import guarded, write_csv
-from holdfast.data.writing import write_file
+from holdfast.data.files.csv_writing import guarded, write_csv
+from holdfast.data.files.writing import write_file
 
 FORMULAS = [
     "=1+1",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.dates import (
+from holdfast.data.files.dates import (
     DateColumn,
     date_columns,
     date_source,

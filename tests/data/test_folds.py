@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import DataWarning, Table
 from holdfast.arrays import LongArray
-from holdfast.data.folds import Fold, drawn_folds, given_folds, steady_folds
+from holdfast.data.split.folds import Fold, drawn_folds, given_folds, steady_folds
 from holdfast.stability.division import divide
 
 SEED = (0, 1)

@@ -12,9 +12,9 @@ from few_rows import X, Y
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from holdfast.data.frame import frame_of
+from holdfast.data.input.frame import frame_of
 from holdfast.data.table import Table
-from holdfast.data.wording import row_name
+from holdfast.text.lists import row_name
 from holdfast.errors import DataError
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.identifiers import why_identifier
+from holdfast.data.files.identifiers import why_identifier
 
 COUNT = np.arange(1.0, 41.0)
 

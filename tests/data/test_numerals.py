@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.numerals import DECIMALS, THOUSANDS, Numerals, other_numerals
+from holdfast.data.files.numerals import DECIMALS, THOUSANDS, Numerals, other_numerals
 from holdfast.errors import DataError
 
 

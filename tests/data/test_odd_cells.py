@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holdfast.data import parquet
-from holdfast.data.frame import Frame
-from holdfast.data.numerals import Numerals
-from holdfast.data.reading import Choices, read_file
-from holdfast.data.reading_rules import ReadingRules
+from holdfast.data.files import parquet
+from holdfast.data.input.frame import Frame
+from holdfast.data.files.numerals import Numerals
+from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 

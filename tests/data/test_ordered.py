@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from holdfast import Table
-from holdfast.data.frame import Frame
-from holdfast.data.ordered import OrderedText
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.ordered import OrderedText
 
 ORDER = ("low", "middle", "high")
 

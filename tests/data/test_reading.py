@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holdfast.data import csv_text, parquet
-from holdfast.data.frame import Frame
-from holdfast.data.reading import Choices, read_file
-from holdfast.data.reading_rules import ReadingRules
+from holdfast.data.files import csv_text, parquet
+from holdfast.data.input.frame import Frame
+from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 

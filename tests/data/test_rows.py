@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from holdfast.data.rows import encoded
+from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch

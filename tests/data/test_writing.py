@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data import parquet
-from holdfast.data.reading import read_file
-from holdfast.data.writing import write_file
+from holdfast.data.files import parquet
+from holdfast.data.files.reading import read_file
+from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, ModelFileError
 from holdfast.files import replace_file
 

@@ -15,7 +15,7 @@ from scipy.special import log_softmax, xlogy
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import BoostingRules, boost
-from holdfast.kernels.losses import SURE_STEP, shortened
+from holdfast.kernels.boosting.losses import SURE_STEP, shortened
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.

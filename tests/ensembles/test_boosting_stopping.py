@@ -8,9 +8,9 @@ from scipy.special import xlogy
 from sklearn.model_selection import GroupKFold, KFold
 
 from holdfast.arrays import FloatArray
-from holdfast.data.canonical import fixed_order
-from holdfast.data.folds import Fold, steady_folds
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.canonical_order import fixed_order
+from holdfast.data.split.folds import Fold, steady_folds
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, BoostingRules, boost
 from holdfast.errors import DataError, RulesError

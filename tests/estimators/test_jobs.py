@@ -22,7 +22,7 @@ from holdfast.ensembles.boosting import BoostingRules, boost
 from holdfast.ensembles.features_drawn import Search
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.growth.revalue import revalue_all
+from holdfast.growth.leaf_values import revalue_all
 from holdfast.growth.rules import CART
 from holdfast.stability.settings import Settings
 from reference.every_estimator import CLASSIFIERS, REGRESSORS

@@ -24,10 +24,10 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.stability.distance import tree_distance
+from holdfast.distance.distances import tree_distance
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
-from holdfast.tree.file import load, save
+from holdfast.storage.model_file import load, save
 from holdfast.tree.tree import Tree
 
 SEEN = PATIENTS.fillna({"bmi": 26.0})

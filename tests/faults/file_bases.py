@@ -5,11 +5,11 @@ import pandas as pd
 
 from holdfast import GrowthRules, Table, grow_bootstraps
 from holdfast.arrays import FloatArray
-from holdfast.tree.collection_file import trees_to_json
+from holdfast.storage.collection_file import trees_to_json
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.ensemble_check import Link
-from holdfast.tree.ensemble_file import ensemble_to_json
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.ensemble_file import ensemble_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import Tree
 
 QUESTIONS = ["age ** 2 < 2500", "site == 'lung' and age > 30"]

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import ModelFileError
-from holdfast.tree.document import EnsembleDocument, TreeDocument, TreesDocument
-from holdfast.tree.document_text import checksum_of
+from holdfast.storage.document import EnsembleDocument, TreeDocument, TreesDocument
+from holdfast.storage.document_text import checksum_of
 
 DOCUMENTS = {"tree": TreeDocument, "trees": TreesDocument, "ensemble": EnsembleDocument}
 NUMBERS: list[Any] = [

@@ -33,17 +33,17 @@ from holdfast import (
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.growth import revalue
+from holdfast.growth import leaf_values as revalue
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.parallel import run_all
+from holdfast.backends.tasks import run_all
 from holdfast.stability import validation
-from holdfast.stability.baselines import cart_by_cross_validation
-from holdfast.stability.replications import replicate
+from holdfast.evidence.baselines import cart_by_cross_validation
+from holdfast.evidence.replications import replicate
 from holdfast.stability.settings import Settings
 from holdfast.tree import packed_ensemble
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.ensemble_file import ensemble_to_json
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.ensemble_file import ensemble_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import Tree
 
 # "files": arrays of any size go to the other processes as files that they map, as large ones always do.

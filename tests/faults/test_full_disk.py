@@ -12,12 +12,12 @@ from click.testing import Result
 from small_run import PLAIN, fit, holdfast, write_patients
 
 import holdfast as package
-from holdfast.data.reading import read_file
-from holdfast.data.writing import write_file
+from holdfast.data.files.reading import read_file
+from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, ModelFileError
 from holdfast.files import replace_file
-from holdfast.tree.collection_file import load_trees
-from holdfast.tree.file import load, save
+from holdfast.storage.collection_file import load_trees
+from holdfast.storage.model_file import load, save
 
 COMMAND = [sys.executable, "-m", "holdfast"]
 NO_SPACE = "Error: Cannot write the output: No space left on device.\n"

@@ -14,7 +14,7 @@ import pytest
 from faults.interrupts import watch_case
 from holdfast import TreeClassifier
 from holdfast.arrays import ByteArray
-from holdfast.interruption import Run, StoppedError, call_kernel, current_run, stop_flag
+from holdfast.backends.interruption import Run, StoppedError, call_kernel, current_run, stop_flag
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
 

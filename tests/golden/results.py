@@ -30,9 +30,9 @@ from holdfast import (
     prune,
 )
 from holdfast.growth.pruning.reduced_error import grow_reduced_error
-from holdfast.tree.collection_file import trees_to_json
-from holdfast.tree.ensemble_file import ensemble_to_json
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.collection_file import trees_to_json
+from holdfast.storage.ensemble_file import ensemble_to_json
+from holdfast.storage.model_file import tree_to_json
 
 CRITERIA = {
     "gini": "outcome",

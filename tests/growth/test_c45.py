@@ -17,7 +17,7 @@ from holdfast.growth.learner import own_learner
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.stability.collection import grow_collection
 from holdfast.tree.check import check_tree
-from holdfast.tree.file import tree_from_json, tree_to_json
+from holdfast.storage.model_file import tree_from_json, tree_to_json
 from holdfast.tree.tree import Tree
 from reference.disagreement import disagreements
 from reference.tables import class_tables, fractional_weights, rules, whole_weights

@@ -12,7 +12,7 @@ from sklearn.tree import (
 )
 
 from holdfast.adapters import as_tree
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow

@@ -6,7 +6,7 @@ from numpy.random import Generator
 from scipy.optimize import linear_sum_assignment
 
 from holdfast.arrays import ByteArray, LongArray
-from holdfast.kernels.assignment import PAD, Prices, assign, nth_smallest, padded, reduce_costs
+from holdfast.kernels.distance.assignment import PAD, Prices, assign, nth_smallest, padded, reduce_costs
 from holdfast.kernels.jit import kernel
 
 pytestmark = pytest.mark.kernel

@@ -13,11 +13,11 @@ from holdfast.data.table import Table
 from holdfast.ensembles import newton
 from holdfast.ensembles.newton import BinnedSplits, Shaped, Slopes
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels import losses
-from holdfast.kernels.boost_histogram import Gradients, count_blocks, subtract
-from holdfast.kernels.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
-from holdfast.kernels.histogram import Coded
-from holdfast.parallel import Team
+from holdfast.kernels.boosting import losses
+from holdfast.kernels.boosting.histogram import Gradients, count_blocks, subtract
+from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.backends.tasks import Team
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 

@@ -15,10 +15,10 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import _plan, grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import measure
-from holdfast.kernels.criteria import Plan
-from holdfast.kernels.grow import pop, push
-from holdfast.kernels.histogram import Coded, Sample, count_all
-from holdfast.kernels.sort import sort_by, sort_keys
+from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.grow import pop, push
+from holdfast.kernels.growth.histogram import Coded, Sample, count_all
+from holdfast.kernels.growth.sort import sort_by, sort_keys
 from reference.large_tables import large_table
 from reference.scan import findings
 

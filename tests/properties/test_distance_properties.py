@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.stability.distance import tree_distance
-from holdfast.stability.matching import TreeDistance
+from holdfast.distance.distances import tree_distance
+from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree, reordered

@@ -19,7 +19,7 @@ import pytest
 from holdfast.arrays import IntArray
 from holdfast.data.schema import Feature
 from holdfast.errors import DataWarning, ModelFileError
-from holdfast.tree.file import tree_from_json, tree_to_json
+from holdfast.storage.model_file import tree_from_json, tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 
 

@@ -20,7 +20,7 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import going_left
 from reference.large_tables import large_table
@@ -356,7 +356,7 @@ import numpy as np
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 3)).round(1)

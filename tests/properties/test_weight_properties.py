@@ -30,7 +30,7 @@ from holdfast import (
 from holdfast.arrays import FloatArray
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of, trees_of
 
 N_ROWS = 60

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.distance import mean_distance, tree_distance
+from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.stability.frontier import hypervolume, pareto_frontier
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast.data.canonical import canonical
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.canonical_order import canonical
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import combinations_of, own_learner
-from holdfast.growth.revalue import revalued
+from holdfast.growth.leaf_values import revalued
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.collection import grow_collection
-from holdfast.stability.distance import tree_distance
+from holdfast.distance.distances import tree_distance
 from holdfast.stability.division import Division, divide
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import (

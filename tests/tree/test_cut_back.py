@@ -12,7 +12,7 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import prune, pruning_path
 from holdfast.tree.check import check_tree
-from holdfast.tree.file import load, save, tree_to_json
+from holdfast.storage.model_file import load, save, tree_to_json
 from holdfast.tree.prune import cut_back, rearranged
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of

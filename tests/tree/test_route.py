@@ -91,7 +91,7 @@ def test_a_category_nobody_knew_goes_with_the_missing_values_and_is_named() -> N
 
 @pytest.mark.kernel
 def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set() -> None:
-    from holdfast.kernels.route import route
+    from holdfast.kernels.prediction.route import route
 
     tree, leaves = BY_SEX, np.empty(6, np.int32)
     codes = frozen(np.array([[0.0], [1.0], [2.0], [-1.0], [1e300], [np.nan]]))
@@ -124,7 +124,7 @@ def test_every_row_reaches_the_leaf_that_a_walk_reaches(tree: Tree, table: list[
 
 @pytest.mark.kernel
 def test_one_compilation_serves_every_kind_of_input() -> None:
-    from holdfast.kernels.route import route
+    from holdfast.kernels.prediction.route import route
 
     if not hasattr(route, "signatures"):
         pytest.skip("nothing is compiled with the JIT off")

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from holdfast.adapters.reading import Model, span, trees_on
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.columns import as_label
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import DataError
 from holdfast.tree.tree import LEAF, Tree
 

@@ -23,9 +23,9 @@ from holdfast.adapters.boosted import (
 )
 from holdfast.adapters.reading import Chosen, Member, Model, column_names, nominal, trees_on, walked
 from holdfast.arrays import FloatArray
-from holdfast.data.columns import as_label
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.builder import Nodes
 from holdfast.tree.tree import LEAF, Tree

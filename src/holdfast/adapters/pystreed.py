@@ -24,7 +24,7 @@ from holdfast.adapters.reading import (
     walked,
 )
 from holdfast.arrays import FloatArray
-from holdfast.data.columns import as_label
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError
 from holdfast.tree.builder import Nodes

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree

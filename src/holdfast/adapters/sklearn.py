@@ -21,7 +21,7 @@ from holdfast.adapters.reading import (
     trees_on,
 )
 from holdfast.arrays import FloatArray
-from holdfast.data.columns import as_label
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError, HoldfastError
 from holdfast.tree.builder import Nodes

@@ -5,7 +5,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from holdfast.adapters.reading import column_names
-from holdfast.data.columns import as_label
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import SchemaMismatch
 

@@ -2,7 +2,7 @@
 
 from holdfast.cli.model_options import ClassWeights
 from holdfast.data.schema import Label, Target
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.growth.rules import ClassWeight
 from holdfast.tree.wording import class_names

@@ -22,11 +22,11 @@ from holdfast.cli.words import counted, duration, heading, paragraph, plain_warn
 from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.table import ModelComparison
-from holdfast.data.filetype import is_parquet
+from holdfast.data.files.filetype import is_parquet
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.data.wording import listed
-from holdfast.data.writing import write_file
+from holdfast.text.lists import listed
+from holdfast.data.files.writing import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.wording import printable

@@ -8,7 +8,7 @@ from holdfast.cli.forward import forward_text, known_text, stages_text
 from holdfast.cli.study import Study
 from holdfast.cli.summary import data_facts
 from holdfast.cli.words import counted
-from holdfast.data.wording import joined
+from holdfast.text.lists import joined
 from holdfast.tree.wording import number_text, percent_text, printable
 
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}

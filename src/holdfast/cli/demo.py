@@ -30,7 +30,7 @@ from holdfast.cli.words import (
     timed,
     verbatim,
 )
-from holdfast.data.frame import Frame
+from holdfast.data.input.frame import Frame
 from holdfast.stability.choice import Wish
 from holdfast.stability.settings import Settings
 from holdfast.tree.rules import rules

@@ -8,9 +8,9 @@ from holdfast.cli.growing import rules_for
 from holdfast.cli.study import Job, Study
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Score
-from holdfast.stability.certificate import Certificate, certificates
+from holdfast.evidence.split_support import Certificate, certificates
 from holdfast.stability.choice import Choice, Wish, choose
-from holdfast.stability.features import FeatureUse, feature_use
+from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.stability.training import StableTrees, train_divided
 from holdfast.tree.tree import Tree
 

@@ -7,9 +7,9 @@ from holdfast.cli.figures import score_texts
 from holdfast.cli.fitted import Fit
 from holdfast.cli.study import Study
 from holdfast.cli.words import counted
-from holdfast.data.wording import joined
+from holdfast.text.lists import joined
 from holdfast.scoring.metric import Metric, Score
-from holdfast.stability.features import rounded_percent
+from holdfast.evidence.feature_use import rounded_percent
 from holdfast.tree.wording import printable
 
 CHANCE = 2.0  # standard errors of a difference between two scores

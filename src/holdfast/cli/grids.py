@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.data.wording import aligned
+from holdfast.text.lists import aligned
 
 
 def show_grid(

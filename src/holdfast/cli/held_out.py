@@ -7,10 +7,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.source import Rows
-from holdfast.data.canonical import fixed_order, unit_numbers
-from holdfast.data.splits import late_stages
+from holdfast.data.canonical_order import fixed_order, unit_numbers
+from holdfast.data.split.fractions import late_stages
 from holdfast.data.table import Table
-from holdfast.data.wording import joined
+from holdfast.text.lists import joined
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.stability.division import hold_out
 from holdfast.tree.wording import class_names, printable

@@ -17,7 +17,7 @@ from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
 from holdfast.growth.grow import grow
-from holdfast.growth.size.choose import Evidence, choose_size
+from holdfast.growth.size.search import Evidence, choose_size
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, metric_of
 from holdfast.tree.ensemble import Ensemble

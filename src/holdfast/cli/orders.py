@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.frame import Frame
-from holdfast.data.ordered import OrderedText
-from holdfast.data.wording import joined, listed
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.ordered import OrderedText
+from holdfast.text.lists import joined, listed
 from holdfast.errors import DataError, DataWarning
 
 # A year, a date or a moment, which read in their order.

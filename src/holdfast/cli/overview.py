@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import without_last_digits
-from holdfast.data.wording import aligned, joined
-from holdfast.stability.features import feature_table, feature_use, first_features, rounded_percent
+from holdfast.text.lists import aligned, joined
+from holdfast.evidence.feature_use import feature_table, feature_use, first_features, rounded_percent
 from holdfast.tree.drawing import shortened
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import answer_text

@@ -12,21 +12,21 @@ import numpy as np
 
 from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
-from holdfast.data.cells import MOST_DIGITS, Cells
-from holdfast.data.csv_writing import write_csv
-from holdfast.data.dates import DateColumn, date_columns, date_source
-from holdfast.data.filetype import is_parquet
-from holdfast.data.frame import Frame
-from holdfast.data.parquet_columns import parquet_columns
-from holdfast.data.reading import Choices, column_names, csv_records, read_file
-from holdfast.data.reading_rules import ReadingRules
-from holdfast.data.rows import columns_asked
+from holdfast.data.files.cells import MOST_DIGITS, Cells
+from holdfast.data.files.csv_writing import write_csv
+from holdfast.data.files.dates import DateColumn, date_columns, date_source
+from holdfast.data.files.filetype import is_parquet
+from holdfast.data.input.frame import Frame
+from holdfast.data.files.parquet_columns import parquet_columns
+from holdfast.data.files.reading import Choices, column_names, csv_records, read_file
+from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.input.rows import columns_asked
 from holdfast.data.schema import Feature
-from holdfast.data.wording import listed
-from holdfast.data.writing import write_file
+from holdfast.text.lists import listed
+from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.file import load
+from holdfast.storage.model_file import load
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 

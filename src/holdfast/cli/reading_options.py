@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from holdfast.data.reading_rules import ReadingRules
+    from holdfast.data.files.reading_rules import ReadingRules
 
 _CELLS = (
     click.option(
@@ -54,8 +54,8 @@ def training_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def rules_of(options: Mapping[str, Any]) -> "ReadingRules":
     """What the options say; a DataError names one that says nothing."""
-    from holdfast.data.numerals import Numerals
-    from holdfast.data.reading_rules import ReadingRules
+    from holdfast.data.files.numerals import Numerals
+    from holdfast.data.files.reading_rules import ReadingRules
 
     return ReadingRules(
         encoding=options["encoding"],

@@ -19,8 +19,8 @@ from holdfast.cli.forward import (
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim, with_errors
-from holdfast.stability.certificate import NARROWEST, certificate_text
-from holdfast.stability.features import feature_table
+from holdfast.evidence.split_support import NARROWEST, certificate_text
+from holdfast.evidence.feature_use import feature_table
 from holdfast.tree.drawing import drawing
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import number_text

@@ -11,10 +11,10 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.held_out import rows_to_test_by
 from holdfast.cli.model_options import ClassWeights
 from holdfast.cli.source import Rows
-from holdfast.data.frame import Frame
-from holdfast.data.splits import known_rows
+from holdfast.data.input.frame import Frame
+from holdfast.data.split.fractions import known_rows
 from holdfast.data.table import Table
-from holdfast.data.target import Task
+from holdfast.data.input.target import Task
 from holdfast.errors import DataWarning
 from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.choice import Wish

@@ -15,12 +15,12 @@ from holdfast.cli.growing import rules_for
 from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
 from holdfast.data.schema import Target
-from holdfast.data.writing import write_file
+from holdfast.data.files.writing import write_file
 from holdfast.files import replace_file
 from holdfast.scoring.metric import Metric, Score
-from holdfast.stability.certificate import Certificate
-from holdfast.tree.collection_file import save_trees
-from holdfast.tree.file import save
+from holdfast.evidence.split_support import Certificate
+from holdfast.storage.collection_file import save_trees
+from holdfast.storage.model_file import save
 from holdfast.tree.wording import class_names
 
 

@@ -13,14 +13,14 @@ from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
 from holdfast.comparison.trial import Rows, Trial, is_by_labels, takes, tried
-from holdfast.data.folds import Fold
-from holdfast.data.frame import frame_of
-from holdfast.data.splits import read_groups, read_stage
+from holdfast.data.split.folds import Fold
+from holdfast.data.input.frame import frame_of
+from holdfast.data.split.fractions import read_groups, read_stage
 from holdfast.data.table import Table
-from holdfast.data.target import Task, read_line
-from holdfast.data.wording import listed
+from holdfast.data.input.target import Task, read_line
+from holdfast.text.lists import listed
 from holdfast.errors import DataError, DataWarning, ModelError, RulesError
-from holdfast.parallel import check_jobs, run_all
+from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, metric_of
 
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}

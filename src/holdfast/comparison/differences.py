@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, frozen
-from holdfast.data.folds import Fold
+from holdfast.data.split.folds import Fold
 from holdfast.scoring.metric import Metric
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.data.frame import Frame
+from holdfast.data.input.frame import Frame
 
 
 def collected(X: Any) -> Any:

@@ -8,10 +8,10 @@ from math import sqrt
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.folds import Fold
+from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.data.wording import joined
+from holdfast.text.lists import joined
 from holdfast.errors import DataWarning
 from holdfast.tree.wording import class_names, number_text, percent_text
 

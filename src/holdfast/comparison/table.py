@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
 from holdfast.comparison.differences import Differences, held_out_ratio
-from holdfast.data.folds import Fold
+from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.comparison.rows import rows_of
-from holdfast.data.columns import as_label
-from holdfast.data.folds import Fold
+from holdfast.data.input.columns import as_label
+from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric, Score, Truth
 

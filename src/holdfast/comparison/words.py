@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
-from holdfast.data.wording import aligned, joined
+from holdfast.text.lists import aligned, joined
 from holdfast.scoring.metric import Metric
 from holdfast.tree.wording import number_text, printable
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Feature
-from holdfast.kernels.categories import QUESTION
-from holdfast.kernels.histogram import MISSING_CODE, MOST_BINS, Coded
+from holdfast.kernels.growth.categories import QUESTION
+from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
 
 
 def code_columns(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from holdfast.data.schema import Label
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
 
 

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, frozen
-from holdfast.data.categorical import readings
-from holdfast.data.columns import Reading
-from holdfast.data.counted import defined_column, defined_target, matched_column, matched_target
+from holdfast.data.input.categorical import readings
+from holdfast.data.input.columns import Reading
+from holdfast.data.input.counted import defined_column, defined_target, matched_column, matched_target
 from holdfast.data.differences import Differences
-from holdfast.data.frame import Frame, frame_of
-from holdfast.data.matching import named_by
-from holdfast.data.question import parse_questions
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.matching import named_by
+from holdfast.data.expressions.question import parse_questions
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.target import Task, check_task, read_line
-from holdfast.data.weight import are_repetitions, check_sum, counted_rows, read_weight
-from holdfast.data.wording import listed
+from holdfast.data.input.target import Task, check_task, read_line
+from holdfast.data.input.weight import are_repetitions, check_sum, counted_rows, read_weight
+from holdfast.text.lists import listed
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 
 if TYPE_CHECKING:
-    from holdfast.kernels.histogram import Coded
+    from holdfast.kernels.growth.histogram import Coded
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import Units, measure
-from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import Tree

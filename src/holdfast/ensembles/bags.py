@@ -7,8 +7,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
-from holdfast.data.canonical import fixed_order
-from holdfast.data.resampling import bootstrap_counts, groups_there
+from holdfast.data.canonical_order import fixed_order
+from holdfast.data.split.resampling import bootstrap_counts, groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 

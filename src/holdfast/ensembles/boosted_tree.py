@@ -11,9 +11,9 @@ from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, Shaped
 from holdfast.growth.grow import node_features, thresholds
-from holdfast.kernels import losses as kernels
-from holdfast.kernels.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
-from holdfast.parallel import Team
+from holdfast.kernels.boosting import losses as kernels
+from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
+from holdfast.backends.tasks import Team
 from holdfast.tree.tree import LEAF, Tree
 
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.data.canonical import fixed_order
-from holdfast.data.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.splits import read_groups
+from holdfast.data.canonical_order import fixed_order
+from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.split.fractions import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
 from holdfast.growth.sample import check_table
-from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
-from holdfast.parallel import Team, check_jobs
+from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
+from holdfast.backends.tasks import Team, check_jobs
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingRules", "boost"]

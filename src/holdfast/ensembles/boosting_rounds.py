@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
-from holdfast.data.folds import Fold
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.split.folds import Fold
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.data.weight import counted_rows
+from holdfast.data.input.weight import counted_rows
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
@@ -18,10 +18,10 @@ from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.kernels import losses as kernels
-from holdfast.kernels.grow import CUT, END, FEATURE, NONE, START
-from holdfast.kernels.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
-from holdfast.parallel import Team
+from holdfast.kernels.boosting import losses as kernels
+from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
+from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
+from holdfast.backends.tasks import Team
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 ROWS_A_SUM = 2**16

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.data.resampling import groups_there
+from holdfast.data.split.resampling import groups_there
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
@@ -17,7 +17,7 @@ from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divided
-from holdfast.parallel import check_jobs
+from holdfast.backends.tasks import check_jobs
 from holdfast.scoring.metric import Metric, Truth
 
 _FOLDS = 55  # the branch of the seed that divides the rows

@@ -13,7 +13,7 @@ from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
-from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.scoring.metric import Metric, Truth, metric_of
 from holdfast.tree.tree import LEAF, Tree
 

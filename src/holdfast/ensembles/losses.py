@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, RulesError
-from holdfast.kernels import losses as kernels
+from holdfast.kernels.boosting import losses as kernels
 from holdfast.tree.ensemble_check import Link
 
 LossName = Literal[

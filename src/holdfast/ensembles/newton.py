@@ -10,13 +10,13 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import in_units, relative
-from holdfast.kernels import boost as kernels
-from holdfast.kernels import losses
-from holdfast.kernels.boost_histogram import Gradients, count_blocks
-from holdfast.kernels.boost_search import Limits, Scratch
-from holdfast.kernels.criteria import SQUARED_ERROR, Plan
-from holdfast.kernels.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
-from holdfast.parallel import Team
+from holdfast.kernels.boosting import advance as kernels
+from holdfast.kernels.boosting import losses
+from holdfast.kernels.boosting.histogram import Gradients, count_blocks
+from holdfast.kernels.boosting.search import Limits, Scratch
+from holdfast.kernels.growth.criteria import SQUARED_ERROR, Plan
+from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
+from holdfast.backends.tasks import Team
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
 LEAST_SHARED = 32_768  # rows

@@ -13,7 +13,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.errors import DataError, DataWarning, RulesError
-from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, Truth, metric_of
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up

@@ -6,7 +6,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.frame import frame_of
+from holdfast.data.input.frame import frame_of
 from holdfast.ensembles.adaboost import grow_adaboost
 from holdfast.ensembles.bagging import check_n_trees
 from holdfast.estimators.base import seed_if

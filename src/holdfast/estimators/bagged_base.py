@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.splits import read_groups
+from holdfast.data.split.fractions import read_groups
 from holdfast.data.table import Table
-from holdfast.data.target import Task
+from holdfast.data.input.target import Task
 from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.features_drawn import MaxFeaturesTable, Search, choose_max_features

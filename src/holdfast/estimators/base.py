@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.differences import Differences
-from holdfast.data.frame import Frame, frame_of
-from holdfast.data.question import parse_question
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.expressions.question import parse_question
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.data.target import Task
+from holdfast.data.input.target import Task
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.parallel import check_jobs
+from holdfast.backends.tasks import check_jobs
 from holdfast.tree.tree import Tree, label_array
 
 # The one rule that scikit-learn has another name for.

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.frame import frame_of
+from holdfast.data.input.frame import frame_of
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost

@@ -7,8 +7,8 @@ from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.frame import frame_of
-from holdfast.data.rows import encoded
+from holdfast.data.input.frame import frame_of
+from holdfast.data.input.rows import encoded
 from holdfast.data.table import Table
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.density.groups import HeldOutGain

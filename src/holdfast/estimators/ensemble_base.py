@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.frame import frame_of
+from holdfast.data.input.frame import frame_of
 from holdfast.estimators.base import TableEstimator
 from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
 from holdfast.tree.ensemble import Ensemble

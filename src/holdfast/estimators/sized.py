@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from holdfast.data.table import Table
-from holdfast.data.target import Task
+from holdfast.data.input.target import Task
 from holdfast.errors import RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.pruning.path import WHOLE, SizeParameter
@@ -64,7 +64,7 @@ class SizedTreeEstimator(TreeEstimator):
         return wishes[0] if wishes else None
 
     def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
-        from holdfast.growth.size.choose import Evidence, choose_size
+        from holdfast.growth.size.search import Evidence, choose_size
 
         rules = self._rules(**{name: WHOLE[name]})
         evidence = Evidence(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)

@@ -7,19 +7,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.frame import frame_of, stacked, stacked_lines, taken_line
-from holdfast.data.splits import numbered, read_groups, read_stage
+from holdfast.data.input.frame import frame_of, stacked, stacked_lines, taken_line
+from holdfast.data.split.fractions import numbered, read_groups, read_stage
 from holdfast.data.table import Table
-from holdfast.data.target import Task, read_line
-from holdfast.data.weight import counted_rows, read_weight
+from holdfast.data.input.target import Task, read_line
+from holdfast.data.input.weight import counted_rows, read_weight
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.stability.certificate import Certificates, certificates
+from holdfast.evidence.split_support import Certificates, certificates
 from holdfast.stability.choice import Choice, Wish, choose
-from holdfast.stability.features import FeatureUses, feature_use
+from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.replication_table import Replications
-from holdfast.stability.replications import replicate
+from holdfast.evidence.replication_table import Replications
+from holdfast.evidence.replications import replicate
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train
 from holdfast.tree.tree import Tree

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from holdfast.data.schema import Label
-from holdfast.data.target import Task
+from holdfast.data.input.target import Task
 from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
 from holdfast.estimators.sized import SizedTreeEstimator
 from holdfast.growth.rules import GrowthRules, MaxFeatures

@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import Units, measure
-from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 

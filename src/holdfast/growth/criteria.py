@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.errors import RulesError
-from holdfast.kernels import criteria as kernels
+from holdfast.kernels.growth import criteria as kernels
 
 CLASS_CRITERIA = {
     "gini": kernels.GINI,

@@ -11,16 +11,16 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning
-from holdfast.growth.near import room_near
+from holdfast.growth.compact_rows import room_near
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import node_values
-from holdfast.interruption import call_kernel, stop_flag
-from holdfast.kernels import grow as kernels
-from holdfast.kernels.criteria import POISSON, Plan
-from holdfast.kernels.histogram import Coded, Sample
-from holdfast.kernels.search import FULL_ROWS
+from holdfast.backends.interruption import call_kernel, stop_flag
+from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth.criteria import POISSON, Plan
+from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 NO_LIMIT = 2**40

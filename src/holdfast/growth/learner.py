@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.grow import grow_samples

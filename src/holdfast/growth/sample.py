@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.data.weight import are_repetitions
-from holdfast.data.wording import listed
+from holdfast.data.input.weight import are_repetitions
+from holdfast.text.lists import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.criteria import POISSON
-from holdfast.kernels.histogram import Sample
+from holdfast.kernels.growth.criteria import POISSON
+from holdfast.kernels.growth.histogram import Sample
 
 # Weights of a table that are further apart than this are taken for as far.
 LEAST_SHARE = 2.0**-900

@@ -6,9 +6,9 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.table import Table
 from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import Units
-from holdfast.kernels import grow as kernels
-from holdfast.kernels.criteria import POISSON
-from holdfast.kernels.values import number_values
+from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth.criteria import POISSON
+from holdfast.kernels.growth.values import number_values
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 

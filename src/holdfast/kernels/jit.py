@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from holdfast.interruption import call_aside, in_main_thread
+from holdfast.backends.interruption import call_aside, in_main_thread
 from holdfast.kernels.cache import keep_on_disk
 
 _F = TypeVar("_F", bound=Callable[..., Any])

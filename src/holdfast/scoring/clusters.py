@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.columns import read_column
-from holdfast.data.frame import line_of
-from holdfast.data.weight import read_weight
-from holdfast.data.wording import RowNames, first_rows
+from holdfast.data.input.columns import read_column
+from holdfast.data.input.frame import line_of
+from holdfast.data.input.weight import read_weight
+from holdfast.text.lists import RowNames, first_rows
 from holdfast.errors import DataError
 
 NO_WEIGHT = 2.0**-500  # less, as a share of the greatest, changes no digit of a sum

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled
-from holdfast.data.wording import first_rows
+from holdfast.text.lists import first_rows
 from holdfast.errors import DataError
 
 # The least share or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.

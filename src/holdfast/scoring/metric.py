@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, scaled
-from holdfast.data.columns import read_column
-from holdfast.data.frame import line_of
+from holdfast.data.input.columns import read_column
+from holdfast.data.input.frame import line_of
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.data.wording import RowNames, first_rows, listed
+from holdfast.text.lists import RowNames, first_rows, listed
 from holdfast.errors import DataError, RulesError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import Measured, Rows, standard_error

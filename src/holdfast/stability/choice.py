@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import LongArray, without_last_digits
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier

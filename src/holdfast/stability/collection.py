@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
-from holdfast.data.resampling import bootstrap_counts
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
-from holdfast.parallel import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 

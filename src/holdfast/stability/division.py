@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.folds import report_fewer_folds
-from holdfast.data.splits import below, check_share, early_stages, folds_of, places, strata_of
+from holdfast.data.split.folds import report_fewer_folds
+from holdfast.data.split.fractions import below, check_share, early_stages, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 

@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
-from holdfast.stability.terms import Terms
+from holdfast.distance.settings import Terms
 from holdfast.stability.validation import Scores
 from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import Tree

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.errors import RulesError
 from holdfast.growth.rules import GrowthRules
-from holdfast.parallel import check_jobs
+from holdfast.backends.tasks import check_jobs
 
 DEPTH_5 = GrowthRules(max_depth=5)
 CANDIDATE_KINDS = ("bootstrap", "pruned")

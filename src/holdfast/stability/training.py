@@ -6,20 +6,20 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.arrays import LongArray
-from holdfast.data.canonical import canonical
+from holdfast.data.canonical_order import canonical
 from holdfast.data.table import Table
 from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
-from holdfast.growth.revalue import revalue_all
+from holdfast.growth.leaf_values import revalue_all
 from holdfast.growth.rules import rows_needed
 from holdfast.growth.sample import split_weight
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
-from holdfast.stability.distance import distance_matrix
+from holdfast.distance.distances import distance_matrix
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
-from holdfast.stability.pruned import pruned_candidates
+from holdfast.stability.methods.pruned import pruned_candidates
 from holdfast.stability.settings import Settings
-from holdfast.stability.terms import Terms, checked_outcome, terms_of
+from holdfast.distance.settings import Terms, checked_outcome, terms_of
 from holdfast.stability.validation import Scores, Scoring, score_candidates
 from holdfast.tree.tree import Tree
 

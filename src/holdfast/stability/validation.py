@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
-from holdfast.data.splits import below, numbered, places, strata_of
+from holdfast.data.split.fractions import below, numbered, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.growth.revalue import revalue_all
+from holdfast.growth.leaf_values import revalue_all
 from holdfast.growth.rules import GrowthRules
-from holdfast.parallel import LEAST_SHARED, run_all
+from holdfast.backends.tasks import LEAST_SHARED, run_all
 from holdfast.scoring.metric import Metric, Score, Truth
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
-from holdfast.data.question import parse_questions
+from holdfast.data.expressions.question import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree

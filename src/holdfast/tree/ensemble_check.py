@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from holdfast.data.wording import listed
+from holdfast.text.lists import listed
 from holdfast.errors import BrokenTreeError
 from holdfast.tree.tree import Tree
 

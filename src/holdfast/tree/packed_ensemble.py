@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast.data.rows import encoded
+from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.parallel import LEAST_SHARED, check_jobs, run_all
+from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.tree.route import table_rows
 from holdfast.tree.tree import LEAF, Tree
 
 if TYPE_CHECKING:
-    from holdfast.kernels.ensemble import PackedTrees
+    from holdfast.kernels.prediction.ensemble import PackedTrees
     from holdfast.tree.ensemble import Ensemble
 
 # A multiple of the block of the kernel: enough for a thread to be worth it, few enough that all end together.
@@ -36,7 +36,7 @@ class Packed:
     @classmethod
     def of(cls, ensemble: "Ensemble") -> "Packed":
         """The trees of the ensemble with its weights and outputs."""
-        from holdfast.kernels.ensemble import PackedTrees, Sets
+        from holdfast.kernels.prediction.ensemble import PackedTrees, Sets
 
         asked = [np.unique(tree.feature) for tree in ensemble.trees]
         used = np.setdiff1d(np.concatenate(asked), [LEAF])
@@ -88,7 +88,7 @@ def _parts(n_rows: int, n_trees: int) -> list[slice]:
 
 
 def _added(trees: "PackedTrees", taken: range, item: tuple[FloatArray, FloatArray]) -> FloatArray:
-    from holdfast.kernels.ensemble import add_values
+    from holdfast.kernels.prediction.ensemble import add_values
 
     rows, start = item
     scores = start.copy()
@@ -97,7 +97,7 @@ def _added(trees: "PackedTrees", taken: range, item: tuple[FloatArray, FloatArra
 
 
 def _leaves(trees: "PackedTrees", rows: FloatArray) -> IntArray:
-    from holdfast.kernels.ensemble import find_leaves
+    from holdfast.kernels.prediction.ensemble import find_leaves
 
     leaves = np.empty((len(rows), len(trees.root)), np.int32)
     find_leaves(frozen(rows), _frozen_all(trees), leaves)
@@ -115,7 +115,7 @@ def _frozen_all(trees: "PackedTrees") -> "PackedTrees":
 
 
 def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[LongArray]) -> NDArray[Any]:
-    from holdfast.kernels.ensemble import IS_SET, LEAF_JUMP, MISSING_LEFT, NODE
+    from holdfast.kernels.prediction.ensemble import IS_SET, LEAF_JUMP, MISSING_LEFT, NODE
 
     packed = []
     for tree, starts in zip(trees, set_starts, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast.data.rows import encoded
+from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
@@ -62,7 +62,7 @@ class Routes:
 
     def leaves(self, X: FloatArray, rows: IntArray, top: int = 0) -> IntArray:
         """The leaf that each of these rows of X reaches from the node `top`."""
-        from holdfast.kernels.route import route
+        from holdfast.kernels.prediction.route import route
 
         # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
         nodes = (

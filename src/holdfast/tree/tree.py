@@ -135,7 +135,7 @@ class Tree:
 
     def on(self, schema: Schema) -> "Tree":
         """The same tree measured on another ruler, which holds all its features, categories and classes."""
-        from holdfast.tree.remeasure import remeasured
+        from holdfast.tree.with_schema import remeasured
 
         return remeasured(self, schema)
 

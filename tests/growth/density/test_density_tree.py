@@ -19,7 +19,7 @@ from holdfast.growth.density.model import Family, sums_of
 from holdfast.growth.density.rows import held_out, unlabelled
 from holdfast.growth.density.search import Search
 from holdfast.growth.density.tree import Density, DensityRules, grow_density
-from holdfast.kernels.density import DensityRows, best_thresholds
+from holdfast.kernels.growth.density import DensityRows, best_thresholds
 from reference import density as reference
 
 THREE = np.array([(0.0, 0.0), (8.0, 0.0), (0.0, 8.0)])

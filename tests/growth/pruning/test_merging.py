@@ -13,7 +13,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import all_subtrees, ends_of, rows_at_nodes
 from reference.tables import class_tables, fractional_weights, rules, whole_weights

@@ -16,7 +16,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
 from tree.trees import LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, split, tree_of

@@ -18,7 +18,7 @@ from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size.choose import (
+from holdfast.growth.size.search import (
     Evidence,
     HeldOut,
     Sized,
@@ -29,7 +29,7 @@ from holdfast.growth.size.choose import (
 )
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Truth, metric_of
-from holdfast.tree.file import tree_to_json
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 
 SQUARES = GrowthRules("squared_error")
@@ -489,7 +489,7 @@ BAD_PAIRS = {
 CALLS = """
 import numpy as np
 from holdfast.data.table import Table
-from holdfast.growth.size.choose import Evidence, choose_size
+from holdfast.growth.size.search import Evidence, choose_size
 from holdfast.errors import HoldfastError
 
 X = np.random.default_rng(0).normal(size=(150, 3))

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.growth.density.model import sums_of
 from holdfast.growth.density.search import Question, Search
-from holdfast.kernels.density import DensityRows
+from holdfast.kernels.growth.density import DensityRows
 
 # Questions in a row that may not pay, in the hope of one that pays for all: the inner of two nested groups is
 # reached by two questions, neither of which pays alone, and the first of 32 clusters in a line by four.

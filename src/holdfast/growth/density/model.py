@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.kernels.density import NO_WEIGHT, DensityRows
+from holdfast.kernels.growth.density import NO_WEIGHT, DensityRows
 
 HALF = 0.5  # rows that every category is given beforehand, so that none is impossible
 LEAST_EIGENVALUE = 1e-6  # of correlations taken from different rows, which need not fit together

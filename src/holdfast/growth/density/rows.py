@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast.data.canonical import MOST_ROWS, fixed_order
+from holdfast.data.canonical_order import MOST_ROWS, fixed_order
 from holdfast.data.coding import rank_values
 from holdfast.data.schema import Schema
-from holdfast.data.splits import below, places
+from holdfast.data.split.fractions import below, places
 from holdfast.data.table import Table
-from holdfast.data.weight import are_repetitions
+from holdfast.data.input.weight import are_repetitions
 from holdfast.growth.sample import relative, split_weight
-from holdfast.kernels.density import DensityRows
+from holdfast.kernels.growth.density import DensityRows
 
 LEAST_VARIANCE = 1e-6  # share of a column's variance that every group keeps: a spike is not a point
 LEAST_STEP = 1e-9  # share of a column's range; values nearer than this differ by rounding

@@ -12,8 +12,8 @@ from holdfast.data.schema import Kind
 from holdfast.growth.density.model import Family, Sums, sums_of
 from holdfast.growth.density.rows import Unlabelled
 from holdfast.growth.grow import midpoint
-from holdfast.interruption import call_kernel, stop_flag
-from holdfast.kernels.density import NO_WEIGHT, TIE, best_thresholds
+from holdfast.backends.interruption import call_kernel, stop_flag
+from holdfast.kernels.growth.density import NO_WEIGHT, TIE, best_thresholds
 
 MOST_FREE = 10  # categories in a node of which all sets are tried; of more, prefixes of one order
 MOST_CUTS = 32  # thresholds of a column that are tried at a time if the covariance is full

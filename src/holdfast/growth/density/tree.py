@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.data.splits import check_share
+from holdfast.data.split.fractions import check_share
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.density.groups import (

@@ -12,7 +12,7 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.errors import RulesError
 from holdfast.growth.pruning.risk import node_risk
-from holdfast.kernels.prune import ROUNDING, weakest_links
+from holdfast.kernels.growth.prune import ROUNDING, weakest_links
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
-from holdfast.data.canonical import canonical
-from holdfast.data.splits import below, check_share, places, read_groups, strata_of
+from holdfast.data.canonical_order import canonical
+from holdfast.data.split.fractions import below, check_share, places, read_groups, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples

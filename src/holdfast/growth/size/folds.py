@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
-from holdfast.data.canonical import canonical
-from holdfast.data.folds import drawn_folds, given_folds, is_number
+from holdfast.data.canonical_order import canonical
+from holdfast.data.split.folds import drawn_folds, given_folds, is_number
 from holdfast.data.table import Table
 
 _FOLDS = 40  # the branch of the seed that divides the rows

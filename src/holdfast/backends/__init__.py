@@ -1,0 +1,1 @@
+"""Where independent tasks run, and how they are stopped."""

@@ -1,0 +1,163 @@
+"""Rows in one fixed order, whatever order they came in, and copies of a row as one."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.table import Table
+from holdfast.data.input.weight import are_repetitions
+
+MOST_COPIES = 0.1  # share of the rows; a kind of row that is more frequent is no copy of one
+MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
+
+
+class Canonical(NamedTuple):
+    """Rows in one fixed order."""
+
+    table: Table
+    marks: list[LongArray]
+    units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
+
+
+def fixed_order(table: Table, marks: Sequence[LongArray] = (), *, telling: bool = True) -> LongArray:
+    """The rows sorted by everything that is known of them: columns, marks (a stage, a group), target, weight.
+
+    The columns that tell most of the target come first or, which is cheaper, those that come first by name.
+
+    >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
+    [1, 2, 0]
+    """
+    weight = [] if table.weight is None else [table.weight]
+    columns = [table.columns[i] for i in (telling_order(table) if telling else table.schema.name_order)]
+    keys: list[NDArray[Any]] = [*columns, *marks, table.target, *weight]
+    n_keys = 1
+    while True:
+        order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
+        # A few columns often tell all rows apart, and then the others need no sorting.
+        if n_keys >= len(keys) or _all_differ([key[order] for key in keys[:n_keys]]):
+            return order
+        n_keys *= 4
+
+
+def telling_order(table: Table) -> list[int]:
+    """The features in an order that does not depend on where they stand: those first that tell most.
+
+    What a feature tells of the target is the share of the variance of its ranks that lies between the
+    classes, or between tenths of the numbers. So a column that has nothing to do with the target comes last,
+    and the order of rows that differ in other columns is the same with it and without it. Of equal ones the
+    first by name comes first.
+    """
+    if table.weight is not None and not table.weight.all():
+        table = table.taken(np.flatnonzero(table.weight))
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
+    group = table.target if table.schema.target.is_classes else _tenths(table.target, weight)
+    told = {
+        index: _share_between(_ranks(table.columns[index]), group, weight)
+        for index in table.schema.name_order
+    }
+    return sorted(told, key=lambda index: -told[index])
+
+
+def _ranks(values: FloatArray) -> LongArray:
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _tenths(values: FloatArray, weight: FloatArray) -> LongArray:
+    """The tenth of the rows that each number is in, the same for equal numbers."""
+    rank = _ranks(values)
+    rows_at = np.bincount(rank, weight)
+    before = np.cumsum(rows_at) - rows_at
+    return np.asarray((10 * before / max(rows_at.sum(), 1.0))[rank], np.int64)
+
+
+def _share_between(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
+    """Share of the variance of the ranks that lies between the groups, to five decimals, not the last bit."""
+    from_mean = rank - np.average(rank, weights=weight)
+    size, sums = np.bincount(group, weight), np.bincount(group, weight * from_mean)
+    between = float((sums * sums / np.where(size > 0, size, 1.0)).sum())
+    whole = float((weight * from_mean * from_mean).sum())
+    return round(between / whole, 5) if whole > 0 else 0.0
+
+
+def _all_differ(columns: Sequence[NDArray[Any]]) -> bool:
+    """True if no two neighbours are alike; False also where a missing value leaves a doubt."""
+    differs = np.zeros(len(columns[0]) - 1, np.bool_)
+    for column in columns:
+        differs |= (column[1:] != column[:-1]) & ~np.isnan(column[1:])
+    return bool(differs.all())
+
+
+def unit_numbers(table: Table, marks: Sequence[LongArray] = ()) -> LongArray | None:
+    """Of rows in the fixed order, a number for each that copies of it share; None if there are no copies."""
+    return _units(*_kinds(table, marks))
+
+
+def canonical(table: Table, marks: Sequence[LongArray] = ()) -> Canonical:
+    """The table with its rows sorted and copies of a row made one; marks (a stage, a group) come along.
+
+    So random choices among the rows do not depend on the order of the data, a weight of 2 is a row twice, and
+    copies of a row never stand on both sides of a split. Rows alike in everything are copies, unless rows
+    with the same features have other targets too, or one kind makes up more than a tenth of all: then they
+    are observations of their own that happen to be alike, as in a table of a few categories.
+    """
+    order = fixed_order(table, marks)
+    if table.weight is not None:
+        order = order[table.weight[order] > 0]
+    table, marks = table.taken(order), [mark[order] for mark in marks]
+    kind, is_copy = _kinds(table, marks)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    if not _can_be_written_out(weight[~is_copy]) or not are_repetitions(weight):
+        return Canonical(table, list(marks), _units(kind, is_copy))
+    # The first of the copies for all of them; every other row as often as its weight says.
+    is_first = np.append(True, kind[1:] != kind[:-1])
+    joint = np.bincount(kind, weight)[kind]
+    times = np.where(is_copy, is_first, weight).astype(np.int64)
+    rows = np.repeat(np.arange(table.n_rows), times)
+    weight = np.where(is_copy, joint, 1.0)[rows]
+    has_copies = bool((weight > 1).any())
+    settled = Table(
+        table.schema,
+        tuple(column[rows] for column in table.columns),
+        table.target[rows],
+        weight if has_copies else None,
+    )
+    units = np.arange(len(rows)) if has_copies else None
+    return Canonical(settled, [mark[rows] for mark in marks], units)
+
+
+def _kinds(table: Table, marks: Sequence[LongArray]) -> tuple[LongArray, BoolArray]:
+    """What kind of row each is, of sorted rows, and whether rows of its kind are copies."""
+    differs = np.zeros(table.n_rows, np.bool_)
+    for key in (*table.columns, *marks):
+        differs[1:] |= _differs_from_last(key)
+    place = np.cumsum(differs)  # the same features and marks
+    kind = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    n_kinds = np.bincount(place[np.append(True, kind[1:] != kind[:-1])])
+    share = np.bincount(kind, weight / weight.max())
+    is_copy = (n_kinds[place] == 1) & (share[kind] <= MOST_COPIES * share.sum())
+    return np.asarray(kind, np.int64), np.asarray(is_copy, np.bool_)
+
+
+def _units(kind: LongArray, is_copy: BoolArray) -> LongArray | None:
+    """Numbers of the rows, the same for copies; None if there are none."""
+    starts = ~is_copy
+    starts[0] = True
+    starts[1:] |= (kind[1:] != kind[:-1]) | ~is_copy[:-1]
+    return None if starts.all() else np.asarray(np.cumsum(starts) - 1, np.int64)
+
+
+def _can_be_written_out(weight: FloatArray) -> bool:
+    with np.errstate(over="ignore"):
+        return bool(weight.sum() <= max(MOST_ROWS, len(weight)))
+
+
+def _differs_from_last(key: NDArray[Any]) -> BoolArray:
+    one, other = key[:-1], key[1:]
+    differs = one != other
+    if key.dtype.kind == "f":
+        differs &= ~(np.isnan(one) & np.isnan(other))
+    return np.asarray(differs, np.bool_)

@@ -1,0 +1,253 @@
+"""The cells of one column of a CSV file: which of them are missing, and whether the others are numbers."""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import count
+from math import isinf, nan
+from shlex import quote
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.columns import infinity_error, merged_note
+from holdfast.data.files.dates import (
+    DAYS,
+    ORDERS,
+    DateColumn,
+    ambiguity_error,
+    is_ambiguous,
+    is_date,
+    moment_of,
+    no_date_error,
+    possible_orders,
+)
+from holdfast.data.files.numerals import Numerals, other_numerals
+from holdfast.data.files.problems import Problem, UnreadableColumn
+from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.text.lists import RowNames, first_rows, listed, row_name
+
+_DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+
+# A column is one of numbers, and some cells of it are wrong, if the others are so few of its different cells,
+# or of its rows.
+MOST_ODD = 0.2
+MOST_ODD_ROWS = 0.05
+MOST_DIGITS = 15  # of a whole number: with more of them, neighbours may run together as floats
+DATES_WAY_OUT = (
+    f"--date {{}} reads them as {DAYS}, --date {{}}:parts as year, month and weekday, --categorical {{}} as "
+    "text, and --drop {} leaves them out"
+)
+
+
+class Cells:
+    """The cells of one column, each distinct text kept once: most columns repeat a few."""
+
+    def __init__(self, name: str, rules: ReadingRules | None = None) -> None:
+        self.name = name
+        self.notes: list[str] = []  # what the user would want to know of how they were read
+        self._rules = ReadingRules() if rules is None else rules
+        self._index: defaultdict[str, int] = defaultdict(count().__next__)
+        self._codes = array("q")  # of each row, the position of its cell among the distinct ones
+
+    def extend(self, cells: tuple[str, ...]) -> None:
+        """Add the cells of some more rows."""
+        self._codes.extend(map(self._index.__getitem__, cells))
+
+    # -- as what they are read ------------------------------------------------------------------------------
+
+    def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
+        """The cells as they are written, None where missing; a `known` category is never missing."""
+        texts = [None if self._rules.is_missing(cell) and cell not in known else cell for cell in self._index]
+        return self._spread(np.array(texts, object))
+
+    def as_column(self, names: RowNames | None) -> NDArray[Any]:
+        """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
+
+        `names` has what messages call the rows. A DataError refuses infinity among numbers, dates, numbers
+        that are written in another way, and a few words among many numbers.
+        """
+        odd = [cell for cell in self._known if not self._rules.numerals.reads(cell)]
+        is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
+        if is_plain:
+            return self._numbers(names)
+        if all(map(_DIGITS.fullmatch, odd)):
+            return self.as_text()
+        self._refuse_other_numerals(odd, names, ", --categorical {} as text")
+        self._refuse_dates(names)
+        if not self._are_few(odd):
+            self._note_none()
+            return self.as_text()
+        if not self._rules.coerce:
+            raise UnreadableColumn(self._few_words(odd, names))
+        return self._coerced(odd, names, "number")
+
+    def as_numbers(self, names: RowNames | None) -> FloatArray:
+        """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
+        odd = [
+            cell
+            for cell in self._known
+            if not self._rules.numerals.reads(cell) and not _INFINITY.fullmatch(cell)
+        ]
+        if not odd:
+            return self._numbers(names)
+        self._refuse_other_numerals(odd, names, "")
+        if self._rules.coerce:
+            return self._coerced(odd, names, "number")
+        example = f"and here {self._place(odd, names)}"
+        raise UnreadableColumn(
+            Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
+        )
+
+    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
+        """The columns of numbers made of these cells; a DataError names the first that is no date."""
+        dates = list(filter(is_date, self._known))
+        order = column.order or (*possible_orders(dates), ORDERS[0])[0]
+        odd = [cell for cell in self._known if moment_of(cell, order) is None]
+        if odd and not self._rules.coerce:
+            raise no_date_error(column, *self._first(odd, names))
+        if column.order is None and is_ambiguous(dates):
+            raise ambiguity_error(column, *self._first(dates, names))
+        if odd:
+            self._note_coerced(odd, names, "date")
+        moments = [None if self._rules.is_missing(cell) else moment_of(cell, order) for cell in self._cells]
+        return {name: self._spread(values) for name, values in column.numbers(moments).items()}
+
+    # -- what is known of them ------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """True if all cells are missing."""
+        return not self._known
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of different cells that are not missing."""
+        return len(self._known)
+
+    @property
+    def merged_note(self) -> str:
+        """What to say if different whole numbers become one as floats; empty if they do not."""
+        long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
+        way_out = f"--categorical {quote(self.name)} keeps them apart"
+        return merged_note(map(int, long), f"column {self.name!r}", way_out)
+
+    @cached_property
+    def _cells(self) -> list[str]:
+        return [cell.strip() for cell in self._index]
+
+    @cached_property
+    def _known(self) -> list[str]:
+        """The different cells that are not missing, in the order in which the file has them."""
+        return list(dict.fromkeys(cell for cell in self._cells if not self._rules.is_missing(cell)))
+
+    def _rows(self, cells: Collection[str]) -> NDArray[np.bool_]:
+        """The rows that have one of these cells."""
+        chosen = set(cells)
+        return self._spread(np.array([cell in chosen for cell in self._cells]))
+
+    def _first(self, cells: Sequence[str], names: RowNames | None) -> tuple[str, str]:
+        """The cell of these that comes first in the file, and its row."""
+        row = int(self._rows(cells).argmax())
+        return self._cells[self._codes[row]], row_name(row, names)
+
+    def _place(self, cells: Sequence[str], names: RowNames | None) -> str:
+        cell, where = self._first(cells, names)
+        rest = int(self._rows(cells).sum()) - 1
+        return f"{cell!r} at {where}" + (f" and {rest} more such cells" if rest > 1 else "")
+
+    def _are_few(self, odd: Sequence[str]) -> bool:
+        if len(odd) == len(self._known):
+            return False
+        n_odd, n_known = int(self._rows(odd).sum()), int(self._rows(self._known).sum())
+        return len(odd) < MOST_ODD * len(self._known) or n_odd <= MOST_ODD_ROWS * n_known
+
+    # -- what is refused ------------------------------------------------------------------------------------
+
+    def _refuse_other_numerals(self, odd: Sequence[str], names: RowNames | None, other_way: str) -> None:
+        ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
+        telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
+        if not telling:
+            return
+        cell, where = self._first(telling, names)
+        way_out = _numerals_way_out(ways, cell) + other_way
+        raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
+
+    def _refuse_dates(self, names: RowNames | None) -> None:
+        dates = list(filter(is_date, self._known))
+        others = len(self._known) - len(dates)
+        if not dates or others >= max(MOST_ODD * len(self._known), 1):
+            return
+        cell, where = self._first(dates, names)
+        raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {where}", DATES_WAY_OUT))
+
+    def _few_words(self, odd: Sequence[str], names: RowNames | None) -> Problem:
+        n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
+        return Problem(
+            self.name,
+            f"{n_numbers} numbers, but also ",
+            self._place(odd, names),
+            "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
+        )
+
+    def _coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> FloatArray:
+        self._note_coerced(odd, names, noun)
+        return self._numbers(names, frozenset(odd))
+
+    def _note_none(self) -> None:
+        """In text, None may be a category: of these tests, none was done."""
+        words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
+        if words:
+            count = int(self._rows(words).sum())
+            rows = f"{count} row" if count == 1 else f"{count} rows"
+            self.notes.append(
+                f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
+                "is a category of its own, give it another name in the file, such as 'no'."
+            )
+
+    def _note_coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> None:
+        rows = self._rows(odd)
+        n_cells = int(rows.sum())
+        cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
+        self.notes.append(
+            f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
+        )
+
+    def _numbers(self, names: RowNames | None, gaps: Collection[str] = ()) -> FloatArray:
+        numbers = [
+            nan if cell in gaps or self._rules.is_missing(cell) else self._rules.numerals.number(cell)
+            for cell in self._cells
+        ]
+        for code, number in enumerate(numbers):
+            if isinf(number):
+                row = self._codes.index(code)
+                raise infinity_error(
+                    f"column {self.name!r}", f"first at {row_name(row, names)} ({self._cells[code]!r})"
+                )
+        return self._spread(np.array(numbers, np.float64))
+
+    def _spread(self, distinct: NDArray[Any]) -> NDArray[Any]:
+        return distinct[np.frombuffer(self._codes, np.int64)]
+
+
+def _written(ways: Sequence[Numerals]) -> str:
+    if len(ways) > 1:
+        return "numbers with a comma"
+    marks = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
+    if ways[0].thousands:
+        return f"numbers with {marks[ways[0].thousands]} between thousands"
+    return f"numbers with a decimal {'comma' if ways[0].decimal == ',' else 'point'}"
+
+
+def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
+    if len(ways) > 1:
+        return ", ".join(f"{way.options} reads it as {way.number(cell):.15g}" for way in ways)
+    if not ways[0].options:
+        return "write all numbers of the file with one decimal mark; without --decimal these are read"
+    return f"{ways[0].options} reads them as numbers"

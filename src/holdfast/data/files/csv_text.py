@@ -1,0 +1,203 @@
+"""The text of a CSV file: its encoding, its separator, the names of its columns and the cells of its rows."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from holdfast.data.files.filetype import is_zipped
+from holdfast.text.lists import listed
+from holdfast.errors import DataError
+from holdfast.files import check_is_file
+
+# Where two occur equally often in the header, the one that occurs less often inside a name.
+SEPARATORS = ("\t", ";", "|", ",")
+UNZIPPING = (gzip.BadGzipFile, EOFError, zlib.error)  # what a broken gzip file raises
+ROWS_AT_ONCE = 200  # so few that their cells stay in the cache of the processor: 1.6 s instead of 3.0 s
+
+# What people give as CSV by mistake, known by its first bytes.
+_FOREIGN = (
+    (re.compile(rb"PK\x03\x04"), "it is a zip archive or a spreadsheet: unpack it, or save it as CSV"),
+    (re.compile(rb"PAR1"), "it is a Parquet file: let its name end in .parquet"),
+    (re.compile(rb"\x1f\x8b"), "it is compressed with gzip: let its name end in .gz"),
+    (re.compile(rb"\x80[\x02-\x05]"), "it looks like a pickle, which can run code: it is never loaded"),
+)
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
+_MARK = "\ufeff"  # one of them, decoded
+_PRINTED = re.compile(rb"[\x80-\x9f]")  # Latin-1 has no letters there, Windows has quotation marks
+
+Row = tuple[int, list[str]]  # the line on which it begins, and its cells
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """The names of the columns, and the rows that follow."""
+
+    names: tuple[str, ...]
+    nameless: frozenset[str]  # the names that were made up
+    separator: str
+    rows: Iterator[Row]
+
+    def chunks(self) -> Iterator[list[Row]]:
+        """The rows, some at a time, all as wide as the header."""
+        chunk = []
+        for line, row in self.rows:
+            if len(row) != len(self.names):
+                raise self._width_error(line, len(row))
+            chunk.append((line, row))
+            if len(chunk) == ROWS_AT_ONCE:
+                yield chunk
+                chunk = []
+        if chunk:
+            yield chunk
+
+    def _width_error(self, line: int, n_cells: int) -> DataError:
+        cells = f"{n_cells} cell" + ("s" if n_cells > 1 else "")
+        return DataError(
+            f"line {line} has {cells} and the header has {len(self.names)}, separated by {self.separator!r}. "
+            "Put text that contains the separator in double quotes."
+        )
+
+
+@contextmanager
+def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
+    """The text of the file while it is open; a DataError refuses what is no such text, even half-way."""
+    with _opened(path) as content:
+        try:
+            start = content.read(8)
+            _refuse_foreign(start)
+            content.seek(0)
+            text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
+            yield _csv_text(text)
+        except UnicodeError as error:
+            content.seek(0)
+            raise _encoding_error(content, start, encoding) from error
+        except UNZIPPING as error:
+            raise DataError(f"it is no gzip file, or a broken one ({error}).") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    check_is_file(path)
+    return cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb")
+
+
+def _csv_text(text: Iterator[str]) -> CsvText:
+    opening = _opening(text)
+    separator = _separator(opening[-1])
+    rows = _rows(chain(opening, text), separator)
+    header = next(rows)[1]
+    names = tuple(name if name.strip() else f"column {place}" for place, name in enumerate(header, start=1))
+    _refuse_repeated(names)
+    return CsvText(names, frozenset(names).difference(header), separator, rows)
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(
+            f"several columns have the same name: {listed(repeated)}. Rename or delete all but one."
+        )
+
+
+# -- the encoding -----------------------------------------------------------------------------------------
+
+
+def _refuse_foreign(start: bytes) -> None:
+    for pattern, reason in _FOREIGN:
+        if pattern.match(start):
+            raise DataError(f"{reason}.")
+
+
+def _encoding(start: bytes) -> str:
+    """UTF-16 if the file begins with its mark; else UTF-8, with a mark or without."""
+    return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
+
+
+def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None) -> DataError:
+    """Where the text stops being what it should be, and which encoding makes sense of the place."""
+    if encoding is not None:
+        return DataError(f"it is not {encoding}, as --encoding says: leave the option out, or give another.")
+    if start.startswith(UTF_16):
+        return DataError("it begins as UTF-16, and is broken further on: save it again, as UTF-8.")
+    for number, line in enumerate(content, start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            guess = _likely_encoding(b"".join(chain([line], content)))
+            word = _word_at(line, error.start).decode(guess, "replace")
+            return DataError(
+                f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With --encoding {guess} "
+                f"the place reads {word!r}; or save the file as UTF-8."
+            )
+    return DataError("it is broken off in the middle of a letter.")
+
+
+def _likely_encoding(text: bytes) -> str:
+    """Latin-1, unless letters that only Windows prints make sense of the text."""
+    try:
+        text.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252" if _PRINTED.search(text) else "latin-1"
+
+
+def _word_at(line: bytes, place: int) -> bytes:
+    """The letters around a place, up to blanks, quotes and separators."""
+    marks = b' \t\r\n;|,"'
+    begin = max((line.rfind(bytes([mark]), 0, place) for mark in marks), default=-1) + 1
+    ends = [end for mark in marks if (end := line.find(bytes([mark]), place)) >= 0]
+    return line[begin : min(ends, default=len(line))][:60]
+
+
+# -- lines and cells --------------------------------------------------------------------------------------
+
+
+def _opening(text: Iterator[str]) -> list[str]:
+    """The lines up to the first that is not empty."""
+    opening = []
+    for line in text:
+        opening.append(line.removeprefix(_MARK))
+        if opening[-1].strip():
+            return opening
+    raise DataError("it is empty.")
+
+
+def _separator(header: str) -> str:
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(SEPARATORS, key=bare.count) if any(mark in bare for mark in SEPARATORS) else ","
+
+
+def _rows(text: Iterable[str], separator: str) -> Iterator[Row]:
+    """Each row that is not empty, with the line on which it begins: a quoted cell can hold line breaks."""
+    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"the row that begins at line {line} is no CSV ({error}). Is a quotation mark missing, or one "
+            "too many?"
+        ) from error
+
+
+def _lines(text: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(text, start=1):
+        if "\0" in line:
+            wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
+            way_out = f" If it is UTF-16, say --encoding {wide} to read it." if wide else ""
+            raise DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
+        yield line
+
+
+_WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # on which side of a letter the NUL byte stands

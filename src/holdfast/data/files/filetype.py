@@ -1,0 +1,31 @@
+"""Which kind of data file a name stands for."""
+
+from pathlib import PurePath
+
+from holdfast.text.lists import joined
+from holdfast.errors import DataError
+
+CSV_ENDINGS = (".csv", ".tsv", ".txt")
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+def is_parquet(path: PurePath) -> bool:
+    """True if the name says Parquet, False if it says CSV; a DataError if it says neither.
+
+    >>> is_parquet(PurePath("patients.csv.gz")), is_parquet(PurePath("patients.pq"))
+    (False, True)
+    """
+    name = path.name.lower()
+    if name.endswith(PARQUET_ENDINGS):
+        return True
+    if name.removesuffix(".gz").endswith(CSV_ENDINGS):
+        return False
+    raise DataError(
+        f"The name '{path}' does not say what the file is: it must end in {joined(list(CSV_ENDINGS))}, or "
+        f"one of these and .gz, for CSV; in {joined(list(PARQUET_ENDINGS))} for Parquet."
+    )
+
+
+def is_zipped(path: PurePath) -> bool:
+    """True if the name says that the file is compressed with gzip."""
+    return path.name.lower().endswith(".gz")

@@ -1,0 +1,120 @@
+"""The columns of a Parquet file: in their own types, or as what the user says that they are."""
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.files.cells import DATES_WAY_OUT, Cells
+from holdfast.data.input.columns import as_label
+from holdfast.data.files.dates import DateColumn, moment_of
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.files.problems import Problem, UnreadableColumn
+from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.text.lists import RowNames
+from holdfast.files import check_is_file
+
+
+def parquet_columns(path: Path) -> Frame:
+    """The columns of a Parquet file in the types that it gives them."""
+    from holdfast.data.files.parquet import parquet_frame
+
+    check_is_file(path)
+    with path.open("rb") as file:
+        return frame_of(parquet_frame(file))
+
+
+class ParquetColumn:
+    """One column, with the methods of the cells of a CSV file."""
+
+    def __init__(self, name: str, series: Any, rules: ReadingRules) -> None:
+        self.name = name
+        self.notes: list[str] = []  # what the user would want to know of how they were read
+        self._rules = rules
+        self._series = series
+
+    def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
+        """The values as text, None where missing; a `known` category is never missing."""
+        return np.array([self._text(value, known) for value in self._values()], object)
+
+    def as_column(self, names: RowNames | None) -> Any:
+        """The values in their own type, gaps in place of the markers for missing values."""
+        import narwhals as nw
+
+        kind = self._series.dtype
+        if kind in (nw.Date, nw.Datetime):
+            raise UnreadableColumn(Problem(self.name, "dates", self._first_date(), DATES_WAY_OUT))
+        if kind.is_temporal() or kind.is_nested() or kind == nw.Binary:
+            content = f"values of the type {kind.base_type().__name__}, no numbers or text"
+            way_out = "derive columns from them, or leave them out with --drop {} in the command"
+            raise UnreadableColumn(Problem(self.name, content, "", way_out))
+        return self._without_markers()
+
+    def as_numbers(self, names: RowNames | None) -> Any:
+        """The values in their own type: whether they are numbers is seen when they are matched."""
+        return self.as_column(names)
+
+    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
+        """The columns of numbers that are made of these dates, or of texts that write them."""
+        values = self._values()
+        if all(value is None or isinstance(value, date) for value in values):
+            return column.numbers([None if value is None else moment_of(value) for value in values])
+        cells = Cells(self.name, self._rules)
+        cells.extend(tuple("" if value is None else str(value) for value in values))
+        derived = cells.as_dates(column, names)
+        self.notes += cells.notes
+        return derived
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of different values that are not missing."""
+        return int(self._series.drop_nulls().n_unique())
+
+    @property
+    def merged_note(self) -> str:
+        """Nothing: the values are still whole numbers, and are looked at when they become floats."""
+        return ""
+
+    def _values(self) -> list[Any]:
+        """The values, None where missing."""
+        pairs = zip(self._series.to_list(), self._series.is_null().to_list(), strict=True)
+        return [
+            None if is_null or (isinstance(value, float) and value != value) else value
+            for value, is_null in pairs
+        ]
+
+    def _text(self, value: Any, known: Collection[Any] = ()) -> str | None:
+        if value is None or (isinstance(value, str) and value in known):
+            return value
+        text = str(as_label(value))
+        return None if self._rules.is_missing(text) else text
+
+    def _without_markers(self) -> Any:
+        """The column as it is if no value is a marker for missing ones, else with gaps in their place."""
+        import narwhals as nw
+
+        if self._series.dtype == nw.String or self._series.dtype == nw.Object:
+            values = self._values()
+            gaps = [isinstance(value, str) and self._rules.is_missing(value) for value in values]
+        elif self._series.dtype.is_numeric() and self._rules.missing:
+            values = self._values()
+            gaps = [value is not None and self._text(value) is None for value in values]
+        else:
+            return self._series
+        return _with_gaps(values, gaps) if any(gaps) else self._series
+
+    def _first_date(self) -> str:
+        place, value = next(
+            ((place, value) for place, value in enumerate(self._values()) if value is not None), (0, None)
+        )
+        return "" if value is None else f", as {str(value)!r} at row {place}"
+
+
+def _with_gaps(values: Sequence[Any], gaps: Sequence[bool]) -> NDArray[Any]:
+    kept = np.empty(len(values), object)
+    kept[:] = [None if gap else value for value, gap in zip(values, gaps, strict=True)]
+    return kept

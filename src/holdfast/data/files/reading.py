@@ -1,0 +1,232 @@
+"""Reading data files: CSV by one rule, whatever is installed, and Parquet."""
+
+import os
+import warnings
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import LongArray
+from holdfast.data.files.cells import Cells
+from holdfast.data.files.csv_text import CsvText, csv_text
+from holdfast.data.files.dates import DateColumn, date_columns
+from holdfast.data.files.filetype import is_parquet
+from holdfast.data.input.frame import Frame
+from holdfast.data.files.identifiers import why_identifier
+from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
+from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
+from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.text.lists import RowNames, listed
+from holdfast.errors import DataError, DataWarning
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is said of the columns of a file by name."""
+
+    categorical: Sequence[str] = ()  # text, whatever they look like
+    numeric: Sequence[str] = ()  # numbers, whatever they look like
+    drop: Sequence[str] = ()  # left out unread
+    roles: Sequence[str] = ()  # no features, so that they may well tell rows apart
+    known: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # categories that are never missing
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    *,
+    categorical: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    choices: Choices | None = None,
+    rules: ReadingRules | None = None,
+) -> Frame:
+    """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
+
+    A column of CSV is numeric, float64 with NaN for gaps, if all cells that are not missing are numbers:
+    digits with perhaps a sign, a point, an exponent and blanks around them, but no leading zeros (01234 is a
+    postcode). All other columns are text as it is written, None for gaps. Missing, in any case, are empty
+    cells, na, n/a, #n/a, nan, null, none, ? and a point. `categorical` names columns that are text whatever
+    they look like, `drop` those that are left out unread; `choices` says both and more. The `rules` tell of
+    other decimal marks, encodings, dates and markers.
+
+    The first line has the names, separated by commas, semicolons, tabs or bars; empty lines are skipped. What
+    is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers are
+    refused with a DataError. Parquet keeps its types.
+    """
+    source = Path(path)
+    if source.is_dir():
+        raise DataError(f"Cannot read '{source}': it is a folder. Give the path of the file in it.")
+    read = _parquet if is_parquet(source) else _csv
+    try:
+        return read(source, choices or Choices(categorical, drop=drop), rules or ReadingRules())
+    except DataError as error:
+        raise DataError(f"Cannot read '{source}': {error}") from error.__cause__
+
+
+def column_names(path: Path, encoding: str | None = None) -> tuple[str, ...]:
+    """The names of the columns of a file, so that it can be read knowing them; empty if nobody can tell."""
+    if path.is_dir():
+        return ()
+    if is_parquet(path):
+        return parquet_columns(path).names
+    try:
+        with csv_text(path, encoding) as text:
+            return text.names
+    except DataError:
+        return ()  # `read_file` says what is wrong with it
+
+
+def csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
+    """The rows of a CSV file with every cell as it is written, the names of the columns first."""
+    with csv_text(path, encoding) as text:
+        yield list(text.names)
+        for _, row in text.rows:
+            yield row
+
+
+def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
+    said = {
+        "categorical": choices.categorical,
+        "drop": choices.drop,
+        "date": [column.name for column in dates],
+    }
+    for choice, chosen in said.items():
+        absent = [name for name in chosen if name not in names]
+        if absent:
+            raise DataError(
+                f"{choice} names {listed(absent)}, and there is no such column. "
+                f"The columns are {listed(names, 30)}."
+            )
+    if set(names) <= set(choices.drop):
+        raise DataError(f"drop names all {len(names)} columns: none is left.")
+
+
+# -- one column after the other -----------------------------------------------------------------------------
+
+
+class _Reading:
+    """Columns under the names that they get, and what keeps others from being read."""
+
+    def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingRules) -> None:
+        self._choices, self._rules = choices, rules
+        self._dates = dates
+        self._problems: list[Problem] = []
+        self._notes: list[str] = []
+        self._left_out: dict[str, str] = {}  # from the column to the reason
+        self._columns: dict[str, Any] = {}
+
+    def add(self, column: Cells | ParquetColumn, names: RowNames | None) -> None:
+        """Read one more column."""
+        try:
+            self._add(column, column.name, names)
+        except UnreadableColumn as error:
+            self._problems.append(error.problem)
+        self._notes += column.notes
+
+    def frame(self, n_rows: int, rows: RowNames | None) -> Frame:
+        """The columns that were read; a DataError with all that went wrong."""
+        if self._problems:
+            raise DataError(problems_text(self._problems))
+        for note in (*self._notes, *self._left_out_notes()):
+            warnings.warn(note, DataWarning, stacklevel=5)
+        return Frame(tuple(self._columns), list(self._columns.values()), n_rows, rows=rows)
+
+    def _left_out_notes(self) -> Iterator[str]:
+        for reason in dict.fromkeys(self._left_out.values()):
+            names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
+            columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
+            yield (
+                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. --keep-ids "
+                "keeps such columns."
+            )
+
+    def _add(self, column: Cells | ParquetColumn, name: str, names: RowNames | None) -> None:
+        dates = [date for date in self._dates if date.name == name]
+        for date in dates:
+            self._keep(column.as_dates(date, names))
+        if dates:
+            return
+        if name in self._choices.categorical:
+            self._keep({name: column.as_text(self._choices.known.get(name, ()))})
+        elif name in self._choices.numeric:
+            self._keep({name: column.as_numbers(names)})
+        else:
+            values = column.as_column(names)
+            if reason := self._why_left_out(column, values):
+                self._left_out[name] = reason
+                return
+            self._keep({name: values})
+            if values.dtype == np.float64:
+                self._notes += filter(None, [column.merged_note])
+
+    def _keep(self, columns: Mapping[str, Any]) -> None:
+        """Take the columns; what is made of dates must not have the name of another column."""
+        taken = [name for name in columns if name in self._columns]
+        if taken:
+            raise DataError(f"there are two columns {taken[0]!r}: rename one of them, or leave it out.")
+        self._columns.update(columns)
+
+    def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
+        if self._rules.keep_ids or column.name in self._choices.roles:
+            return ""
+        return why_identifier(column.name, values, column.n_distinct)
+
+
+# -- CSV ----------------------------------------------------------------------------------------------------
+
+
+def _csv(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
+    with csv_text(path, rules.encoding) as text:
+        dates = date_columns(rules.dates, text.names)
+        _check_choices(choices, dates, text.names)
+        kept = {
+            index: Cells(name, rules) for index, name in enumerate(text.names) if name not in choices.drop
+        }
+        names = RowNames(_filled(kept, text), "line")
+    reading = _Reading(choices, dates, rules)
+    for cells in kept.values():
+        # Spreadsheets leave empty columns without a name behind.
+        if not (cells.is_empty and cells.name in text.nameless):
+            reading.add(cells, names)
+    frame = reading.frame(len(names.labels), names)
+    _warn_of_nameless([name for name in frame.names if name in text.nameless])
+    return frame
+
+
+def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
+    """Give the columns all of their cells; the line on which each row begins."""
+    starts = array("q")
+    for chunk in text.chunks():
+        starts.extend(line for line, _ in chunk)
+        for index, cells in enumerate(zip(*(row for _, row in chunk), strict=True)):
+            if index in columns:
+                columns[index].extend(cells)
+    if not starts:
+        raise DataError("it has a line of column names and no rows.")
+    return np.frombuffer(starts, np.int64)
+
+
+def _warn_of_nameless(names: Sequence[str]) -> None:
+    for name in names:
+        warnings.warn(
+            f"the header has no name for one of its columns: it is called {name!r}.",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+# -- Parquet ------------------------------------------------------------------------------------------------
+
+
+def _parquet(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
+    frame = parquet_columns(path)
+    dates = date_columns(rules.dates, frame.names)
+    _check_choices(choices, dates, frame.names)
+    kept = frame.without(choices.drop)
+    reading = _Reading(choices, dates, rules)
+    for name, column in zip(kept.names, kept.columns, strict=True):
+        reading.add(ParquetColumn(name, column, rules), None)
+    return reading.frame(kept.n_rows, None)

@@ -1,0 +1,1 @@
+"""Frames, arrays and columns of any library, read to arrays of numbers."""

@@ -1,0 +1,274 @@
+"""One column, of whatever dtype, read down to float64: numbers, or positions in a list of labels."""
+
+import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from itertools import repeat
+from math import isinf, nan
+from numbers import Complex, Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.ordered import OrderedText
+from holdfast.data.schema import Feature, Label, sorted_labels
+from holdfast.text.lists import RowNames, first_rows, row_name
+from holdfast.errors import DataError, DataWarning
+
+# How to read a column: as its dtype says; as categories, even numbers; as numbers, even True and False.
+Reading = Literal["by dtype", "categories", "numbers"]
+Sort = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
+
+FLAGS: tuple[Label, ...] = (False, True)
+EXACT = 2.0**63  # below it a whole float64 is a whole number of 64 bits
+MERGING = 2**53  # beyond it, several whole numbers are one float64
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of one column: numbers, or positions in `labels`; NaN where missing."""
+
+    kind: Literal["numeric", "ordered", "nominal"]
+    values: FloatArray
+    labels: tuple[Label, ...] = ()
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """The smallest and the greatest value; both NaN if all are missing."""
+        return float(np.fmin.reduce(self.values)), float(np.fmax.reduce(self.values))
+
+    def feature(self, name: str) -> Feature:
+        """The feature that this column defines, with its range or categories."""
+        if self.kind == "nominal":
+            return Feature(name, "nominal", categories=self.labels)
+        if self.kind == "ordered":
+            return Feature(name, "ordered", 0.0, float(max(len(self.labels) - 1, 0)), self.labels)
+        low, high = self.extent
+        return Feature(name, "numeric", 0.0, 0.0) if np.isnan(low) else Feature(name, "numeric", low, high)
+
+
+def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNames | None = None) -> Column:
+    """The column held by a numpy array or a narwhals Series; `what` names it in errors, `rows` its rows.
+
+    Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
+    has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
+    without any value is numeric. A warning tells of whole numbers that become one as float64.
+    """
+    if isinstance(raw, OrderedText):
+        return _ordered(raw.texts.tolist(), list(raw.order), what)
+    rows = rows or RowNames.of(raw)
+    if isinstance(raw, np.ndarray):
+        column = _of_array(raw, what, reading, rows)
+    else:
+        column = _of_series(raw, what, reading, rows)
+    _refuse_infinity(column, what, rows)
+    if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
+        _warn_of_merged(_whole_numbers(raw), what)
+    return column if column.labels else Column("numeric", column.values)
+
+
+def as_label(value: Any) -> Label:
+    """The value as a plain Python label: whole floats become ints, so that 3.0 and 3 are one category."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real | Decimal):
+        number = float(value)
+        return int(number) if number.is_integer() and abs(number) < EXACT else number
+    return str(value)
+
+
+def infinity_error(what: str, where: str) -> DataError:
+    """The error that refuses an infinite value."""
+    return DataError(
+        f"{what} contains infinity, {where}. Use a large number instead, or mark it as missing (NaN)."
+    )
+
+
+def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
+    """What to say if some of these whole numbers are one number as floats; empty if all stay apart."""
+    merged: dict[float, int] = {}
+    for number in dict.fromkeys(numbers):
+        other = merged.setdefault(float(number), number)
+        if other != number:
+            return (
+                f"{what} has whole numbers beyond 2**53 that run together as floats, as {other} and {number} "
+                f"do: {way_out}."
+            )
+    return ""
+
+
+# -- by container -----------------------------------------------------------------------------------------
+
+
+def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
+    kind = array.dtype.kind
+    if kind in "Mm":
+        raise _date_error(what, "date" if kind == "M" else "duration")
+    if kind == "b" and reading != "numbers":
+        return Column("nominal", array.astype(np.float64), FLAGS)
+    if kind in "biuf":
+        return _categories_of(array) if reading == "categories" else _numeric(array)
+    return _of_objects(array.tolist(), what, reading, rows)
+
+
+def _of_series(series: Any, what: str, reading: Reading, rows: RowNames | None) -> Column:
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise _date_error(what, dtype.base_type().__name__.lower())
+    order = _declared_order(series)
+    if order is not None and reading != "categories":
+        return _ordered(series.to_list(), order, what)
+    # Whole numbers with gaps come as floats, and as labels large ones would run together.
+    gaps = reading == "categories" and dtype.is_integer() and series.null_count() > 0
+    in_numpy = dtype == nw.Boolean or (
+        dtype.is_numeric() and dtype not in (nw.Int128, nw.UInt128, nw.Decimal)
+    )
+    if in_numpy and not gaps:
+        return _of_array(series.to_numpy(), what, reading, rows)
+    return _of_objects(series.to_list(), what, reading, rows)
+
+
+def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
+    sorts = _sorts_of(values, what, rows)
+    if sorts <= {"missing", "number"} and reading != "categories":
+        return _numeric(_floats(values, what))
+    known = {value for value in set(values) if not _is_missing(value)}
+    present = {_sort(type(value)) for value in known}
+    if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
+        return _numeric(_floats(values, what))
+    labels = FLAGS if present == {"flag"} else sorted_labels({as_label(value) for value in known})
+    return Column("nominal", _coded(values, known, labels), labels)
+
+
+# -- by kind ----------------------------------------------------------------------------------------------
+
+
+def _numeric(array: NDArray[Any]) -> Column:
+    return Column("numeric", array.astype(np.float64, copy=False))
+
+
+def _categories_of(numbers: NDArray[Any]) -> Column:
+    distinct = np.unique(numbers)
+    distinct = distinct[~np.isnan(distinct)]
+    values = np.searchsorted(distinct, numbers).astype(np.float64)
+    values[np.isnan(numbers)] = nan
+    return Column("nominal", values, tuple(map(as_label, distinct.tolist())))
+
+
+def _ordered(values: list[Any], order: list[Any], what: str) -> Column:
+    declared = [label for label in order if not _is_missing(label)]
+    _sorts_of(declared, what)
+    labels = tuple(map(as_label, declared))
+    return Column("ordered", _coded(values, declared, labels), labels)
+
+
+def _coded(values: list[Any], known: Collection[Any], labels: tuple[Label, ...]) -> FloatArray:
+    """The position of each value's label; NaN for a value that is not among the known ones."""
+    position = {label: float(index) for index, label in enumerate(labels)}
+    code = {value: position[as_label(value)] for value in known}
+    return np.fromiter(map(code.get, values, repeat(nan)), np.float64, len(values))
+
+
+def _floats(values: list[Any], what: str) -> FloatArray:
+    # numpy reads None as NaN by itself, but none of the missing values of pandas.
+    missing = {kind for kind in set(map(type, values)) if _sort(kind) == "missing"}
+    try:
+        return np.array([None if type(value) in missing else value for value in values], dtype=np.float64)
+    except OverflowError as error:
+        raise infinity_error(what, "or a number too large for float64") from error
+
+
+def _declared_order(series: Any) -> list[Any] | None:
+    """All categories of an ordered categorical in their order; None for any other column."""
+    import narwhals as nw
+
+    if series.dtype == nw.Enum:
+        return list(series.dtype.categories)
+    if series.dtype != nw.Categorical:
+        return None
+    native = series.to_native()
+    arrow = getattr(getattr(native, "array", None), "__arrow_array__", lambda: native)()
+    if not getattr(getattr(arrow, "type", None), "ordered", False):
+        return None
+    chunks = arrow.unify_dictionaries().chunks
+    return list(chunks[0].dictionary.to_pylist()) if chunks else []
+
+
+def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
+    if note := merged_note(numbers, what, "read it as categories to keep them apart"):
+        warnings.warn(note, DataWarning, stacklevel=5)
+
+
+def _whole_numbers(raw: Any) -> list[int]:
+    """The whole numbers of a column beyond 2**53, as they were before they became floats."""
+    if not isinstance(raw, np.ndarray):
+        raw = np.array([] if raw.dtype.is_float() else raw.drop_nulls().unique().to_list(), object)
+    if raw.dtype.kind in "iu":
+        return [number for number in np.unique(raw).tolist() if abs(number) >= MERGING]
+    if raw.dtype.kind != "O":
+        return []
+    whole = [value for value in raw.tolist() if isinstance(value, Integral | Decimal) and value == value]
+    return [number for number in map(int, whole) if abs(number) >= MERGING]
+
+
+# -- Python values ----------------------------------------------------------------------------------------
+
+
+def _sort(kind: type) -> Sort:
+    """What values of this Python type are to a column."""
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if issubclass(kind, str) or kind.__name__ == "Interval":  # what pandas.cut returns
+        return "text"
+    if issubclass(kind, bool | np.bool_):
+        return "flag"
+    if issubclass(kind, np.timedelta64):  # an integer, to numpy
+        return "date"
+    if issubclass(kind, Real | Decimal):
+        return "number"
+    if issubclass(kind, Complex):
+        return "complex"
+    return "date" if issubclass(kind, date | time | timedelta | np.datetime64) else "other"
+
+
+def _sorts_of(values: Iterable[Any], what: str, rows: RowNames | None = None) -> set[Sort]:
+    """The sorts of the values, all of which a column can hold; a TypeError for any other."""
+    kinds = {kind: _sort(kind) for kind in set(map(type, values))}
+    for kind, sort in kinds.items():
+        if sort == "date":
+            raise _date_error(what, "duration" if issubclass(kind, timedelta | np.timedelta64) else "date")
+        if sort == "complex":
+            raise DataError(f"Complex data not supported: {what} holds complex numbers.")
+        if sort == "other":
+            row = next(row for row, value in enumerate(values) if type(value) is kind)
+            raise TypeError(
+                f"{what} holds a {kind.__name__} at {row_name(row, rows)}: argument must be a string or a "
+                "number. Derive columns of numbers or text from it."
+            )
+    return set(kinds.values())
+
+
+def _is_missing(value: Any) -> bool:
+    # Only a number can be unequal to itself; pandas.NA refuses to say.
+    return _sort(type(value)) == "missing" or (not isinstance(value, str) and bool(value != value))
+
+
+def _date_error(what: str, noun: str) -> TypeError:
+    noun = "date" if noun == "datetime" else noun
+    return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
+
+
+def _refuse_infinity(column: Column, what: str, rows: RowNames | None) -> None:
+    if column.kind == "numeric" and any(map(isinf, column.extent)):
+        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
+    if any(isinstance(label, float) and isinf(label) for label in column.labels):
+        raise infinity_error(what, "as a category")

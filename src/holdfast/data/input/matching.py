@@ -1,0 +1,94 @@
+"""A column of new data in the codes of the schema, and what of it the schema does not hold."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.columns import Column, read_column
+from holdfast.data.input.frame import Frame
+from holdfast.data.schema import Feature, Label, Schema
+from holdfast.text.lists import RowNames, listed, row_name
+from holdfast.errors import SchemaMismatch
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Values as the schema encodes them; NaN where missing, and where the schema has no such category."""
+
+    values: FloatArray
+    unknown: dict[Label, int] = field(default_factory=dict)  # labels not in the schema, and their rows
+    clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
+
+
+def matched(raw: Any, feature: Feature, what: str, rows: RowNames | None = None) -> Match:
+    """The column read as the feature's kind, categories matched by value.
+
+    A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
+    """
+    rows = rows or RowNames.of(raw)
+    if feature.kind != "numeric":
+        column = read_column(raw, what, "categories", rows)
+        return labels_matched(column, feature.kind, feature.categories, rows)
+    column = read_column(raw, what, "numbers", rows)
+    if column.kind == "numeric":
+        return Match(column.values)
+    text = [isinstance(label, str) for label in column.labels]
+    if any(text):
+        return Match(column.values, clash=_clash(column, "numeric", text, rows))
+    return Match(_recoded(column, [float(label) for label in column.labels]))
+
+
+def named_by(schema: Schema, frame: Frame) -> Frame:
+    """The frame with its own names, or, for an array, with those of the schema in their order."""
+    if frame.matrix is None:
+        return frame
+    names = tuple(feature.name for feature in schema.columns)
+    if len(frame.names) != len(names):
+        raise SchemaMismatch(
+            f"X has {len(frame.names)} features, but Tree is expecting {len(names)} features as input. "
+            f"They are {listed(names)}."
+        )
+    return replace(frame, names=names)
+
+
+def labels_matched(
+    column: Column, kind: str, labels: tuple[Label, ...], rows: RowNames | None = None
+) -> Match:
+    """The column with each of its labels as a position among these labels; `kind` is for the reader."""
+    counts = np.bincount(
+        column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
+    )
+    present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
+    if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
+        expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
+        return Match(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
+    position = {label: float(index) for index, label in enumerate(labels)}
+    values = _recoded(column, [position.get(label, nan) for label in column.labels])
+    return Match(values, {label: count for label, count in present.items() if label not in position})
+
+
+def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
+    """The column with these codes in place of the positions of its labels."""
+    known = ~np.isnan(column.values)
+    values = np.full(len(known), nan)
+    values[known] = np.array(codes, np.float64)[column.values[known].astype(np.intp)]
+    return values
+
+
+def _are_text(labels: Iterable[Label]) -> set[bool]:
+    return {isinstance(label, str) for label in labels}
+
+
+def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowNames | None) -> str:
+    """What the schema expects, and the first value whose label is wrong."""
+    places = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
+    if not len(places):
+        return f"{expected} in the schema, and categories of text here"
+    value = column.labels[int(column.values[places[0]])]
+    noun = "text" if isinstance(value, str) else "number"
+    where = row_name(int(places[0]), rows)
+    return f"{expected} in the schema, and here the {noun} {value!r}, first at {where}"

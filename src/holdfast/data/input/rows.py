@@ -1,0 +1,177 @@
+"""New rows as the matrix a tree reads: just the features it asks about, encoded by its schema."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.columns import infinity_error
+from holdfast.data.differences import Differences
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.matching import Match, matched, named_by
+from holdfast.data.expressions.question import Question, parse_questions
+from holdfast.data.schema import Label, Schema
+from holdfast.text.lists import first_rows, joined, listed
+from holdfast.errors import DataError, DataWarning
+
+
+def encoded(
+    X: Any,
+    schema: Schema,
+    features: Sequence[int],
+    *,
+    unknown: str = "missing",
+    missing: str = "learned",
+) -> FloatArray:
+    """A C-contiguous matrix with one row per row of X and one column per asked-for feature.
+
+    Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
+    them, in the order of the schema. A category that the schema does not hold counts as missing, with a
+    warning, unless `unknown="error"`; `missing="error"` refuses missing values in the columns that the
+    asked-for features read. It may be X itself: do not write.
+    """
+    _check_choice("unknown", unknown, ("missing", "error"))
+    _check_choice("missing", missing, ("learned", "error"))
+    frame = named_by(schema, frame_of(X))
+    _check_names(schema, features, frame)
+    matrix = _numbers_taken(frame, schema, features)
+    if matrix is not None:
+        if missing == "error":
+            _refuse_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
+        return matrix
+    return _encoded_by_column(frame, schema, features, unknown, missing)
+
+
+def columns_asked(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
+    """The names of the columns that these features are, or that their questions read, in their order."""
+    read = {index for index in features if schema.features[index].kind != "question"}
+    read.update(index for question in _questions(schema, features).values() for index in question.columns)
+    return tuple(schema.features[index].name for index in sorted(read))
+
+
+def _check_names(schema: Schema, features: Sequence[int], frame: Frame) -> None:
+    """Refuse a frame without a column that is asked about: then those that it has besides are of interest."""
+    absent = set(columns_asked(schema, features)).difference(frame.names)
+    if absent:
+        known = {feature.name for feature in schema.columns}
+        Differences(
+            missing=[feature.name for feature in schema.columns if feature.name in absent],
+            extra=[name for name in frame.names if name not in known],
+        ).refuse()
+
+
+def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
+    asked = [index for index in features if schema.features[index].kind == "question"]
+    texts = [schema.features[index].name for index in asked]
+    return dict(zip(asked, parse_questions(texts, schema.columns), strict=True))
+
+
+# -- an array of numbers ----------------------------------------------------------------------------------
+
+
+def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
+    """The columns straight from an array, if it and all the features hold numbers; else None."""
+    array = frame.matrix
+    if array is None or array.dtype.kind not in "fiu":
+        return None
+    if any(schema.features[index].kind != "numeric" for index in features):
+        return None
+    matrix = _taken(array, features)
+    infinite = np.isinf(matrix)
+    if infinite.any():
+        position = int(infinite.any(axis=0).argmax())
+        name = schema.features[features[position]].name
+        raise infinity_error(f"column {name!r}", first_rows(infinite[:, position]))
+    return matrix
+
+
+def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
+    if array.flags.c_contiguous:
+        is_whole = list(features) == list(range(array.shape[1]))
+        taken = array if is_whole else array.take(np.asarray(features, np.intp), axis=1)
+        return taken.astype(np.float64, copy=False)
+    # numpy's take would first copy all of an array in another order.
+    matrix = np.empty((len(array), len(features)))
+    for position, index in enumerate(features):
+        matrix[:, position] = array[:, index]
+    return matrix
+
+
+# -- column by column -------------------------------------------------------------------------------------
+
+
+def _encoded_by_column(
+    frame: Frame, schema: Schema, features: Sequence[int], unknown: str, missing: str
+) -> FloatArray:
+    questions = _questions(schema, features)
+    columns = _columns_read(frame, schema, features, questions, unknown)
+    if missing == "error":
+        _refuse_missing(schema, columns, frame)
+    matrix = np.empty((frame.n_rows, len(features)))
+    for position, index in enumerate(features):
+        question = questions.get(index)
+        matrix[:, position] = (
+            question.answers([columns[read] for read in question.columns]) if question else columns[index]
+        )
+    return matrix
+
+
+def _columns_read(
+    frame: Frame, schema: Schema, features: Sequence[int], questions: Mapping[int, Question], unknown: str
+) -> dict[int, FloatArray]:
+    """The values of the features that are columns and of the columns that the questions read."""
+    read = {index for index in features if index not in questions}
+    read.update(index for question in questions.values() for index in question.columns)
+    matches: dict[int, Match] = {}
+    differences = Differences()
+    strange: dict[str, dict[Label, int]] = {}
+    for index in sorted(read):
+        feature = schema.features[index]
+        line, what = frame.column(feature.name), f"column {feature.name!r}"
+        matches[index] = match = matched(line, feature, what, frame.rows)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            strange[feature.name] = match.unknown
+    if unknown == "error":
+        differences.categories = {name: list(counts) for name, counts in strange.items()}
+    differences.refuse()
+    _warn_of_unknown(strange)
+    return {index: match.values for index, match in matches.items()}
+
+
+def _warn_of_unknown(strange: dict[str, dict[Label, int]]) -> None:
+    if not strange:
+        return
+    columns = [
+        f"column {name!r}: " + joined([f"{label!r} ({_rows_text(count)})" for label, count in counts.items()])
+        for name, counts in strange.items()
+    ]
+    warnings.warn(
+        f"categories that the model has not seen count as missing: {joined(columns)}.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _rows_text(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def _refuse_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
+    for index, values in columns.items():
+        missing = np.isnan(values)
+        if missing.any():
+            raise DataError(
+                f"column {schema.features[index].name!r} has {missing.sum()} missing values, "
+                f"{first_rows(missing, frame.rows)}. "
+                'Fill them in, or let them follow the learned side with missing="learned".'
+            )
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise DataError(f"{name} must be one of {listed(choices)}, and is {value!r}.")

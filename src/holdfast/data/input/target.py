@@ -1,0 +1,124 @@
+"""The target: labels as class indices, or numbers."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.input.columns import Column, read_column
+from holdfast.data.differences import Differences
+from holdfast.data.input.frame import line_of
+from holdfast.data.input.matching import labels_matched, matched
+from holdfast.data.schema import Feature, Label, Target
+from holdfast.text.lists import RowNames, first_rows, listed
+from holdfast.errors import DataError, SchemaMismatch
+
+Task = Literal["classification", "regression"]
+
+MOST_CLASSES = 20  # whole numbers with more values than this are taken for a quantity
+
+
+def check_task(task: str | None) -> None:
+    """Raise a DataError unless the task is one of the two, or None."""
+    if task not in ("classification", "regression", None):
+        raise DataError(f"task must be 'classification', 'regression' or None, and is {task!r}.")
+
+
+def read_line(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
+    """The target as one line of data, as long as the rows."""
+    if y is None:
+        raise DataError("Growing a tree requires y to be passed, but the target y is None.")
+    line = line_of(y, names[1], allow_column=True)
+    if len(line) != n_rows:
+        rows = f"{n_rows} in {names[0]} and {len(line)} in {names[1]}"
+        raise DataError(f"{names[0]} and {names[1]} have inconsistent numbers of rows: {rows}.")
+    return line
+
+
+def new_target(
+    line: Any, name: str, task: Task | None, rows: RowNames | None = None
+) -> tuple[NDArray[Any], Target]:
+    """The target's values, and the classes or the range found in them; `rows` is for messages."""
+    column = _complete(line, name, rows)
+    if (task or _likely_task(column)) == "regression":
+        numbers = _numbers(line, name)
+        return numbers, Target(name, low=float(numbers.min()), high=float(numbers.max()))
+    labels = _labels(line, column, name)
+    codes, classes = _present(labels)
+    return codes, Target(name, classes)
+
+
+def known_target(
+    line: Any, target: Target, task: Task | None, differences: Differences, rows: RowNames | None = None
+) -> NDArray[Any]:
+    """The target's values as a schema encodes them; what does not fit is added to the differences."""
+    if task is not None and (task == "classification") != target.is_classes:
+        kind = "classes" if target.is_classes else "numbers"
+        raise SchemaMismatch(
+            f"The target {target.name!r} of the schema holds {kind}, and the task is {task}."
+        )
+    column = _complete(line, target.name, rows)
+    if target.is_classes:
+        match = labels_matched(_labels(line, column, target.name), "classes", target.classes, rows)
+    else:
+        match = matched(line, Feature(target.name), f"the target {target.name!r}", rows)
+    differences.classes = list(match.unknown)
+    if match.clash:
+        differences.kinds[target.name] = match.clash
+    fits = not match.clash and not match.unknown
+    values: NDArray[Any] = match.values
+    return values.astype(np.int32) if target.is_classes and fits else values
+
+
+def _complete(line: Any, name: str, rows: RowNames | None) -> Column:
+    """The target as its dtype says, without any gap."""
+    rows = RowNames.of(line) or rows
+    column = read_column(line, f"the target {name!r}", rows=rows)
+    missing: BoolArray = np.isnan(column.values)
+    if missing.any():
+        count = int(missing.sum())
+        raise DataError(
+            f"The target {name!r} has {count} missing {'label' if count == 1 else 'labels'}, "
+            f"{first_rows(missing, rows)}. Drop these rows, or fill in the labels."
+        )
+    return column
+
+
+def _likely_task(column: Column) -> Task:
+    if column.kind != "numeric":
+        return "classification"
+    many = len(np.unique(column.values)) > MOST_CLASSES
+    return "regression" if many or _is_continuous(column.values) else "classification"
+
+
+def _is_continuous(numbers: FloatArray) -> bool:
+    return bool((numbers != np.floor(numbers)).any())
+
+
+def _numbers(line: Any, name: str) -> FloatArray:
+    column = read_column(line, f"the target {name!r}", "numbers")
+    if column.kind != "numeric":
+        raise DataError(
+            f"Regression needs numbers, and the target {name!r} holds the labels {listed(column.labels, 5)}. "
+            "Convert them to numbers, or use classification."
+        )
+    return column.values
+
+
+def _labels(line: Any, column: Column, name: str) -> Column:
+    if column.kind == "numeric" and _is_continuous(column.values):
+        value = column.values[column.values != np.floor(column.values)][0]
+        raise DataError(
+            f"Unknown label type: continuous. The target {name!r} holds numbers such as {value:g}, and "
+            "classification needs a few distinct classes: use regression, or group the numbers."
+        )
+    return column if column.kind == "nominal" else read_column(line, f"the target {name!r}", "categories")
+
+
+def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
+    """Positions among the labels that some row has, and these labels."""
+    codes = column.values.astype(np.int32)
+    used = np.bincount(codes, minlength=len(column.labels)) > 0
+    positions = (np.cumsum(used) - 1).astype(np.int32)
+    return positions[codes], tuple(label for label, some in zip(column.labels, used, strict=True) if some)

@@ -1,0 +1,73 @@
+"""The weight of every row."""
+
+import math
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray
+from holdfast.data.input.columns import read_column
+from holdfast.data.input.frame import line_of
+from holdfast.text.lists import RowNames, first_rows
+from holdfast.errors import DataError
+
+MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
+
+
+def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -> FloatArray | None:
+    """Finite weights of at least 0, one per row; None if every row counts once.
+
+    A single number is the weight of every row.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    line = line_of(sample_weight, "sample_weight")
+    if len(line) != n_rows:
+        raise DataError(
+            f"sample_weight has {len(line)} values, and the data has {n_rows} rows: give one per row."
+        )
+    rows = RowNames.of(line) or rows
+    column = read_column(line, "sample_weight", "numbers", rows)
+    if column.kind != "numeric":
+        raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
+    _check(column.values, rows)
+    return None if (column.values == 1.0).all() else column.values
+
+
+def are_repetitions(weight: FloatArray) -> bool:
+    """True if the weights say how often each row is there: whole numbers that are not too many together."""
+    return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
+
+
+def counted_rows(weight: FloatArray | None) -> BoolArray | None:
+    """True for the rows whose weight is above 0; None if all rows count."""
+    if weight is None or (weight > 0.0).all():
+        return None
+    return np.asarray(weight > 0.0, np.bool_)
+
+
+def _check(weight: FloatArray, rows: RowNames | None) -> None:
+    if (missing := np.isnan(weight)).any():
+        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
+    if (negative := weight < 0.0).any():
+        raise DataError(
+            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
+            "Weights must be at least 0: drop a row by the weight 0."
+        )
+    if not weight.any():
+        raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
+    check_sum(weight)
+
+
+def check_sum(weight: FloatArray) -> None:
+    """Raise a DataError unless the sum of the weights is a number that a float can hold."""
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not math.isfinite(total):
+        raise DataError(
+            f"sample_weight adds up to {total:g}, and the greatest weight is {weight.max():g}: the sum must "
+            "be a finite number. Divide all weights by one number: only their shares matter."
+        )

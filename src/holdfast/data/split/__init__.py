@@ -1,0 +1,1 @@
+"""Which rows are learnt from and which are held out."""

@@ -1,0 +1,177 @@
+"""Which rows are learnt from and which are held out, time after time."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.data.canonical_order import fixed_order, unit_numbers
+from holdfast.data.split.fractions import below, folds_of, places, strata_of
+from holdfast.data.table import Table
+from holdfast.data.input.weight import counted_rows
+from holdfast.text.lists import first_rows
+from holdfast.errors import DataError, DataWarning, RulesError
+
+
+class Fold(NamedTuple):
+    """Rows to learn from, and others that are held out to score on.
+
+    >>> fold = Fold(np.array([1, 2, 0, 0]), np.array([False, False, False, True]))
+    >>> fold.training.tolist()
+    [True, True, False, False]
+    """
+
+    times: IntArray  # how often each row is learnt from: more than once only if given row numbers say so
+    held_out: BoolArray  # True for the rows that are scored on
+
+    @property
+    def training(self) -> BoolArray:
+        """True for the rows that are learnt from."""
+        return self.times > 0
+
+    def taken(self, rows: LongArray) -> "Fold":
+        """The fold of these rows, in their order."""
+        return Fold(self.times[rows], self.held_out[rows])
+
+    def spread(self, rows: LongArray, n_rows: int) -> "Fold":
+        """The fold of some of the rows, or of rows in another order, in the order of all."""
+        times, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
+        times[rows], held_out[rows] = self
+        return Fold(times, held_out)
+
+
+def is_number(cv: Any) -> bool:
+    """True if it is a number, of folds or as a share; False for folds that someone else makes."""
+    return isinstance(cv, Real) and not isinstance(cv, bool)
+
+
+def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+    """So many folds, each held out in turn, or one share of the rows.
+
+    Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
+    unequal size, make fewer folds than asked for, with a warning.
+    """
+    n_units = table.n_rows if groups is None else int(groups.max()) + 1
+    if n_units < 2:
+        what = "row" if groups is None else "group"
+        raise DataError(
+            f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
+        )
+    place = places(strata_of(table), groups, seed)
+    if isinstance(cv, Integral) and int(cv) >= 2:
+        n_folds = min(int(cv), n_units)
+        # Alone, rows can be counted off; groups of all sizes go where their rows are.
+        fold = _ranks(place) * n_folds // n_units if groups is None else folds_of(place, n_folds)
+        folds = [_fold(fold == number) for number in np.unique(fold)]
+        if groups is not None and len(folds) < int(cv):
+            report_fewer_folds(int(cv), [len(folds)], groups)
+        return folds
+    if not isinstance(cv, Integral) and 0 < float(cv) < 1:
+        return [_fold(below(place, float(cv)))]
+    raise RulesError(
+        f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
+        "splitter, or pairs of row numbers."
+    )
+
+
+def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
+    """Warn that groups, which are never divided, make fewer folds than were asked for."""
+    least, most = min(n_made), max(n_made)
+    made = f"{least}" if least == most else f"{least} to {most}"
+    rows_of = np.bincount(groups)
+    why = f"the largest of {len(rows_of):,} groups has {rows_of.max():,} of the {len(groups):,} rows"
+    if len(rows_of) < n_asked:
+        why = f"there are {len(rows_of)} groups"
+    warnings.warn(
+        f"{n_asked} folds were asked for and {made} can be made: rows of one group, or copies of a row, stay "
+        f"together, and {why}. Ask for fewer folds, or give smaller groups.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _ranks(place: FloatArray) -> LongArray:
+    """How many places come before each; of equal ones the first comes first."""
+    return np.argsort(np.argsort(place, kind="stable"), kind="stable")
+
+
+def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+    """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
+
+    A row without weight is in none of them.
+    """
+    order = fixed_order(table, [] if groups is None else [groups])
+    if table.weight is not None:
+        order = order[table.weight[order] > 0]
+    ordered = table.taken(order)
+    own = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
+    units = unit_numbers(ordered) if own is None else own
+    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, seed)]
+
+
+def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
+    """The folds of a splitter of scikit-learn's, or of pairs of row numbers, all of them checked."""
+    folds = []
+    for number, pair in enumerate(_pairs(table, groups, cv)):
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
+        times = _times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv")
+        held_out = _times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0
+        _check_apart(times > 0, held_out, groups, f"in place {number}")
+        folds.append(Fold(times, held_out))
+    return folds
+
+
+def _fold(held_out: BoolArray) -> Fold:
+    return Fold((~held_out).astype(np.int32), held_out)
+
+
+def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | None, where: str) -> None:
+    if (both := learnt & held_out).any():
+        raise RulesError(
+            f"cv has {both.sum()} rows both to learn from and to score on, {first_rows(both)}, {where}."
+        )
+    if groups is not None and (n_torn := len(np.intersect1d(groups[learnt], groups[held_out]))):
+        raise RulesError(
+            f"cv divides {n_torn} groups {where}: some of their rows are learnt from, and others are scored "
+            "on. Leave groups out, or give folds that keep them together, such as GroupKFold."
+        )
+
+
+def _times(rows: Any, n_rows: int, what: str) -> IntArray:
+    """How often each row is named, by numbers or by flags."""
+    numbers = np.asarray(rows)
+    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
+        numbers = np.flatnonzero(numbers)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise RulesError(f"{what} are not row numbers: give whole numbers from 0 to {n_rows - 1}, or flags.")
+    if len(numbers) == 0:
+        raise RulesError(f"{what} are none: every fold needs some.")
+    if numbers.min() < 0 or numbers.max() >= n_rows:
+        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
+        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
+    return np.bincount(numbers, minlength=n_rows).astype(np.int32)
+
+
+def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        rows = counted_rows(table.weight)
+        if rows is None:
+            return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
+        place, own = np.flatnonzero(rows), None if groups is None else groups[rows]
+        pairs = cv.split(np.zeros((len(place), 1)), table.target[rows], own)
+        return [(place[learnt], place[held_out]) for learnt, held_out in pairs]
+    if not isinstance(cv, Iterable) or isinstance(cv, str):
+        raise RulesError(
+            f"cv={cv!r} says nothing of folds: give a whole number from 2, a share between 0 and 1, a "
+            "splitter of scikit-learn's, or pairs of row numbers."
+        )
+    pairs = list(cv)
+    if not pairs:
+        raise RulesError(
+            "cv holds no folds: give at least one pair of row numbers to learn from and to score on."
+        )
+    return pairs

@@ -1,0 +1,1 @@
+"""How far apart trees are: the cheapest matching of their rules."""

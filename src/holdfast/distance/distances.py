@@ -1,0 +1,259 @@
+"""How far apart trees are: the cost of the cheapest matching of their paths.
+
+Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.adapters import as_tree
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.errors import RulesError
+from holdfast.backends.interruption import call_kernel, stop_flag
+from holdfast.kernels.distance.assignment import Prices
+from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
+from holdfast.backends.tasks import check_jobs, run_all
+from holdfast.distance.matching import TreeDistance, matched
+from holdfast.distance.packing import frozen_fields, memory, pack
+from holdfast.distance.reference_schema import on_one_ruler
+from holdfast.distance.settings import Terms, terms_of
+from holdfast.tree.tree import LEAF, Tree
+
+CELLS_A_TASK = 2**21  # of cost matrices: some 20 ms of work
+_MATCHINGS = {"paper": PAPER, "cover": COVER, "metric": METRIC}
+
+
+def tree_distance(
+    a: Any,
+    b: Any,
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+) -> TreeDistance:
+    """The distance of two trees, and which path of one corresponds to which of the other.
+
+    Both are trees, or models that `as_tree` reads, on one ruler: ranges and categories of a column are its
+    unit of length. `matching` says what becomes of paths too many: "paper" lets them pay for their size,
+    "cover" matches them once more, "metric" pays so that the triangle inequality holds. `label_weight` is the
+    cost of another outcome, by default twice the depth; `outcome` compares the "label" of the leaves, the
+    "distribution" of the classes, or the "value" of a number. `depth` is the greatest depth allowed, by
+    default that of the deeper tree; `normalised` divides by 2 ** depth * (2 * depth + label_weight).
+
+    >>> from holdfast import Table, grow
+    >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
+    >>> round(tree_distance(at_40, at_45).total, 6)  # each of two leaves: 5 / (2 * 100)
+    0.05
+    """
+    first, second = on_one_ruler([as_tree(a), as_tree(b)])
+    terms = terms_of([first, second], matching, label_weight, outcome, normalised, depth)
+    packed, unit = pack([first, second], terms)
+    one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
+    scratch, prices = memory(packed, one, other)
+    _measure(packed, (one, other), matching, True, scratch, prices, out)
+    return matched(first, second, terms, float(out[0] / unit), scratch.cost, prices)
+
+
+def distance_matrix(
+    trees_a: Iterable[Any],
+    trees_b: Iterable[Any] | None = None,
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FloatArray:
+    """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
+
+    All distances are on the same terms: one depth and one label weight for both collections. See
+    `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
+    number of them.
+    """
+    return _matrix(
+        trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, progress, at_most=None
+    )
+
+
+def mean_distance(
+    trees: Iterable[Any],
+    references: Iterable[Any],
+    *,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    normalised: bool = False,
+    depth: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    at_most: float | None = None,
+) -> FloatArray:
+    """The mean distance of every tree to all references: how unstable it is.
+
+    With `at_most`, a tree whose mean is greater gets infinity. Many such trees are found by lower bounds, at
+    a quarter to a half of the cost, which pays where few trees are within the limit. Finite means are exact.
+    """
+    options = (matching, label_weight, outcome, normalised, depth)
+    if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
+        raise RulesError(f"at_most={at_most!r} is out of range: it must be a number, at least 0, or None.")
+    references = _trees(references)
+    if not references:
+        raise ValueError("A mean distance needs at least one reference tree, and there are 0.")
+    means: FloatArray = _matrix(trees, references, options, n_jobs, progress, at_most).mean(axis=1)
+    return means if at_most is None else np.asarray(np.where(means > at_most, np.inf, means), np.float64)
+
+
+# -- collections ----------------------------------------------------------------------------------------
+
+
+def _matrix(
+    trees_a: Iterable[Any],
+    trees_b: Iterable[Any] | None,
+    options: tuple[str, float | None, str | None, bool, int | None],
+    n_jobs: int | None,
+    progress: bool,
+    at_most: float | None,
+) -> FloatArray:
+    """The distances; rows whose mean is surely above `at_most` may be infinite."""
+    check_jobs(n_jobs)
+    all_a = _trees(trees_a)
+    all_b = all_a if trees_b is None else _trees(trees_b)
+    if not all_a or not all_b:
+        return np.zeros((len(all_a), len(all_b)))
+    trees = on_one_ruler(all_a if trees_b is None else [*all_a, *all_b])
+    terms = terms_of(trees, *options)
+    distinct, number = _distinct(trees, terms)
+    packed, unit = pack(distinct, terms)
+    own, inverse_a = np.unique(number[: len(all_a)], return_inverse=True)
+    others, inverse_b = np.unique(number[len(trees) - len(all_b) :], return_inverse=True)
+    work = partial(_measured, packed, terms.matching, n_jobs=n_jobs, progress="Distances" if progress else "")
+    if trees_b is None:
+        grid = _symmetric(work, len(own))
+    elif at_most is None:
+        grid = _rectangle(work, own, others)
+    else:
+        scale = terms.total(1.0)
+        limit = at_most / scale * unit * len(all_b) if scale > 0 else np.inf
+        grid = _bounded(work, own, others, np.bincount(inverse_b), limit)
+    return np.asarray(terms.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
+
+
+def _trees(models: Iterable[Any]) -> list[Tree]:
+    """The trees of a collection; a TypeError with the way out for what only looks like one."""
+    is_one = isinstance(models, Tree) or hasattr(models, "predict")
+    if is_one or isinstance(models, str | Mapping) or hasattr(models, "columns"):
+        way_out = "Put it into a list; of a forest, forest_trees(forest, schema) gives the trees."
+        raise TypeError(f"A list of trees is needed, and this is a {type(models).__name__}. {way_out}")
+    return [as_tree(model) for model in models]
+
+
+def _distinct(trees: list[Tree], terms: Terms) -> tuple[list[Tree], LongArray]:
+    """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
+    numbers: dict[bytes, int] = {}
+    distinct: list[Tree] = []
+    number = np.empty(len(trees), np.int64)
+    for place, tree in enumerate(trees):
+        number[place] = numbers.setdefault(_fingerprint(tree, terms.outcome), len(numbers))
+        if number[place] == len(distinct):
+            distinct.append(tree)
+    return distinct, number
+
+
+def _fingerprint(tree: Tree, outcome: str) -> bytes:
+    """All that the distance sees of a tree."""
+    leaves = tree.feature == LEAF
+    says = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
+    parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, says)
+    return b"|".join(part.tobytes() for part in parts)
+
+
+def _rectangle(work: Any, own: LongArray, others: LongArray) -> FloatArray:
+    """Each tree against each of the others."""
+    units = work(np.repeat(own, len(others)), np.tile(others, len(own)))
+    return np.asarray(units.reshape(len(own), len(others)), np.float64)
+
+
+def _symmetric(work: Any, n: int) -> FloatArray:
+    """All pairs of the first n trees, each computed once."""
+    rows, columns = np.triu_indices(n, 1)
+    grid = np.zeros((n, n))
+    grid[rows, columns] = grid[columns, rows] = work(rows, columns)
+    return grid
+
+
+def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
+    """The distances of the trees whose sum over all references, by a lower bound, may be within the limit."""
+    bounds = _rectangle(partial(work, solve=False), own, others)
+    grid = np.full(bounds.shape, np.inf)
+    near = bounds @ repeats <= limit * (1 + 1e-12)
+    grid[near] = _rectangle(work, own[near], others)
+    return grid
+
+
+def _measured(
+    packed: Packed,
+    matching: str,
+    first: LongArray,
+    second: LongArray,
+    *,
+    solve: bool = True,
+    n_jobs: int | None,
+    progress: str,
+) -> LongArray:
+    """The distances of the pairs in units, or lower bounds of them."""
+    task = partial(_measured_batch, packed, matching, solve)
+    batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
+    parts = run_all(task, batches, n_jobs, progress=progress)
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _measured_batch(
+    packed: Packed, matching: str, solve: bool, batch: tuple[LongArray, LongArray]
+) -> LongArray:
+    # On its way to another process an array becomes writable, and numba would compile for another type.
+    packed, (first, second) = frozen_fields(packed), map(_numbers, batch)
+    out = np.empty(len(first), np.int64)
+    _measure(packed, (first, second), matching, solve, *memory(packed, first, second), out)
+    return out
+
+
+def _measure(
+    packed: Packed,
+    pairs: tuple[LongArray, LongArray],
+    matching: str,
+    solve: bool,
+    scratch: Scratch,
+    prices: Prices,
+    out: LongArray,
+) -> None:
+    """Run the kernel, which grows with the cube of the leaves, so that Ctrl-C need not wait for it."""
+    n_steps = float(len(scratch.cost)) * len(scratch.base)
+    with stop_flag() as stop:
+        arguments = (packed, *pairs, _MATCHINGS[matching], solve, scratch, prices, stop, out)
+        call_kernel(measure, *arguments, stop=stop, n_steps=n_steps)
+
+
+def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:
+    """The pairs in runs of about the same work."""
+    if not len(first):
+        return []
+    n_leaves = np.diff(packed.leaf_start)
+    cells = np.cumsum(n_leaves[first] * n_leaves[second] + 128)  # a pair costs something whatever its size
+    size = max(min(CELLS_A_TASK, int(cells[-1]) // 16), 2**16)
+    ends = np.searchsorted(cells, np.arange(size, int(cells[-1]), size), side="right")
+    bounds = np.unique([0, *ends, len(first)]).tolist()
+    return [slice(begin, end) for begin, end in itertools.pairwise(bounds)]
+
+
+def _numbers(values: Any) -> LongArray:
+    return frozen(np.array(values, np.int64))

@@ -1,0 +1,207 @@
+"""A distance in words: the matched rules side by side, what moved, and what that cost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from textwrap import wrap
+from typing import Any
+
+from holdfast.data.schema import Feature
+from holdfast.distance.matching import PathPair, TreeDistance, UnmatchedPath
+from holdfast.distance.paths import Path
+from holdfast.tree.regions import Region, regions_at
+from holdfast.tree.rules import FULL_LIST, conditions, region_text
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import item_text, number_text, outcome_text, printable, rows_text
+
+SIDE_WIDTH = 38  # of each tree's column
+WIDTH = 2 * SIDE_WIDTH + 14
+SAME = 1e-6  # two conditions that read the same are the same if they cost less: another library's rounding
+
+_Line = tuple[str, str, str]  # first tree, second tree, cost
+
+
+def explanation(distance: TreeDistance, most: int | None = None) -> str:
+    """The whole explanation, what costs most first; `most` of each kind."""
+    couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
+    moved = sorted((couple for couple in couples if not couple.is_same), key=lambda couple: -couple.pair.cost)
+    same = [couple for couple in couples if couple.is_same]
+    blocks = [_summary(distance, len(same))]
+    blocks += _cut([couple.text for couple in moved[:most]], len(moved), "pairs of rules that moved less")
+    alone = sorted(distance.unmatched, key=lambda unmatched: -unmatched.weight)
+    texts = [_unmatched_text(distance, unmatched) for unmatched in alone[:most]]
+    blocks += _cut(texts, len(alone), "rules without a counterpart")
+    if same:
+        lines = [line for couple in same[:most] for line in _indented(couple.line)]
+        if len(same) > len(same[:most]):
+            lines.append(f"  ... and {len(same) - len(same[:most])} more")
+        blocks.append("\n".join(["The same in both trees", *lines]))
+    return "\n\n".join([*blocks, *_notes(distance)])
+
+
+def _summary(distance: TreeDistance, n_same: int) -> str:
+    moved = sum(part.cost for pair in distance.pairs for part in pair.parts)
+    said = sum(pair.outcome_cost for pair in distance.pairs)
+    alone = sum(unmatched.weight for unmatched in distance.unmatched)
+    total = _cost_text(distance.raw)
+    if distance.terms.normalised:
+        total = f"{number_text(distance.total, 4)} normalised, {total} before"
+    first, second = distance.first.n_leaves, distance.second.n_leaves
+    return "\n".join(
+        [
+            f"Distance {total}: conditions {_cost_text(moved)}, outcomes {_cost_text(said)}, "
+            f"rules on their own {_cost_text(alone)}",
+            f"{first} {'rule' if first == 1 else 'rules'} against {second}; {n_same} the same in both. "
+            f"Matching {distance.matching!r}, another outcome costs {number_text(distance.label_weight, 4)}.",
+        ]
+    )
+
+
+def _cut(texts: list[str], n: int, what: str) -> list[str]:
+    return [*texts, f"... and {n - len(texts)} more {what}"] if n > len(texts) else texts
+
+
+def _notes(distance: TreeDistance) -> Iterator[str]:
+    """What the reader of either tree must know."""
+    for name, tree in (("first", distance.first), ("second", distance.second)):
+        for note in tree.notes:
+            yield "\n".join(_indented(f"Note on the {name} tree: {printable(note)}")).strip()
+
+
+# -- two rules that correspond --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Couple:
+    """A pair of rules, and what their trees say of them."""
+
+    first: Tree
+    second: Tree
+    pair: PathPair
+
+    @cached_property
+    def asked(self) -> list[tuple[str, str, float]]:
+        """What either asks of each feature that one of them asks about, and what the difference costs."""
+        first, second = (_regions(tree, path) for tree, path in self._sides)
+        costs = {part.feature: part.cost for part in self.pair.parts}
+        names = dict.fromkeys([*first, *second])
+        return [(*_conditions(first, second, name), costs.get(name, 0.0)) for name in names]
+
+    @property
+    def is_same(self) -> bool:
+        """True if both rules read the same."""
+        alike = all(first == second and cost < SAME for first, second, cost in self.asked)
+        return alike and self.pair.first.outcome == self.pair.second.outcome and not self.pair.outcome_cost
+
+    @property
+    def line(self) -> str:
+        """The rule that both are."""
+        return f"{self._numbers}: {_rule(self.first, self.pair.first)}"
+
+    @property
+    def text(self) -> str:
+        """The two side by side, one line for each feature along which they differ."""
+        lines: list[_Line] = [
+            (first, second, _cost_text(cost) if cost else "")
+            for first, second, cost in self.asked
+            if first != second or cost >= SAME
+        ]
+        one, other = (f"THEN {_outcome(tree, path)}" for tree, path in self._sides)
+        lines.append((one, other, _cost_text(self.pair.outcome_cost) if self.pair.outcome_cost else ""))
+        head = f"Rule {self._numbers.replace('-> ', '-> rule ')}: {_cost_text(self.pair.cost)}"
+        text = "\n".join([head, *_table(lines)])
+        kept = [first for first, second, cost in self.asked if first == second and cost < SAME]
+        return (
+            text + "".join(f"\n{line}" for line in _indented(f"unchanged: {'; '.join(kept)}"))
+            if kept
+            else text
+        )
+
+    @property
+    def _sides(self) -> tuple[tuple[Tree, Path], tuple[Tree, Path]]:
+        return (self.first, self.pair.first), (self.second, self.pair.second)
+
+    @property
+    def _numbers(self) -> str:
+        return f"{_number(self.first, self.pair.first)} -> {_number(self.second, self.pair.second)}"
+
+
+def _unmatched_text(distance: TreeDistance, unmatched: UnmatchedPath) -> str:
+    tree = distance.first if unmatched.side == "first" else distance.second
+    head = f"Rule {_number(tree, unmatched.path)} of the {unmatched.side} tree has no counterpart: "
+    return "\n".join([head + _cost_text(unmatched.weight), *_indented(_rule(tree, unmatched.path))])
+
+
+# -- one rule -------------------------------------------------------------------------------------------
+
+
+def _number(tree: Tree, path: Path) -> int:
+    """Which of the tree's rules it is, counted from 1."""
+    return int((tree.feature[: path.leaf] == LEAF).sum()) + 1
+
+
+def _rule(tree: Tree, path: Path) -> str:
+    asked = " AND ".join(conditions(tree, path.leaf, most=FULL_LIST))
+    return f"{f'IF {asked} ' if asked else ''}THEN {_outcome(tree, path)}"
+
+
+def _outcome(tree: Tree, path: Path) -> str:
+    return f"{outcome_text(tree, path.leaf)} ({rows_text(path.count)})"
+
+
+def _regions(tree: Tree, path: Path) -> dict[str, Region]:
+    """What gets to the leaf, by the names of the features that are restricted."""
+    regions = regions_at(tree, path.leaf).values()
+    return {region.feature.name: region for region in regions if not (region.is_whole and region.missing)}
+
+
+def _conditions(first: dict[str, Region], second: dict[str, Region], name: str) -> tuple[str, str]:
+    """What the two rules ask of a feature; where both allow many categories, only those that moved."""
+    regions = first.get(name), second.get(name)
+    feature: Feature = next(region.feature for region in regions if region is not None)
+    texts = [
+        _any_text(feature) if region is None else region_text(region, most=FULL_LIST) for region in regions
+    ]
+    if feature.kind == "nominal" and any("more}" in text for text in texts):
+        moved = _moved_text(feature, regions)
+        texts[1] = f"{texts[1]}: {moved}" if moved else texts[1]
+    return texts[0], texts[1]
+
+
+def _any_text(feature: Feature) -> str:
+    name = printable(feature.name)
+    return f"any ({name})" if feature.kind == "question" else f"any {name}"
+
+
+def _moved_text(feature: Feature, regions: tuple[Region | None, Region | None]) -> str:
+    """The categories that came and went."""
+    everything = (True,) * len(feature.categories)
+    allowed: list[Any] = [everything if region is None else region.allowed for region in regions]
+    moved = zip(feature.categories, *allowed, strict=True)
+    signs = [
+        f"{'+' if after else '-'} {item_text(label)}" for label, before, after in moved if before != after
+    ]
+    return ", ".join(signs[:FULL_LIST] + (["..."] if len(signs) > FULL_LIST else []))
+
+
+def _cost_text(cost: float) -> str:
+    return f"{cost:.4f}" if cost >= 5e-5 or cost == 0 else f"{cost:.0e}"
+
+
+# -- layout ---------------------------------------------------------------------------------------------
+
+
+def _table(lines: list[_Line]) -> list[str]:
+    """The lines in columns, long entries over several lines."""
+    rows = []
+    for first, second, cost in lines:
+        cells = [wrap(first, SIDE_WIDTH), wrap(second, SIDE_WIDTH), [cost]]
+        for place, cell in enumerate(zip_longest(*cells, fillvalue="")):
+            arrow = "->" if place == 0 else "  "
+            rows.append(f"  {cell[0]:<{SIDE_WIDTH}} {arrow} {cell[1]:<{SIDE_WIDTH}} {cell[2]:>8}".rstrip())
+    return rows
+
+
+def _indented(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

@@ -1,0 +1,255 @@
+"""Trees become arrays that the distance kernel reads: all on one ruler, all in one unit."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.data.schema import Schema
+from holdfast.errors import BrokenTreeError
+from holdfast.kernels.distance.assignment import AT_ONCE, Prices
+from holdfast.kernels.distance.distances import Packed, Scratch
+from holdfast.kernels.distance.rules import (
+    UNDO,
+    Cuts,
+    Edges,
+    Forest,
+    Ruler,
+    lay_out,
+    lay_profiles,
+    no_edges,
+    place_profiles,
+    walk,
+)
+from holdfast.distance.paths import share_of_range
+from holdfast.distance.settings import Terms
+from holdfast.tree.check import TOLERANCE
+from holdfast.tree.tree import LEAF, Tree
+
+UNIT_BITS = 44  # a unit is 2 ** -44 of a feature's range, or more where sums would not fit
+SUM_BITS = 59
+
+_T = TypeVar("_T", Forest, Ruler, Packed)
+
+
+def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
+    """The trees, which share a schema, for the kernels, and how many units make a distance of 1."""
+    schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, terms.label_weight)
+    forest = _forest(trees)
+    _check_numbers(trees, forest)
+    ruler = _ruler(schema, forest, unit)
+    n_words = int((2 * _words_of(ruler)[forest.feature[forest.feature != LEAF]]).sum())
+    edges = no_edges(len(forest.feature), n_words)
+    lay_out(forest, ruler, edges)
+    category_length, words_of_axis = _coordinates(ruler)
+    tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
+    is_leaf = forest.feature == LEAF
+    outcomes, label_cost = _outcomes(trees, terms.label_weight * unit, terms.outcome)
+    # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
+    null_weight = edges.cut + math.ceil(terms.label_weight * unit / 2)
+    packed = Packed(
+        **_walks(forest, edges),
+        **_profiles(edges, tree, category_length),
+        **_category_edges(edges, tree, category_length),
+        category_length=category_length,
+        n_words=words_of_axis,
+        words=edges.words,
+        leaf_start=np.cumsum([0, *(tree.n_leaves for tree in trees)]),
+        cut=edges.cut[is_leaf],
+        weight=(null_weight if terms.matching == "metric" else edges.weight)[is_leaf],
+        outcome=outcomes,
+        label_cost=label_cost,
+        n_labels=len(schema.target.classes),
+    )
+    return frozen_fields(packed), unit
+
+
+def _forest(trees: Sequence[Tree]) -> Forest:
+    offsets = np.cumsum([0, *(len(tree.in_set) for tree in trees)])
+    forest = Forest(
+        start=np.cumsum([0, *(tree.n_nodes for tree in trees)]),
+        feature=np.concatenate([tree.feature for tree in trees]),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        left=np.concatenate([tree.left for tree in trees]),
+        right=np.concatenate([tree.right for tree in trees]),
+        set_start=np.concatenate(
+            [tree.set_start + offset for tree, offset in zip(trees, offsets, strict=False)]
+        ),
+        in_set=np.concatenate([tree.in_set for tree in trees]),
+    )
+    return frozen_fields(forest)
+
+
+def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
+    """Raise a BrokenTreeError unless all numbers are finite and in range: as costs they have to be whole.
+
+    Trees from a file or another library have been checked, but any tree can be made by hand.
+    """
+    schema = trees[0].schema
+    for feature in schema.features:
+        if not (math.isfinite(feature.low) and math.isfinite(feature.high)):
+            raise BrokenTreeError(
+                f"column {feature.name!r} reaches from {feature.low} to {feature.high}: a range of finite "
+                "numbers is the unit of distances."
+            )
+    is_subset = np.array([*(feature.is_subset for feature in schema.features), True])
+    has_threshold = ~is_subset[forest.feature]  # LEAF, which is -1, finds the last
+    if not (finite := np.isfinite(forest.threshold[has_threshold])).all():
+        strange = forest.threshold[has_threshold][~finite][0]
+        raise BrokenTreeError(f"a threshold is {strange}: trees are compared by finite thresholds.")
+    most = 1.0 + TOLERANCE if schema.target.is_classes else np.inf
+    for number, tree in enumerate(trees):
+        if not (np.isfinite(tree.value) & (np.abs(tree.value) <= most)).all():
+            what = "shares of classes from 0 to 1" if schema.target.is_classes else "finite numbers"
+            raise BrokenTreeError(f"tree {number} predicts {_strangest(tree.value)}: trees predict {what}.")
+
+
+def _strangest(values: FloatArray) -> float:
+    """A value that is no number, or else the greatest in size."""
+    return float(values.ravel()[np.argmax(np.where(np.isnan(values), np.inf, np.abs(values)))])
+
+
+def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
+    """Bits of the fraction: all that the sum over a whole matching leaves free."""
+    most_leaves, deepest = max(tree.n_leaves for tree in trees), max(tree.depth for tree in trees)
+    # A path cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
+    greatest = most_leaves * (3.0 * deepest + label_weight + 1.0)
+    return min(UNIT_BITS, SUM_BITS - math.frexp(math.nextafter(greatest, 0.0))[1])
+
+
+# -- the ruler ------------------------------------------------------------------------------------------
+
+
+def _ruler(schema: Schema, forest: Forest, unit: float) -> Ruler:
+    features = schema.features
+    n_categories = np.array([len(f.categories) if f.is_subset else 0 for f in features], np.int64)
+    is_asked = np.zeros(len(features), bool)
+    is_asked[forest.feature[forest.feature != LEAF]] = True
+    n_own = np.where(is_asked, np.where(n_categories > 0, 1, 2), 0)
+    ruler = Ruler(
+        low=np.array([feature.low for feature in features], np.float64),
+        high=np.array([feature.high for feature in features], np.float64),
+        n_categories=n_categories,
+        category_length=np.where(n_categories > 0, np.rint(unit / np.maximum(n_categories, 1)), 0).astype(
+            int
+        ),
+        coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
+        unit=unit,
+    )
+    return frozen_fields(ruler)
+
+
+def _words_of(ruler: Ruler) -> LongArray:
+    """How many words a set of categories of each feature takes."""
+    return (ruler.n_categories + 63) // 64
+
+
+def _coordinates(ruler: Ruler) -> tuple[LongArray, LongArray]:
+    """Of every coordinate: the length of one category, 0 at the end of a range, and the words of a set."""
+    is_asked, is_set = ruler.coordinate >= 0, (ruler.n_categories > 0) & (ruler.coordinate >= 0)
+    n_coordinates = int(np.where(is_set, 1, 2)[is_asked].sum())
+    category_length, n_words = np.zeros(n_coordinates, np.int64), np.zeros(n_coordinates, np.int64)
+    category_length[ruler.coordinate[is_set]] = ruler.category_length[is_set]
+    n_words[ruler.coordinate[is_set]] = _words_of(ruler)[is_set]
+    return category_length, n_words
+
+
+# -- edges ----------------------------------------------------------------------------------------------
+
+
+def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
+    """The walks without the steps that change nothing."""
+    start, steps = np.empty(len(forest.start), np.int64), np.empty(2 * len(forest.feature), np.int64)
+    walk(forest, edges, start, steps)
+    steps, is_leaf = steps[: start[-1]], forest.feature == LEAF
+    node, goes_down = steps >> 1, steps & UNDO == 0
+    cuts = edges.length[node] > 0
+    matters = np.where(is_leaf[node], goes_down, cuts)
+    so_far = np.concatenate([[0], np.cumsum(matters)])
+    leaf = np.where(is_leaf[node] & goes_down, (np.cumsum(is_leaf) - 1)[node], -1)
+    columns = (
+        np.where(cuts, edges.coordinate[node], -1),
+        edges.low[node],
+        edges.high[node],
+        np.where(goes_down, 2, -2),
+        leaf,
+    )
+    return {
+        "step_start": so_far[start],
+        "steps": np.stack(columns, axis=1)[matters],
+    }
+
+
+def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
+    """What every path cuts off along the coordinates that are ends of ranges."""
+    node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
+    place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
+    own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
+    cuts = Cuts(*(frozen(array[node]) for array in own))
+    profile = np.zeros(place_profiles(cuts, place), np.int64)
+    lay_profiles(cuts, place, profile)
+    return {"profile_place": place, "profile": profile}
+
+
+def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
+    """The edges that cut off categories, by tree and coordinate."""
+    n_trees, n_coordinates = tree[-1] + 1, len(category_length)
+    node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] > 0))
+    place = tree[node] * (n_coordinates + 1) + edges.coordinate[node]
+    node = node[np.argsort(place, kind="stable")]
+    counts = np.bincount(place, minlength=n_trees * (n_coordinates + 1))
+    return {
+        "edge_start": (np.cumsum(counts) - counts).reshape(n_trees, n_coordinates + 1),
+        "edge_words": edges.low[node],
+        "edge_first": edges.first_leaf[node],
+        "edge_end": edges.end_leaf[node],
+    }
+
+
+# -- outcomes -------------------------------------------------------------------------------------------
+
+
+def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple[LongArray, int]:
+    """What each leaf says, one row a leaf, and the cost of another label; -1 where differences add up."""
+    if outcome == "label":
+        labels = np.concatenate([tree.outcome[tree.feature == LEAF] for tree in trees])
+        return labels.astype(np.int64)[:, None], round(label_weight)
+    values = np.concatenate([tree.value[tree.feature == LEAF] for tree in trees])
+    if outcome == "distribution":
+        # Rounded down, so that those of a leaf never add up to more than the whole.
+        return np.floor(values * (label_weight / 2)).astype(np.int64), -1
+    low, high = trees[0].schema.target.low, trees[0].schema.target.high
+    if not low < high:
+        return np.zeros(values.shape, np.int64), -1
+    shares = share_of_range(np.clip(values, low, high), low, low, high)
+    return np.rint(shares * label_weight).astype(np.int64), -1
+
+
+def frozen_fields(arrays: _T) -> _T:
+    """The arrays as numba knows them: it would compile a kernel again for arrays that can be written to."""
+    fields: Any = (frozen(field) if isinstance(field, np.ndarray) else field for field in arrays)
+    return type(arrays)(*fields)
+
+
+# -- memory ---------------------------------------------------------------------------------------------
+
+
+def memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
+    """What the kernel needs to work on these pairs: hardly more than the largest of their cost matrices."""
+    n_leaves = np.diff(packed.leaf_start)
+    rows, columns = (
+        np.minimum(n_leaves[first], n_leaves[second]),
+        np.maximum(n_leaves[first], n_leaves[second]),
+    )
+    widths = -(-columns // AT_ONCE) * AT_ONCE
+    width = int(widths.max())
+    scratch = Scratch(
+        cost=np.empty(int((rows * widths).max()), np.int64),
+        base=np.empty(width, np.int64),
+        shared=np.empty(width, np.int64),
+        values=np.empty((packed.outcome.shape[1], width), np.int64),
+        spare=np.empty(packed.n_labels, np.int64),
+    )
+    return scratch, Prices(*(np.empty(width, np.int64) for _ in Prices._fields))

@@ -1,0 +1,108 @@
+"""One ruler for several trees: the same column must be measured in the same unit in all of them."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from holdfast.data.schema import Feature, Schema, Target, sorted_labels
+from holdfast.text.lists import listed
+from holdfast.errors import SchemaMismatch
+from holdfast.tree.tree import LEAF, Tree
+
+_WAYS_OUT = (
+    "Measure all trees on one ruler. Read the second data set with the schema of the first, "
+    "Table.from_frame(data, target=..., schema=first.schema); give other libraries' trees the schema of the "
+    "table, as_tree(model, schema=table.schema); or put trees with the same columns on a schema that holds "
+    "both, wide = first.schema.widened(second.schema), then first.on(wide) and second.on(wide)."
+)
+
+
+def on_one_ruler(trees: Sequence[Tree]) -> list[Tree]:
+    """The trees on the schema that all of them share, features by name and classes by value.
+
+    A tree may lack columns or classes that another has; they have no length. A column that two trees ask
+    about must have the same range or categories in both, or a SchemaMismatch names all that have not.
+    """
+    groups = {id(tree.schema): tree.schema for tree in trees}
+    if all(schema == trees[0].schema for schema in groups.values()):
+        return [tree.on(trees[0].schema) for tree in trees]
+    asked = {key: _asked([tree for tree in trees if id(tree.schema) == key]) for key in groups}
+    features = {feature.name: feature for schema in groups.values() for feature in schema.features}
+    settled: dict[str, Feature] = {}
+    problems: dict[str, None] = {}
+    for key, schema in groups.items():
+        for feature in schema.features:
+            if feature.name in asked[key]:
+                known = settled.setdefault(feature.name, feature)
+                problems |= dict.fromkeys(_differences(known, feature))
+    target = trees[0].schema.target
+    for schema in groups.values():
+        problems |= dict.fromkeys(_target_differences(target, schema.target))
+        target = _joined_target(target, schema.target)
+    if problems:
+        raise SchemaMismatch(
+            "\n".join(["Cannot compare the trees:", *(f"  {each}" for each in problems), _WAYS_OUT])
+        )
+    features |= settled
+    columns = [feature for feature in features.values() if feature.kind != "question"]
+    questions = [feature for feature in features.values() if feature.kind == "question"]
+    ruler = Schema((*columns, *questions), target)
+    return [_placed(tree, ruler, features) for tree in trees]
+
+
+def _asked(trees: Sequence[Tree]) -> set[str]:
+    """The names of the features that any of the trees, which share a schema, asks about."""
+    numbers = {int(number) for tree in trees for number in np.unique(tree.feature[tree.feature != LEAF])}
+    return {trees[0].schema.features[number].name for number in numbers}
+
+
+def _placed(tree: Tree, ruler: Schema, features: dict[str, Feature]) -> Tree:
+    """The tree on the ruler. What it does not ask about may be anything there."""
+    asked = _asked([tree])
+    own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
+    return tree.replace(schema=Schema(tuple(own), tree.schema.target)).on(ruler)
+
+
+# -- differences ----------------------------------------------------------------------------------------
+
+
+def _differences(one: Feature, other: Feature) -> Iterator[str]:
+    """What makes the units of a column different, in words."""
+    name = f"column {one.name!r}"
+    if one.kind != other.kind:
+        yield f"{name} is {one.kind} in one and {other.kind} in the other."
+    elif one.categories != other.categories:
+        only = [
+            [label for label in a if label not in b] for a, b in _both_ways(one.categories, other.categories)
+        ]
+        if only[0] or only[1]:
+            texts = [listed(labels) if labels else "nothing" for labels in only]
+            yield f"{name} has categories that the other has not: {texts[0]} in one, {texts[1]} in the other."
+        else:
+            orders = f"{listed(one.categories)} in one and {listed(other.categories)} in the other"
+            yield f"{name} is ordered {orders}."
+    elif (one.low, one.high) != (other.low, other.high):
+        yield f"{name} reaches from {_range_text(one)} in one and from {_range_text(other)} in the other."
+
+
+def _target_differences(one: Target, other: Target) -> Iterator[str]:
+    if one.is_classes != other.is_classes:
+        kinds = ["a class" if target.is_classes else "a number" for target in (one, other)]
+        yield f"the target {one.name!r} is {kinds[0]} in one, and {other.name!r} is {kinds[1]} in the other."
+    elif not one.is_classes and (one.low, one.high) != (other.low, other.high):
+        ranges = f"from {_range_text(one)} in one and from {_range_text(other)} in the other"
+        yield f"the target {one.name!r} reaches {ranges}."
+
+
+def _joined_target(one: Target, other: Target) -> Target:
+    if one.classes == other.classes:
+        return one
+    return Target(one.name, sorted_labels({*one.classes, *other.classes}), one.low, one.high)
+
+
+def _both_ways(one: tuple[object, ...], other: tuple[object, ...]) -> list[tuple[tuple[object, ...], ...]]:
+    return [(one, other), (other, one)]
+
+
+def _range_text(scale: Feature | Target) -> str:
+    return f"{scale.low!r} to {scale.high!r}"

@@ -1,0 +1,88 @@
+"""What a distance is measured by: which matching, and how much another outcome costs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from holdfast.data.schema import Target
+from holdfast.text.lists import listed
+from holdfast.errors import RulesError
+from holdfast.tree.tree import Tree
+
+MATCHINGS = ("paper", "cover", "metric")
+MOST_LABEL_WEIGHT = 1e6
+MOST_DEPTH = 1000
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one comparison; the same for all pairs of a collection."""
+
+    matching: str
+    outcome: str
+    label_weight: float  # cost of an entirely different outcome
+    depth: int  # the greatest depth allowed in the collection
+    normalised: bool
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The terms as options of `distance_matrix`, apart from normalising."""
+        return {
+            "matching": self.matching,
+            "outcome": self.outcome,
+            "label_weight": self.label_weight,
+            "depth": self.depth,
+        }
+
+    def total(self, raw: Any) -> Any:
+        """A distance, or an array of them, as asked for: normalised, or as it is."""
+        if not self.normalised:
+            return raw
+        return raw / (2 * self.depth + self.label_weight) * math.ldexp(1.0, -self.depth)
+
+
+def terms_of(
+    trees: Sequence[Tree],
+    matching: str,
+    label_weight: float | None,
+    outcome: str | None,
+    normalised: bool,
+    depth: int | None,
+) -> Terms:
+    """The terms with everything that was left open filled in from the trees."""
+    outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
+    if depth is None:
+        depth = max(1, *(tree.depth for tree in trees))
+    elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
+        raise RulesError(
+            f"depth={depth!r} is out of range: it must be a whole number from 1 to {MOST_DEPTH}, or None."
+        )
+    weight = 2.0 * depth if label_weight is None else float(label_weight)
+    return Terms(matching, outcome, weight, int(depth), bool(normalised))
+
+
+def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
+    """The outcome that is compared; a RulesError if it, or one of the others, is not for such a target."""
+    if matching not in MATCHINGS:
+        raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+    if label_weight is not None and (
+        not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT
+    ):
+        raise RulesError(
+            f"label_weight={label_weight!r} is out of range: it must be a number from 0 to "
+            f"{MOST_LABEL_WEIGHT:g}, or None for twice the depth."
+        )
+    outcomes = ("label", "distribution") if target.is_classes else ("value",)
+    if outcome is not None and outcome not in outcomes:
+        what = "classes" if target.is_classes else "numbers"
+        raise RulesError(
+            f"outcome={outcome!r} is not for trees that predict {what}: "
+            f"it must be {_choice(outcomes)}, or None."
+        )
+    return outcome or outcomes[0]
+
+
+def _choice(names: Sequence[str]) -> str:
+    return " or ".join(repr(name) for name in names)

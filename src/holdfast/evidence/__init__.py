@@ -1,0 +1,1 @@
+"""What other trees say of a tree: split support, feature use, and replications."""

@@ -1,0 +1,115 @@
+"""What stable trees are compared with: CART chosen by cross-validation, and a random forest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from holdfast.arrays import IntArray, LongArray
+from holdfast.data.split.fractions import folds_of, places, strata_of
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.bags import Sampling
+from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import split_weight
+from holdfast.backends.tasks import run_all
+from holdfast.scoring.metric import Metric, Truth, metric_of
+from holdfast.stability.settings import Settings
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+# Branches of the seed. Others divide the rows and grow collections.
+_FOLDS, _FOREST = 20, 21
+
+# -- CART -----------------------------------------------------------------------------------------------
+
+
+def cart_by_cross_validation(
+    table: Table, settings: Settings, *, groups: LongArray | None = None, n_folds: int = 5
+) -> Tree:
+    """The tree grown on all rows by the combination of the grid that scores best on rows held out.
+
+    The rules, the grid, the metric and the seed are those of the settings; no row is drawn twice. Folds keep
+    groups together and divide the classes evenly. Of combinations that score alike, the one with the
+    shallowest tree is taken, then that with the largest leaves.
+    """
+    metric = metric_of(settings.scoring, table.schema.target)
+    folds = _folds(table, groups, n_folds, settings.seed)
+    learner = own_learner(table, settings.rules, _combinations(table, folds, settings))
+    parts = [_Part.of(learner, table, groups, fold) for fold in folds]
+    score = partial(_mean_score, learner, parts, metric)
+    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs)
+    best = min(
+        range(len(scores)), key=lambda place: (-scores[place], *_size(learner.combinations[place]), place)
+    )
+    return learner.trees(best, [learner.repeats], [settings.seed])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One fold: how often each row is learnt from, and the rows held out with what is known of them."""
+
+    counts: IntArray
+    table: Table
+    truth: Truth
+
+    @classmethod
+    def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
+        counts = learner.repeats.copy()
+        counts[fold] = 0
+        held_out = table.taken(fold)
+        return cls(counts, held_out, Truth.of(held_out, None if groups is None else groups[fold]))
+
+
+def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
+    trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
+    scores = [
+        metric.value(tree.value[tree.apply(part.table)], part.truth)
+        for tree, part in zip(trees, parts, strict=True)
+    ]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
+    """The rows of each fold; none at all if they cannot be divided."""
+    place = places(strata_of(table), groups, (seed, _FOLDS))
+    fold = folds_of(place, n_folds)
+    numbers = np.unique(fold)
+    return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
+
+
+def _combinations(table: Table, folds: Sequence[LongArray], settings: Settings) -> tuple[Combination, ...]:
+    if settings.grid is not None and settings.learner is None:
+        return combinations_of(settings.grid)
+    repeats, _ = split_weight(table.weight, table.n_rows)
+    n_learnt = int(repeats.sum(dtype=np.int64)) - max([0, *(int(repeats[fold].sum()) for fold in folds)])
+    return combinations_of(paper_grid(settings.rules.max_depth, n_learnt))
+
+
+def _size(combination: Combination) -> tuple[float, float]:
+    """Smaller for smaller trees."""
+    return combination.get("max_depth") or np.inf, -combination.get("min_samples_leaf", 1)
+
+
+# -- the forest -----------------------------------------------------------------------------------------
+
+
+def grow_forest(
+    table: Table, settings: Settings, *, groups: LongArray | None = None, n_trees: int = 200
+) -> Ensemble:
+    """A random forest with the criterion, the class weights and the seed of the settings.
+
+    Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
+    """
+    rules = _forest_rules(table, settings.rules)
+    sampling = Sampling(settings.seed, groups=groups, branch=_FOREST)
+    return grow_bagging(table, rules, n_trees, sampling=sampling, n_jobs=settings.n_jobs).ensemble
+
+
+def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
+    own = GrowthRules(criterion=rules.criterion, class_weight=rules.class_weight)
+    if table.schema.target.is_classes:
+        return replace(own, max_features="sqrt")
+    return replace(own, max_features="third", min_samples_leaf=5)

@@ -1,0 +1,151 @@
+"""The features that a collection of trees asks about: how early, how often, and how much they bring."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
+from holdfast.errors import RulesError
+from holdfast.distance.reference_schema import on_one_ruler
+from holdfast.tree.drawing import shortened
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import printable
+
+WIDTH = 80  # columns of feature_table
+NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not ask about
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureUse:
+    """How a collection of trees uses one feature."""
+
+    name: str
+    first: tuple[float, float, float]  # share of the trees that ask about it in the first 1, 2, 3 levels
+    anywhere: float  # share of the trees that ask about it at all
+    importance: float  # mean share of the decrease of impurity that it brings
+    spread: float  # standard deviation of that share over the trees; 0 for a single tree
+
+
+class FeatureUses(list[FeatureUse]):
+    """The uses of all features, which print themselves as a table of those that are asked about most."""
+
+    def __repr__(self) -> str:
+        return feature_table(self)
+
+
+def feature_use(trees: Sequence[Tree]) -> FeatureUses:
+    """One entry per feature, the most important first; features that no tree asks about are among them.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[20.0, 1.0], [40.0, 2.0], [60.0, 1.0]], ["no", "no", "yes"]))
+    >>> [(use.name, use.anywhere) for use in feature_use([tree])]
+    [('x0', 1.0), ('x1', 0.0)]
+    """
+    trees = _comparable(trees)
+    level, importance = _first_levels(trees), _importances(trees)
+    shares = [_shares(level < levels) for levels in (1, 2, 3, NEVER)]
+    mean, spread = importance.mean(axis=0).tolist(), _spread(importance).tolist()
+    uses = [
+        FeatureUse(name, (one, two, three), anywhere, *shown)
+        for name, one, two, three, anywhere, *shown in zip(
+            trees[0].schema.names, *shares, mean, spread, strict=True
+        )
+    ]
+    return FeatureUses(sorted(uses, key=lambda use: -round(use.importance, DIGITS)))
+
+
+def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:
+    """The features that any of the trees asks about in its first so many levels, in the schema's order."""
+    if levels < 1:
+        raise RulesError(f"levels={levels!r} is out of range: it must be at least 1, the level of the root.")
+    trees = _comparable(trees)
+    is_first = (_first_levels(trees) < levels).any(axis=0)
+    return tuple(trees[0].schema.names[number] for number in np.flatnonzero(is_first))
+
+
+def importance_spread(trees: Sequence[Tree]) -> float:
+    """The standard deviation of the importance over the trees, averaged over the features they ask about."""
+    trees = _comparable(trees)
+    is_asked = (_first_levels(trees) < NEVER).any(axis=0)
+    return float(_spread(_importances(trees))[is_asked].mean()) if is_asked.any() else 0.0
+
+
+# -- all trees at once ----------------------------------------------------------------------------------
+
+
+def _comparable(trees: Sequence[Tree]) -> list[Tree]:
+    if not len(trees):
+        raise ValueError("The use of features is a share of trees: give at least one tree, not 0.")
+    return on_one_ruler(trees)
+
+
+def _first_levels(trees: list[Tree]) -> IntArray:
+    """For each tree and feature, the depth at which the tree first asks about it, or NEVER."""
+    level = np.full((len(trees), len(trees[0].schema.features)), NEVER, np.int32)
+    for row, tree in zip(level, trees, strict=True):
+        inner = tree.feature != LEAF
+        np.minimum.at(row, tree.feature[inner], tree.node_depth[inner])
+    return frozen(level)
+
+
+def _importances(trees: list[Tree]) -> FloatArray:
+    return np.array([tree.importances for tree in trees])
+
+
+def _shares(asked: BoolArray) -> list[float]:
+    """The share of the trees, for each feature."""
+    shares: list[float] = asked.mean(axis=0).tolist()
+    return shares
+
+
+def _spread(importance: FloatArray) -> FloatArray:
+    if len(importance) == 1:
+        return np.zeros(importance.shape[1])
+    return np.asarray(importance.std(axis=0, ddof=1), np.float64)
+
+
+# -- in words -------------------------------------------------------------------------------------------
+
+
+def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str = "") -> str:
+    """The features that are asked about in columns, `most` of them, in lines of at most 80 letters.
+
+    Where there are more, the last line says that `whole` has all, if it is told.
+    """
+    asked = [use for use in uses if use.anywhere > 0]
+    shown = asked[:most]
+    cells = [_cells(use) for use in shown]
+    heading = f"{'level':>7}{'two':>7}{'three':>7}{'anywhere':>10}{'mean':>9}{'spread':>8}"
+    room = WIDTH - len(heading)
+    names = [shortened(printable(use.name), room) for use in shown]
+    width = max(map(len, ["feature", *names]))
+    lines = [
+        f"{'':{width}}{'asked in the first':>21}{'':10}{'importance':>17}",
+        f"{'feature':{width}}{heading}",
+        *(f"{name:{width}}{cell}" for name, cell in zip(names, cells, strict=True)),
+    ]
+    if more := len(asked) - len(shown):
+        lines.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
+    if never := len(uses) - len(asked):
+        lines.append(
+            f"No tree asks about {'the other feature' if never == 1 else f'{never} other features'}."
+        )
+    return "\n".join(lines)
+
+
+def rounded_percent(share: float) -> str:
+    """The share in whole percent, never rounded to none or to all.
+
+    >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
+    ('62 %', '> 99 %', '100 %')
+    """
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def _cells(use: FeatureUse) -> str:
+    shares = "".join(f"{rounded_percent(share):>7}" for share in use.first)
+    importance = round(use.importance, 3) + 0.0  # rounding leaves some a little below zero: no "-0.000"
+    return f"{shares}{rounded_percent(use.anywhere):>10}{importance:>9.3f}{use.spread:>8.3f}"

@@ -1,0 +1,275 @@
+"""What replications found: one result per model and replication, and a table of their means and spreads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import floor, log10
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.scoring.metric import Metric
+from holdfast.evidence.feature_use import first_features, importance_spread
+from holdfast.distance.settings import Terms
+from holdfast.tree.tree import Tree
+
+WIDTH = 80  # columns of the text
+MODELS = ("best score", "most stable", "chosen", "CART by cross-validation", "random forest")
+_HEADS = (
+    ("best", "score"),
+    ("most", "stable"),
+    ("chosen", "tree"),
+    ("CART by", "cross-val."),
+    ("random", "forest"),
+)
+# What has a mean and a deviation.
+_SPREADS = (
+    "score",
+    "choosing_score",
+    "measured_score",
+    "instability",
+    "normalised",
+    "per_rule",
+    "n_leaves",
+    "depth",
+    "frontier_size",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One model of one replication. What makes no sense for a model is None."""
+
+    replication: int
+    model: str  # one of MODELS
+    score: float  # on the test rows; greater is better: losses are negated
+    choosing_score: float | None = None  # what new rows were expected to give, when it was chosen
+    measured_score: float | None = None  # on the validation rows that it was chosen by
+    instability: float | None = None  # mean distance to the reference trees
+    normalised: float | None = None  # as a share of the greatest distance of trees of the depth allowed
+    per_rule: float | None = None  # mean distance per rule of the larger tree
+    n_leaves: int | None = None
+    depth: int | None = None
+    frontier_size: int | None = None  # different points on the frontier that it was chosen from
+    tree: Tree | None = None
+    importances: FloatArray | None = None  # share of the decrease of impurity that each feature brought
+
+
+class Spread(NamedTuple):
+    """A mean over the replications and the standard deviation between them."""
+
+    mean: float
+    deviation: float  # 0 for a single replication
+
+    @classmethod
+    def of(cls, values: Sequence[float | None]) -> "Spread | None":
+        """The spread of the values; None if they are not known."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return cls(float(np.mean(known)), float(np.std(known, ddof=1)) if len(known) > 1 else 0.0)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One model over all replications. What makes no sense for a model is None."""
+
+    model: str
+    score: Spread  # on the test rows; greater is better
+    choosing_score: Spread | None
+    measured_score: Spread | None
+    instability: Spread | None
+    normalised: Spread | None
+    per_rule: Spread | None
+    n_leaves: Spread | None
+    depth: Spread | None
+    frontier_size: Spread | None
+    between: float | None  # mean distance between its trees of two replications
+    importance_spread: float  # standard deviation of the importances, averaged over the features asked about
+    first_features: int | None  # how many different features the first splits ask about
+    first_two_levels: int | None  # the same of the first two levels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replications:
+    """The results of all replications, and their table."""
+
+    results: tuple[Result, ...]  # replication by replication, the models in the order of MODELS
+    metric: Metric
+    terms: Terms  # of all distances
+    between: Mapping[str, float]  # model: mean distance between its trees of two replications
+
+    @property
+    def n_replications(self) -> int:
+        """Number of replications."""
+        return len(self.results) // len(MODELS)
+
+    def of(self, model: str) -> list[Result]:
+        """The results of one model, replication by replication."""
+        return [result for result in self.results if result.model == model]
+
+    @cached_property
+    def rows(self) -> tuple[Summary, ...]:
+        """The table: one row per model."""
+        return tuple(self._summary(model) for model in MODELS)
+
+    def _summary(self, model: str) -> Summary:
+        results = self.of(model)
+        trees = [result.tree for result in results if result.tree is not None]
+        spreads: dict[str, Any] = {
+            name: Spread.of([getattr(result, name) for result in results]) for name in _SPREADS
+        }
+        return Summary(
+            model=model,
+            **spreads,
+            between=self.between.get(model),
+            importance_spread=importance_spread(trees) if trees else _forest_spread(results),
+            first_features=len(first_features(trees, 1)) if trees else None,
+            first_two_levels=len(first_features(trees, 2)) if trees else None,
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table, column by column; the deviations of a figure are in one more, with `_deviation`."""
+        columns: dict[str, list[Any]] = {}
+        for name in (field.name for field in fields(Summary)):
+            cells = [getattr(row, name) for row in self.rows]
+            if any(isinstance(cell, Spread) for cell in cells):
+                columns[name] = [None if cell is None else cell.mean for cell in cells]
+                columns[f"{name}_deviation"] = [None if cell is None else cell.deviation for cell in cells]
+            else:
+                columns[name] = cells
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64) | {"model": nw.String}
+        return frame_from(columns, types, backend)
+
+    def text(self, width: int = WIDTH) -> str:
+        """The table in words: one line per figure, one column per model."""
+        return _text(self, width)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def _forest_spread(results: Sequence[Result]) -> float:
+    """What importance_spread is for single trees."""
+    importances = np.array([result.importances for result in results])
+    asked = importances.any(axis=0)
+    if len(importances) < 2 or not asked.any():
+        return 0.0
+    return float(importances.std(axis=0, ddof=1)[asked].mean())
+
+
+# -- in words -------------------------------------------------------------------------------------------
+
+_FIGURES = {
+    "score": "{score} on test rows",
+    "choosing_score": "  as expected",
+    "measured_score": "  on validation rows",
+    "instability": "instability",
+    "normalised": "  normalised",
+    "per_rule": "  per rule",
+    "n_leaves": "leaves",
+    "depth": "depth",
+    "frontier_size": "trees on the frontier",
+    "between": "between replications",
+    "importance_spread": "spread of importances",
+    "first_features": "features asked first",
+    "first_two_levels": "  in two levels",
+}
+_Row = tuple[str, list[str]]  # a label, and a text for each model
+
+
+class _Line(NamedTuple):
+    """One figure of all models, as text."""
+
+    label: str
+    means: list[str]
+    deviations: list[str]
+
+
+def _text(found: Replications, width: int) -> str:
+    title = found.metric.title if len(found.metric.title) <= 12 else "score"
+    lines = [_line(found, name, label.format(score=title)) for name, label in _FIGURES.items()]
+    heads = [("", list(row)) for row in zip(*_HEADS, strict=True)]
+    rows = [*heads, *((line.label, _joined(line)) for line in lines)]
+    if _width(rows) > width:  # the deviations go below the means
+        rows = [*heads, *_stacked(lines)]
+    gap = 2 if _width(rows) <= width else 1
+    margin, cell = _margin(rows), _cell(rows) + gap
+    shown = [f"{label:{margin}}" + "".join(f"{text:>{cell}}" for text in row) for label, row in rows]
+    return "\n".join([*_caption(found, title), *(line.rstrip() for line in shown)])
+
+
+def _margin(rows: Sequence[_Row]) -> int:
+    return max(len(label) for label, _ in rows)
+
+
+def _cell(rows: Sequence[_Row]) -> int:
+    return max(len(text) for _, row in rows for text in row)
+
+
+def _width(rows: Sequence[_Row]) -> int:
+    return _margin(rows) + len(MODELS) * (_cell(rows) + 2)
+
+
+def _caption(found: Replications, score: str) -> list[str]:
+    n, terms = found.n_replications, found.terms
+    return [
+        f"{n} replications: mean ± standard deviation." if n > 1 else "1 replication.",
+        f"Distances: label weight {terms.label_weight:g}, depth {terms.depth}, {terms.matching!r} matching.",
+        *([f"Score: {found.metric.title}."] if score != found.metric.title else []),
+        "",
+    ]
+
+
+def _line(found: Replications, name: str, label: str) -> _Line:
+    cells = [getattr(row, name) for row in found.rows]
+    pairs: list[Any] = [cell if isinstance(cell, Spread | None) else (cell, None) for cell in cells]
+    if "score" in name:
+        pairs = [pair and (found.metric.shown(pair[0]), pair[1]) for pair in pairs]
+    is_whole = all(isinstance(cell, int) for cell in cells if cell is not None)
+    decimals = 0 if is_whole else _decimals(pair[0] for pair in pairs if pair)
+    several = found.n_replications > 1
+    return _Line(
+        label,
+        [_number(pair[0], decimals) if pair else "" for pair in pairs],
+        [
+            f"± {_number(pair[1], decimals)}" if several and pair and pair[1] is not None else ""
+            for pair in pairs
+        ],
+    )
+
+
+def _joined(line: _Line) -> list[str]:
+    return [
+        f"{mean} {deviation}".rstrip() for mean, deviation in zip(line.means, line.deviations, strict=True)
+    ]
+
+
+def _stacked(lines: Iterable[_Line]) -> list[_Row]:
+    rows = []
+    for line in lines:
+        rows.append((line.label, line.means))
+        if any(line.deviations):
+            rows.append(("", line.deviations))
+    return rows
+
+
+def _decimals(values: Iterable[float]) -> int:
+    """Decimals that show three digits of the greatest value."""
+    greatest = max(map(abs, values), default=0.0)
+    return 0 if greatest == 0 else int(np.clip(2 - floor(log10(greatest)), 0, 6))
+
+
+def _number(value: float, decimals: int) -> str:
+    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
+    return f"{value:.3g}" if abs(value) >= 1e6 else f"{round(value, decimals) + 0.0:.{decimals}f}"

@@ -1,0 +1,285 @@
+"""How firmly each split of a tree stands: what other trees ask at the same place.
+
+A place is the sequence of yes and no answers that leads to it from the root, whatever was asked on the way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from textwrap import wrap
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.schema import Label
+from holdfast.errors import RulesError
+from holdfast.evidence.feature_use import rounded_percent
+from holdfast.distance.reference_schema import on_one_ruler
+from holdfast.tree.drawing import shortened
+from holdfast.tree.regions import regions_at
+from holdfast.tree.rules import SHORT_LIST, answer_text
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+from holdfast.tree.wording import NO_BREAK, item_text, number_text
+
+WIDTH = 80  # columns of certificate_text
+NARROWEST = 72  # columns it can do with
+WIDEST_INDENT = 8  # columns left of a split in it
+DIGITS = 4  # of a threshold, or as many more as tell the ends of an interval apart
+LEAST_SURE = 3  # categories named of a set
+PERCENTS = (5, 50, 95)  # of the thresholds, at their quantiles
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How firmly one split of a tree stands: how often the trees of two collections ask the same there."""
+
+    node: int
+    depth: int
+    question: str
+    feature: str
+    references: float  # share of the reference trees that ask about this feature at this place
+    candidates: float  # share of the candidate trees
+    same_way: float  # share of all trees that ask about the same features from the root down to here
+    n_asking: int  # trees of both collections that ask about this feature at this place
+    thresholds: tuple[float, float, float] | None  # 5 %, 50 % and 95 % quantile; None for a set, or if none
+    categories: tuple[tuple[Label, float], ...] | None  # of a set: share of trees that send each the same way
+    place: tuple[bool, ...]  # the answers that lead here, True for yes
+    n_known: int  # of the trees that ask, those that only ask whether the value is known
+    levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
+    short: str = ""  # the question with a long list cut, for a line of text
+
+
+class Certificates(list[Certificate]):
+    """The certificates of a tree, which print themselves as a text."""
+
+    def __repr__(self) -> str:
+        return certificate_text(self)
+
+
+def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> Certificates:
+    """One certificate per split of the tree, in preorder.
+
+    A tree that is one of the candidates counts among them.
+    Each quantile is a threshold that some tree asks for, the smallest that so many of them do not exceed.
+    A set of categories and its complement ask the same, so each tree's set is turned to agree with this
+    tree's on as many as possible of the categories that can reach the split. The places below are not turned
+    with it: left stays left.
+    """
+    for name, collection in (("reference", references), ("candidate", candidates)):
+        if not len(collection):
+            raise ValueError(f"A certificate needs at least one {name} tree, and there are 0.")
+    tree, *others = on_one_ruler([tree, *references, *candidates])
+    stacked = _stacked(others)
+    at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
+    same_way = {0: np.ones(len(others), np.bool_)}  # were the same features asked before?
+    found = Certificates()
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        asks = stacked.feature[at[node]] == tree.feature[node]
+        same = same_way[node] & asks
+        in_each = asks[: len(references)], asks[len(references) :], same
+        shares = [float(flags.mean()) for flags in in_each]
+        found.append(_certificate(tree, node, shares, stacked, at[node][asks]))
+        for child, side in ((tree.left[node], stacked.left), (tree.right[node], stacked.right)):
+            at[int(child)], same_way[int(child)] = side[at[node]], same
+    return found
+
+
+def _certificate(
+    tree: Tree, node: int, shares: list[float], stacked: "_Stacked", at: LongArray
+) -> Certificate:
+    """The certificate of a split, where `at` are the nodes of other trees that ask about its feature."""
+    feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
+    is_known = stacked.threshold[at] >= KNOWN
+    return Certificate(
+        node=node,
+        depth=len(place),
+        question=answer_text(tree, node, True),
+        short=answer_text(tree, node, True, most=SHORT_LIST),
+        feature=feature.name,
+        references=shares[0],
+        candidates=shares[1],
+        same_way=shares[2],
+        n_asking=len(at),
+        thresholds=None if feature.is_subset else _quantiles(stacked.threshold[at[~is_known]]),
+        categories=_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,
+        place=place,
+        n_known=int(is_known.sum()),
+        levels=feature.categories if feature.kind == "ordered" else (),
+    )
+
+
+def _place(tree: Tree, node: int) -> tuple[bool, ...]:
+    answers = []
+    while (parent := int(tree.parent[node])) != -1:
+        answers.append(bool(tree.left[parent] == node))
+        node = parent
+    return tuple(reversed(answers))
+
+
+def _quantiles(thresholds: FloatArray) -> tuple[float, float, float] | None:
+    if not len(thresholds):
+        return None
+    # No value between two thresholds: halfway from one category to the next there is no category.
+    ordered = np.sort(thresholds).tolist()
+    low, median, high = (ordered[ceil(percent * len(ordered) / 100) - 1] for percent in PERCENTS)
+    return low, median, high
+
+
+def _sides(
+    tree: Tree, node: int, stacked: "_Stacked", at: LongArray
+) -> tuple[tuple[Label, float], ...] | None:
+    """How often each category that can reach the split goes the same way; None if no tree asks."""
+    if not len(at):
+        return None
+    number = int(tree.feature[node])
+    reaching = regions_at(tree, node).get(number)
+    labels = tree.schema.features[number].categories
+    columns = np.arange(len(labels))
+    # What cannot reach the split is on a side by chance; where nothing can, that is all there is to tell.
+    if reaching is not None and reaching.allowed.any():
+        columns = np.flatnonzero(reaching.allowed)
+    agrees = stacked.in_set[stacked.set_start[at][:, None] + columns] == tree.left_categories(node)[columns]
+    is_turned = 2 * agrees.sum(axis=1) < len(columns)
+    shares = (agrees != is_turned[:, None]).mean(axis=0).tolist()
+    return tuple((labels[column], share) for column, share in zip(columns, shares, strict=True))
+
+
+# -- many trees as one ----------------------------------------------------------------------------------
+
+
+class _Stacked(NamedTuple):
+    """The nodes of many trees one after the other, and one more: a leaf whose children are itself.
+
+    It stands last, where index LEAF finds it: below a leaf there is nothing, however far one goes down.
+    """
+
+    feature: LongArray
+    threshold: FloatArray
+    left: LongArray
+    right: LongArray
+    set_start: LongArray
+    in_set: BoolArray
+    roots: LongArray
+
+
+def _stacked(trees: Sequence[Tree]) -> _Stacked:
+    sizes = np.array([tree.n_nodes for tree in trees])
+    roots = np.cumsum(sizes) - sizes
+    n_flags = np.array([len(tree.in_set) for tree in trees])
+    first_node = np.repeat(roots, sizes)
+    first_flag = np.repeat(np.cumsum(n_flags) - n_flags, sizes)
+    left = np.concatenate([tree.left for tree in trees])
+    right = np.concatenate([tree.right for tree in trees])
+    set_start = np.concatenate([tree.set_start for tree in trees])
+    return _Stacked(
+        feature=np.append(np.concatenate([tree.feature for tree in trees]), LEAF),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        left=np.append(np.where(left == LEAF, LEAF, left + first_node), LEAF),
+        right=np.append(np.where(right == LEAF, LEAF, right + first_node), LEAF),
+        set_start=set_start + first_flag,
+        in_set=np.concatenate([tree.in_set for tree in trees]),
+        roots=roots,
+    )
+
+
+# -- in words -------------------------------------------------------------------------------------------
+
+
+def certificate_text(certificates: Sequence[Certificate], width: int = WIDTH) -> str:
+    """One line per split, in preorder, and one more on its thresholds or categories, if trees ask about it.
+
+    No line is longer than `width`, which is at least 72.
+    """
+    if width < NARROWEST:
+        raise RulesError(f"width={width!r} is out of range: it must be at least {NARROWEST} columns.")
+    if not certificates:
+        return "The tree asks nothing: it has no split that could stand or fall."
+    stems = [_stem(certificate) for certificate in certificates]
+    asked = _asked_texts(certificates, "asked here by {} of reference and {} of candidate trees")
+    if max(map(len, stems)) + 2 + len(asked[0]) > width:
+        asked = _asked_texts(certificates, "{} of reference, {} of candidate trees")
+    column = min(max(map(len, stems)), width - 2 - len(asked[0]))
+    lines = []
+    for certificate, stem, text in zip(certificates, stems, asked, strict=True):
+        lines.append(f"{shortened(stem, column):{column}}  {text}")
+        lines += _indented(_detail(certificate), _indent(certificate) + 4, width)
+    return "\n".join(lines)
+
+
+def _stem(certificate: Certificate) -> str:
+    answer = ("yes: " if certificate.place[-1] else "no: ") if certificate.place else ""
+    return " " * _indent(certificate) + answer + (certificate.short or certificate.question)
+
+
+def _indent(certificate: Certificate) -> int:
+    return min(2 * certificate.depth, WIDEST_INDENT)
+
+
+def _asked_texts(certificates: Sequence[Certificate], sentence: str) -> list[str]:
+    """The sentence about each split, the percentages of all one below the other."""
+    shares = [
+        [rounded_percent(share) for share in (certificate.references, certificate.candidates)]
+        for certificate in certificates
+    ]
+    widths = [max(map(len, column)) for column in zip(*shares, strict=True)]
+    return [sentence.format(*map(str.rjust, row, widths)) for row in shares]
+
+
+def _detail(certificate: Certificate) -> str:
+    """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
+    if certificate.categories is not None:
+        return _sides_text(certificate.categories)
+    n_known, n_others = certificate.n_known, certificate.n_asking - certificate.n_known
+    parts = []
+    if n_known:
+        ask = "asks" if n_known == 1 and n_others else "ask"
+        parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is known")
+    if certificate.thresholds is not None:
+        often = _often_text(n_others, "the others" if n_known else "them")
+        parts.append(f"{_thresholds_text(certificate.thresholds, certificate.levels)} {often}")
+    return "; ".join(parts)
+
+
+def _often_text(n: int, whom: str) -> str:
+    """How many of n thresholds lie between their 5 % and their 95 % quantile."""
+    if n == 1:
+        return "in the only one"
+    # Of fewer than 20, these are the smallest and the largest.
+    return f"in nine of ten of {whom}" if n >= 20 else f"in all of {whom}"
+
+
+def _thresholds_text(thresholds: tuple[float, float, float], levels: tuple[Label, ...]) -> str:
+    texts = [_level_text(value, levels) for value in thresholds] if levels else _number_texts(thresholds)
+    low, median, high = texts
+    what = "" if levels else "threshold "
+    return f"{what}{low}" if low == high else f"{what}{low} to {high} (median {median})"
+
+
+def _number_texts(thresholds: tuple[float, float, float]) -> list[str]:
+    for digits in range(DIGITS, 18):
+        texts = [number_text(value, digits) for value in thresholds]
+        if len(set(texts)) == len(set(thresholds)):
+            break
+    return texts
+
+
+def _level_text(threshold: float, levels: tuple[Label, ...]) -> str:
+    position = min(floor(threshold), len(levels) - 1)
+    return f'"at most {item_text(levels[position])}"' if position >= 0 else f'"below {item_text(levels[0])}"'
+
+
+def _sides_text(categories: tuple[tuple[Label, float], ...]) -> str:
+    unsure = sorted((each for each in categories if each[1] < 1), key=lambda each: each[1])
+    if not unsure:
+        return "each category goes the same way in all of them"
+    named = [f"{item_text(label)} ({rounded_percent(share)})" for label, share in unsure[:LEAST_SURE]]
+    more = f" and {len(unsure) - LEAST_SURE} more" if len(unsure) > LEAST_SURE else ""
+    return f"not always on the same side: {', '.join(named)}{more}"
+
+
+def _indented(text: str, indent: int, width: int) -> list[str]:
+    margin = " " * indent
+    whole = text.replace(" %", f"{NO_BREAK}%")
+    lines = wrap(whole, width, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]

@@ -1,0 +1,54 @@
+"""The same questions, with leaf values from other rows than those that the tree was grown on."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from holdfast.arrays import BoolArray
+from holdfast.data.table import Table
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import Units, measure_all
+from holdfast.growth.values import with_values
+from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
+from holdfast.tree.tree import Tree
+
+
+def revalued(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
+    """The tree with the values, counts and impurities that the rows of the table give its nodes.
+
+    No question changes. A node that no row reaches keeps its value, without weight. The rules say how
+    impurity is measured and how classes are weighted.
+
+    >>> from holdfast import CART, grow
+    >>> early = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> later = Table.from_arrays([[20.0], [30.0], [55.0], [70.0]], ["no", "yes", "yes", "yes"])
+    >>> revalued(grow(early), later, CART).value[1]
+    array([0.5, 0.5])
+    """
+    return revalue_all([tree], table, [rules])[0]
+
+
+def revalue_all(
+    trees: Sequence[Tree],
+    table: Table,
+    rules: Sequence[GrowthRules | None],
+    *,
+    rows: BoolArray | None = None,
+    n_jobs: int | None = None,
+) -> list[Tree]:
+    """The trees, each with the values that the rows of the table, or those with a flag, give its nodes.
+
+    Each has rules of its own; a tree with None stays as it is.
+    """
+    check_jobs(n_jobs)
+    tasks = list(zip(trees, rules, measure_all(table, rules), strict=True))
+    taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
+    return run_all(partial(_revalued, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
+
+
+def _revalued(table: Table, taken: BoolArray, task: tuple[Tree, GrowthRules | None, Units | None]) -> Tree:
+    tree, rules, units = task
+    if rules is None or units is None:
+        return tree
+    return with_values(tree, table, units, (units.repeats * taken).astype(np.int32), rules.criterion)

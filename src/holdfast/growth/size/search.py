@@ -1,0 +1,256 @@
+"""The right size of a tree, by rows held out: its alpha, its depth, or its number of leaves."""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
+from holdfast.data.split.fractions import numbered, read_groups
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.growth.grow import grow, grow_samples
+from holdfast.growth.pruning.merging import merge_leaves
+from holdfast.growth.pruning.path import (
+    WHOLE,
+    PruningPath,
+    SizeParameter,
+    depth_path,
+    leaves_path,
+    pruning_path,
+)
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.sample import balanced_on, check_table, measure
+from holdfast.growth.size.folds import Folds, divided
+from holdfast.growth.size.table import SizeTable
+from holdfast.backends.tasks import check_jobs, run_all
+from holdfast.scoring.metric import Metric, Score, Truth, metric_of
+from holdfast.tree.tree import Tree
+
+Rule = Literal["cv", "cv-1se"]
+
+MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
+
+
+class Sized(NamedTuple):
+    """A tree of the size that rows held out speak for, and what they said of the others."""
+
+    tree: Tree
+    sizes: SizeTable
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How a size is chosen.
+
+    `cv` is a number of folds, or the share of rows in the one part that is held out, or a splitter of
+    scikit-learn's, or pairs of row numbers to learn from and to score on. "cv" takes the size with the best
+    mean score, and "cv-1se" the smallest whose mean is within one standard error of that.
+    """
+
+    rule: Rule = "cv"
+    cv: Any = 10
+    scoring: Any = None
+    seed: int = 0
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_jobs(self.n_jobs)
+
+
+BY_FOLDS = Evidence()
+
+
+def choose_size(
+    table: Table,
+    rules: GrowthRules = CART,
+    parameter: SizeParameter = "ccp_alpha",
+    *,
+    evidence: Evidence = BY_FOLDS,
+    groups: Any = None,
+) -> Sized:
+    """The tree that the rules grow on all rows, as large as serves best on rows held out.
+
+    One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
+    parameter orders: "ccp_alpha", "max_depth" or "max_leaf_nodes". Every size is scored on all folds, and of
+    sizes that score alike the smallest is taken. Rows of one group are never divided, and leaves are merged,
+    if the rules say so, in the end.
+    """
+    check_table(table)
+    if parameter not in WHOLE:
+        raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(WHOLE)}.")
+    if evidence.rule not in ("cv", "cv-1se"):
+        raise RulesError(f"rule={evidence.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
+    whole: dict[str, Any] = {parameter: WHOLE[parameter], "merge_leaves": False}
+    is_merged, rules = rules.merge_leaves, replace(rules, **whole)
+    by_default = "poisson" if rules.criterion == "poisson" else None
+    metric = metric_of(evidence.scoring or by_default, table.schema.target)
+    marks = None if groups is None else read_groups(groups, table.n_rows)
+    folds = divided(table, marks, evidence.cv, evidence.seed)
+    path = path_of(grow(table, rules, seed=evidence.seed), parameter, rules)
+    chosen = sizes_to_score(path, MOST_SIZES)
+    scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, evidence)
+    sizes = SizeTable(
+        parameter=parameter,
+        values=path.values[chosen],
+        n_leaves=path.n_leaves[chosen],
+        risks=path.risks[chosen],
+        scores=scores,
+        error=error,
+        rule=evidence.rule,
+        metric=metric,
+    )
+    tree = path[int(chosen[sizes.chosen])]
+    return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+
+
+def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
+    """The subtrees of the tree in the order of the parameter."""
+    if parameter == "ccp_alpha":
+        return pruning_path(tree, rules.ccp_risk)
+    return depth_path(tree) if parameter == "max_depth" else leaves_path(tree)
+
+
+def values_between(path: PruningPath) -> FloatArray:
+    """For every subtree a value that asks for it and for those of other samples that are like it.
+
+    A subtree is the best from its alpha to that of the next: their geometric mean is in the middle. The last
+    one is the best from there on.
+    """
+    if path.parameter != "ccp_alpha":
+        return path.values
+    return np.asarray(np.append(np.sqrt(path.values[:-1]) * np.sqrt(path.values[1:]), np.inf), np.float64)
+
+
+def sizes_to_score(path: PruningPath, most: int) -> LongArray:
+    """Places on the path: all of them, or, if they are more than that, some of every order of magnitude."""
+    if len(path) <= most:
+        return np.arange(len(path))
+    wanted = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may come out as 7.999999999999999
+    # Leaves grow fewer along the path: the first subtree that is no larger than each size.
+    return np.unique(np.searchsorted(-path.n_leaves, -wanted, side="left"))
+
+
+# -- scores ---------------------------------------------------------------------------------------------
+
+
+def path_scores(
+    folds: Folds,
+    rules: GrowthRules,
+    values: FloatArray,
+    parameter: SizeParameter,
+    metric: Metric,
+    evidence: Evidence,
+) -> tuple[FloatArray, FloatArray]:
+    """The score of every value on every fold, (values, folds), and the standard error of their mean."""
+    n_folds = len(folds.held_out)
+    _ = folds.table.coded  # before the threads start
+    telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
+    if len(values) == 1:  # a single size needs no choice
+        telling = list(range(n_folds))
+    if len(telling) < n_folds:
+        _report_mute_folds(len(telling), n_folds, metric)
+    sizes = _Sizes(rules, values, parameter, metric, evidence.seed)
+    found = run_all(partial(sizes.scores, folds), telling, evidence.n_jobs)
+    scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
+    if n_folds == 1:  # the rows themselves are all that tells how far chance goes
+        return scores, np.array([score.error for score in found[0]])
+    shares, exponent = scaled(scores)  # squares of errors such as 1e300 would be infinite
+    spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
+    return scores, unscaled(spread / np.sqrt(len(found)), exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sizes:
+    """What is grown and scored on every fold; a value, which can be sent to another process."""
+
+    rules: GrowthRules
+    values: FloatArray
+    parameter: SizeParameter
+    metric: Metric
+    seed: int
+
+    def scores(self, folds: Folds, number: int) -> list[Score]:
+        """The scores of the values on one fold, by the tree of the rows outside it."""
+        table = folds.table
+        own = balanced_on(table, self.rules, folds.times[number])
+        units = measure(table, own)
+        counts = (units.repeats * folds.times[number]).astype(np.int32)
+        tree = grow_samples(table, own, units, [counts], [self.seed])[0]
+        rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
+        held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
+        path = path_of(tree, self.parameter, self.rules)
+        return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
+
+
+def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
+    """True if the metric means something on the rows held out: the AUC of one class does not."""
+    table = folds.table
+    rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
+    return len(np.unique(table.target[rows])) >= metric.least_values
+
+
+def _report_mute_folds(n_telling: int, n_folds: int, metric: Metric) -> None:
+    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
+    start = f"The {metric.title} needs {need}, and {n_folds - n_telling} of {n_folds} parts held out have"
+    way_out = "Hold out more rows at a time, or score by another metric."
+    if n_telling == 0:
+        raise DataError(f"{start} but one. {way_out}")
+    warnings.warn(f"{start} but one: these parts are left out. {way_out}", DataWarning, stacklevel=2)
+
+
+class HeldOut(NamedTuple):
+    """Rows to score on."""
+
+    table: Table
+    truth: Truth
+
+    @classmethod
+    def of(cls, table: Table, groups: LongArray | None = None) -> "HeldOut":
+        """The rows of a table."""
+        return cls(table, Truth.of(table, groups))
+
+    def joined(self, leaves: IntArray) -> tuple[IntArray, Truth]:
+        """The rows of one leaf and one class as one row that weighs as much: its leaf, and all the truth."""
+        truth = self.truth
+        n_classes = len(truth.target.classes)
+        weight = np.ones(len(leaves)) if truth.weight is None else truth.weight
+        cells, place = np.unique(leaves * np.int64(n_classes) + truth.values, return_inverse=True)
+        values = (cells % n_classes).astype(np.int32)
+        joint = np.bincount(place, weight).astype(np.float64)
+        return (cells // n_classes).astype(np.int32), Truth(truth.target, values, joint)
+
+
+def subtree_scores(
+    path: PruningPath, values: FloatArray, held_out: HeldOut, metric: Metric, *, with_error: bool = False
+) -> list[Score]:
+    """The scores on the rows held out of the subtrees that the values ask for; losses are negated.
+
+    Errors are 0 unless they are asked for.
+    """
+    tree, truth = path.tree, held_out.truth
+    node = tree.apply(held_out.table)
+    if metric.formula is not None and truth.target.is_classes and not with_error:
+        node, truth = held_out.joined(node)  # the score is the same, and there are fewer rows
+    places_asked = [path.place_of(value) for value in values.tolist()]
+    found: dict[int, Score] = {}
+    for place in sorted(set(places_asked)):
+        node = _climbed(path, node, place)
+        predicted = tree.value[node]
+        found[place] = (
+            metric.score(predicted, truth) if with_error else Score(metric.value(predicted, truth), 0.0)
+        )
+    return [found[place] for place in places_asked]
+
+
+def _climbed(path: PruningPath, node: IntArray, place: int) -> IntArray:
+    """The leaf of the subtree above each of the nodes, which are leaves of a larger one."""
+    parent = path.tree.parent
+    while True:
+        above = parent[node]
+        goes_up = (above >= 0) & (path.step[above] <= place)
+        if not goes_up.any():
+            return node
+        node = np.where(goes_up, above, node)

@@ -1,0 +1,283 @@
+"""The split of a node that lowers the loss most, between bins and between sets of categories."""
+
+from typing import NamedTuple
+
+from holdfast.arrays import FloatArray, LongArray, SignArray
+from holdfast.kernels.boosting.histogram import place_of_missing
+from holdfast.kernels.growth.categories import MOST_LISTED, QUESTION
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
+from holdfast.kernels.jit import inner, int64, uint64
+from holdfast.kernels.growth.search import mix
+
+NONE = int64(-1)
+FORBIDDEN = int64(-2)  # instead of a side for missing values: the split is the best, but a limit rules it out
+# Two splits whose gains differ by less are tied, and the lower feature and threshold win.
+CLEARLY = 1.0 + 2.0**-40
+
+
+class Limits(NamedTuple):
+    """When growth ends."""
+
+    max_depth: int
+    max_leaves: int
+    min_rows: int  # in each side of a split
+    min_hessian: float  # in each side of a split, in units
+    l2: float  # in units of the hessian
+    min_gain: float  # in units of gradient squared over hessian
+    n_drawn: int  # features drawn per split; 0 for all of them
+    best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
+    rows_to_share: int  # nodes with more rows are counted by several threads
+
+
+class Best(NamedTuple):
+    """The best split so far: what its sides have is top / bottom."""
+
+    top: float
+    bottom: float
+    feature: int
+    cut: int  # the last bin, or the number of categories, that goes left; minus the bit pattern of a set
+    missing_left: int  # or FORBIDDEN
+
+
+class Scratch(NamedTuple):
+    """Memory that every node uses again."""
+
+    order: LongArray  # (categories + 1,)
+    place: FloatArray  # (categories + 1,)
+    drawn: LongArray  # (features,)
+
+
+@inner
+def scan_numbers(
+    limits: Limits,
+    histogram: LongArray,
+    begin: int,
+    n_codes: int,
+    total: int,
+    other: int,
+    bits: int,
+    feature: int,
+    best: Best,
+) -> Best:
+    """The better of the best split so far and those between the bins of a feature.
+
+    Missing values are tried on the right and, if there are any, on the left.
+    """
+    mask, l2 = (int64(1) << bits) - 1, limits.l2
+    rows, min_rows, least = other & mask, limits.min_rows, limits.min_hessian + l2
+    at_missing = uint64(begin + 2 * MISSING_CODE)
+    missing_sum, missing_other = histogram[at_missing], histogram[at_missing + uint64(1)]
+    top, bottom, best_cut, best_side = best.top, best.bottom, NONE, int64(0)
+    for side in range(2 if missing_other != 0 else 1):
+        sum_left, other_left = (int64(0), int64(0)) if side == 0 else (missing_sum, missing_other)
+        for code in range(n_codes):
+            at = uint64(begin + 2 * code)
+            own = histogram[at + uint64(1)]
+            if own == 0:
+                continue
+            sum_left += histogram[at]
+            other_left += own
+            rows_left = other_left & mask
+            if rows_left < min_rows:
+                continue
+            if rows - rows_left < min_rows:
+                break
+            left, right = float(sum_left), float(total - sum_left)
+            below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
+            own_top = left * left * below_right + right * right * below_left
+            own_bottom = below_left * below_right
+            ahead, behind = own_top * bottom, top * own_bottom
+            is_better = ahead > behind * CLEARLY or (code < best_cut and ahead * CLEARLY > behind)
+            if is_better and below_left >= least and below_right >= least:
+                top, bottom, best_cut, best_side = own_top, own_bottom, int64(code), int64(side)
+    if best_cut == NONE:
+        return best
+    return Best(top, bottom, feature, best_cut, best_side)
+
+
+@inner
+def arrange(
+    coded: Coded, histogram: LongArray, feature: int, bits: int, order: LongArray, place: FloatArray
+) -> int:
+    """Write the categories of the node in the order of the step that each would take; how many they are.
+
+    Missing values are one more category, the last code.
+    """
+    begin, n = 2 * coded.start[feature], int64(0)
+    n_codes = int64(coded.n_codes[feature])
+    last = place_of_missing(coded, feature) // 2 - coded.start[feature]
+    for code in range(n_codes + 1):
+        at = code if code < n_codes else last
+        if histogram[begin + 2 * at + 1] == 0:
+            continue
+        gradient, hessian = float(histogram[begin + 2 * at]), float(histogram[begin + 2 * at + 1] >> bits)
+        # Without l2, whatever it is: the gain is convex in both sums, so that the best set is a prefix.
+        step = -gradient / hessian if hessian > 0.0 else 0.0
+        i = n
+        while i > 0 and place[i - 1] > step:
+            place[i], order[i] = place[i - 1], order[i - 1]
+            i -= 1
+        place[i], order[i] = step, at
+        n += 1
+    return n
+
+
+@inner
+def scan_sets(
+    limits: Limits,
+    coded: Coded,
+    histogram: LongArray,
+    total: int,
+    other: int,
+    bits: int,
+    feature: int,
+    scratch: Scratch,
+    best: Best,
+) -> Best:
+    """The better of the best split so far and the sets of categories of a feature."""
+    order, begin = scratch.order, 2 * coded.start[feature]
+    n = arrange(coded, histogram, feature, bits, order, scratch.place)
+    sum_left = other_left = int64(0)
+    is_held_back = False
+    for i in range(n - 1):
+        sum_left += histogram[begin + 2 * order[i]]
+        other_left += histogram[begin + 2 * order[i] + 1]
+        own = consider_set(limits, total, other, bits, sum_left, other_left, feature, int64(i + 1), best)
+        is_held_back = is_held_back or own.missing_left == FORBIDDEN
+        best = best if own.missing_left == FORBIDDEN else own
+    if not is_held_back or n > MOST_LISTED:
+        return best
+    # A limit forbids the best of these sets, and then the best that it allows may be any other. A Gray code:
+    # each set differs from the one before by one category. The first category stays out.
+    sum_left = other_left = pattern = int64(0)
+    for step in range(1, 1 << (n - 1)):
+        bit = 0
+        while not step >> bit & 1:
+            bit += 1
+        pattern ^= 1 << bit
+        sign = 1 if pattern >> bit & 1 else -1
+        sum_left += sign * histogram[begin + 2 * order[bit + 1]]
+        other_left += sign * histogram[begin + 2 * order[bit + 1] + 1]
+        own = consider_set(limits, total, other, bits, sum_left, other_left, feature, -pattern, best)
+        best = best if own.missing_left == FORBIDDEN else own
+    return best
+
+
+@inner
+def consider_set(
+    limits: Limits,
+    total: int,
+    other: int,
+    bits: int,
+    sum_left: int,
+    other_left: int,
+    feature: int,
+    cut: int,
+    best: Best,
+) -> Best:
+    """The better of the best split so far and one with these sums on its left; marked if it is forbidden."""
+    mask, l2 = (int64(1) << bits) - 1, limits.l2
+    left, right = float(sum_left), float(total - sum_left)
+    below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
+    top = left * left * below_right + right * right * below_left
+    if not top * best.bottom > best.top * (below_left * below_right) * CLEARLY:
+        return best
+    side = int64(0)
+    if (
+        min(other_left & mask, (other - other_left) & mask) < limits.min_rows
+        or min(below_left, below_right) < limits.min_hessian + l2
+    ):
+        side = FORBIDDEN
+    return Best(top, below_left * below_right, feature, cut, side)
+
+
+@inner
+def choose_set(
+    coded: Coded,
+    histogram: LongArray,
+    bits: int,
+    best: Best,
+    scratch: Scratch,
+    in_set: SignArray,
+    begin: int,
+) -> int:
+    """Mark which categories go left, from `begin` on; whether missing values do, or -1 if none was seen.
+
+    The first category of the node goes left, or the answer yes, so that the same split is always drawn the
+    same way. A category is marked 1 for left, 0 for right, -1 where the node did not see it.
+    """
+    feature, order = best.feature, scratch.order
+    n = arrange(coded, histogram, feature, bits, order, scratch.place)
+    n_codes = int64(coded.n_codes[feature])
+    for code in range(n_codes):
+        in_set[begin + code] = -1
+    first, missing_left = n_codes, NONE
+    for i in range(n):
+        is_listed = best.cut < 0 and i > 0 and -best.cut >> (i - 1) & 1 == 1
+        goes_left = 1 if i < best.cut or is_listed else 0
+        if order[i] < n_codes:
+            in_set[begin + order[i]] = goes_left
+            first = min(first, order[i])
+        else:
+            missing_left = int64(goes_left)
+    turn = first < n_codes and in_set[begin + first] == 0
+    if coded.is_subset[feature] == QUESTION:
+        if in_set[begin + 1] >= 0:
+            turn = in_set[begin + 1] == 0
+        elif first < n_codes:
+            turn = in_set[begin + first] == 1
+    if turn:
+        for code in range(n_codes):
+            if in_set[begin + code] >= 0:
+                in_set[begin + code] = 1 - in_set[begin + code]
+        if missing_left >= 0:
+            missing_left = 1 - missing_left
+    return missing_left
+
+
+@inner
+def best_split(
+    limits: Limits,
+    coded: Coded,
+    histogram: LongArray,
+    total: int,
+    other: int,
+    bits: int,
+    seed: int,
+    scratch: Scratch,
+) -> Best:
+    """The best split of a node over all features, or over drawn ones; its feature is -1 if there is none."""
+    best = Best(0.0, 1.0, NONE, int64(0), int64(0))
+    n_features, n_varied, state, drawn = coded.ranks.shape[0], int64(0), seed, scratch.drawn
+    if limits.n_drawn > 0:
+        for i in range(n_features):
+            drawn[i] = i
+    for i in range(n_features):
+        feature = int64(i)
+        if limits.n_drawn > 0:
+            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
+            place = i + state % (n_features - i)
+            drawn[i], drawn[place] = drawn[place], drawn[i]
+            feature = drawn[i]
+        before = best.top
+        if coded.is_subset[feature]:
+            best = scan_sets(limits, coded, histogram, total, other, bits, feature, scratch, best)
+        else:
+            begin, n_codes = 2 * coded.start[feature], int64(coded.n_codes[feature])
+            best = scan_numbers(limits, histogram, begin, n_codes, total, other, bits, feature, best)
+        if limits.n_drawn > 0:
+            n_varied += int64(is_varied(coded, histogram, feature, other) or best.top != before)
+            if n_varied >= limits.n_drawn and best.feature >= 0:
+                break
+    return best
+
+
+@inner
+def is_varied(coded: Coded, histogram: LongArray, feature: int, other: int) -> bool:
+    """True if the feature takes several values in the node."""
+    begin = 2 * coded.start[feature]
+    for code in range(coded.n_codes[feature]):
+        own = histogram[begin + 2 * code + 1]
+        if own != 0:
+            return bool(own != other)
+    return False

@@ -1,0 +1,51 @@
+"""The rows of a small node, copied side by side: its subtree is grown there."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.jit import inner
+
+
+class Near(NamedTuple):
+    """Room for the rows of one node, side by side: it fits a cache that the whole table does not.
+
+    `coded` and `sample` are the same memory, which only `move_near` writes to.
+    """
+
+    coded: Coded
+    sample: Sample
+    codes: NDArray[np.uint32]  # (features / 4, rows)
+    ranks: IntArray  # (features, rows)
+    weight: LongArray  # (rows,)
+    total: LongArray
+    square: LongArray
+    target: FloatArray
+    repeats: IntArray
+    origin: IntArray  # (rows,) which row of the table each is
+
+
+@inner
+def move_near(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, near: Near) -> None:
+    """Copy the rows and number them anew, in their order."""
+    for i in range(len(rows)):
+        row = rows[i]
+        near.origin[i] = row
+        near.weight[i] = sample.weight[row]
+        if plan.n_classes == 0:
+            near.total[i], near.square[i] = sample.total[row], sample.square[row]
+            near.target[i] = sample.target[row]
+        if plan.counts_apart:
+            near.repeats[i] = sample.repeats[row]
+    for block in range(coded.codes.shape[0]):
+        for i in range(len(rows)):
+            near.codes[block, i] = coded.codes[block, rows[i]]
+    for feature in range(coded.ranks.shape[0]):
+        for i in range(len(rows)):
+            near.ranks[feature, i] = coded.ranks[feature, rows[i]]
+    for i in range(len(rows)):
+        rows[i] = i

@@ -1,0 +1,358 @@
+"""Growing one tree: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels.growth.categories import choose_set
+from holdfast.kernels.growth.many_classes import START as HEAD
+from holdfast.kernels.growth.criteria import NEVER, Plan, weight_of
+from holdfast.kernels.growth.histogram import Coded, Sample, count_all
+from holdfast.kernels.jit import inner, int64, kernel, making
+from holdfast.kernels.growth.compact_rows import Near, move_near
+from holdfast.kernels.growth.gain_ratio import best_split
+from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe, mix
+from holdfast.kernels.growth.split import Scratch, no_split
+
+# The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
+# on either side of the threshold.
+START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
+MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT, CONSTANT = range(7, 14)
+N_FIELDS = 14
+NONE = int64(-1)
+
+
+class Limits(NamedTuple):
+    """When growth ends."""
+
+    max_depth: int
+    max_leaves: int
+    min_rows_to_split: int
+    min_gain: float  # in units of weight times impurity
+    min_relative_gain: float  # as a share of the node's impurity
+    n_drawn: int  # features drawn per split; 0 for all of them
+    best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
+    seed: int
+
+
+class Growing(NamedTuple):
+    """Room for the nodes of a tree while it grows, in the order in which they are made."""
+
+    fields: LongArray  # (nodes, N_FIELDS)
+    total: LongArray  # (nodes, stats)
+    in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
+
+
+class Grown(NamedTuple):
+    """Room for the finished nodes in preorder, or just these nodes."""
+
+    fields: LongArray  # (nodes, N_FIELDS)
+    total: LongArray  # (nodes, stats)
+    in_set: BoolArray
+    counters: LongArray
+
+
+# The counters of a finished tree; nodes are open that could still be split.
+N_NODES, N_SET, N_OPEN, STATE = range(4)
+N_COUNTERS = 4
+COMPLETE, STOPPED, NO_ROOM = int64(0), int64(1), int64(2)  # why growth ended; no room for more sets
+
+
+@inner
+def push(heap: LongArray, priority: FloatArray, size: int, node: int) -> None:
+    """Add a node to the heap, the highest priority and then the oldest node first."""
+    i = size
+    while i > 0:
+        parent = heap[(i - 1) // 2]
+        if priority[parent] > priority[node] or (priority[parent] == priority[node] and parent < node):
+            break
+        heap[i] = parent
+        i = (i - 1) // 2
+    heap[i] = node
+
+
+@inner
+def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
+    """Take the first node out of the heap."""
+    first: int = heap[0]
+    node, i = heap[size - 1], 0
+    while 2 * i + 1 < size - 1:
+        child = 2 * i + 1
+        a, b = heap[child], heap[min(child + 1, size - 2)]
+        if priority[b] > priority[a] or (priority[b] == priority[a] and b < a):
+            child, a = child + 1, b
+        if priority[node] > priority[a] or (priority[node] == priority[a] and node < a):
+            break
+        heap[i] = a
+        i = child
+    heap[i] = node
+    return first
+
+
+@inner
+def divide(
+    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
+) -> int:
+    """Move the rows that go left to the front, both sides in their old order; how many they are.
+
+    Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
+    are none.
+    """
+    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
+    missing_left, ranks, is_subset = (
+        fields[node, MISSING_LEFT] == 1,
+        coded.ranks,
+        coded.is_subset[feature] > 0,
+    )
+    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
+    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
+    for i in range(start, fields[node, END]):
+        row = rows[i]
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            goes_left, any_missing = missing_left, True
+        elif is_subset:
+            goes_left = in_set[first + rank] == 1
+        else:
+            goes_left = rank <= cut
+            if goes_left and rank > top:
+                top, last_left = rank, int64(row)
+            elif not goes_left and rank < bottom:
+                bottom, first_right = rank, int64(row)
+        # Written to both sides, kept on one: a branch would be guessed wrong every other time.
+        rows[start + n_left] = row
+        buffer[n_right] = row
+        n_left += goes_left
+        n_right += not goes_left
+    for i in range(n_right):
+        rows[start + n_left + i] = buffer[i]
+    if not any_missing:
+        fields[node, MISSING_LEFT] = NONE
+    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
+    return n_left
+
+
+@making
+def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
+    """Memory for the search."""
+    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
+    for feature in range(n_features):
+        if plan.threshold_cost:
+            most_values = max(most_values, int64(coded.n_ranks[feature]))
+        if coded.is_wide[feature]:
+            widest = max(widest, coded.n_ranks[feature] + 1)
+    return Scratch(
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty((n_features, 256), np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_rows, np.int64),
+        np.empty(256, np.int64),
+        np.empty(128, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.float64),
+        np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+        np.zeros(1, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty((n_features, 4), np.int64),
+        np.empty((n_features, 2), np.float64),
+        np.zeros(most_values + 1, np.int64),
+    )
+
+
+@kernel
+def grow(
+    plan: Plan,
+    limits: Limits,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    histograms: LongArray,
+    near: Near,
+    stop: ByteArray,
+    growing: Growing,
+    grown: Grown,
+) -> None:
+    """Grow one tree from the rows, which are put in the order of the leaves, into `grown`.
+
+    `histograms` is memory for a few of them, and `near` for the rows of a small node, whose subtree is grown
+    there. Another thread may raise `stop[0]`: growth ends with the best tree so far. One long function: every
+    level of calls is optimised again by the compiler, and six of them took a minute.
+    """
+    fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
+    priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
+    buffer = np.empty(len(rows), np.int32)
+    scratch = new_scratch(plan, coded, len(rows))
+    free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
+    for slot in range(1, len(histograms)):
+        free[slot - 1] = slot
+    zero, one = int64(0), int64(1)
+    n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
+    n_free, parent = len(histograms) - 1, NONE
+    near_first, near_last, here, own_sample = zero, zero, coded, sample
+    for k in range(N_FIELDS):
+        fields[0, k] = NONE
+    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
+    while True:
+        # Search the new nodes: the root, or the two children of `parent`, the smaller one first.
+        small = large = zero
+        small_ready = large_ready = NONE  # slots where their histograms stand already
+        if parent != NONE:
+            small, large, slot = fields[parent, LEFT], fields[parent, RIGHT], fields[parent, SLOT]
+            if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
+                small, large = large, small
+            if (
+                slot != NONE
+                and fields[large, END] - fields[large, START] >= FULL_ROWS
+                and fields[large, DEPTH] < limits.max_depth
+            ):
+                # The smaller side is counted; the larger is the parent minus it.
+                own = rows[fields[small, START] : fields[small, END]]
+                count_all(plan, here, own_sample, own, zero, histograms[0], stop)
+                for i in range(histograms.shape[1]):
+                    histograms[slot, i] -= histograms[0, i]
+                small_ready, large_ready = zero, slot
+            elif slot != NONE:
+                free[n_free] = slot
+                n_free += 1
+        for turn in range(1 if parent == NONE else 2):
+            at = small if turn == 0 else large
+            slot = small_ready if turn == 0 else large_ready
+            own = rows[fields[at, START] : fields[at, END]]
+            node = describe(plan, own_sample, own, total[at])
+            best, shift = no_split(), zero
+            if (
+                node.impurity > 0.0
+                and fields[at, DEPTH] < limits.max_depth
+                and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
+            ):
+                if slot == NONE or limits.n_drawn > 0:
+                    while shift < 4 and len(own) << shift < FULL_ROWS:
+                        shift += 1
+                if slot <= 0 and limits.n_drawn == 0:
+                    was_ready, slot = slot == 0, zero
+                    if len(own) >= FULL_ROWS and n_free > 0:
+                        n_free -= 1
+                        slot = free[n_free]
+                    if not was_ready and len(own) > FEW_ROWS:
+                        count_all(plan, here, own_sample, own, shift, histograms[slot], stop)
+                    elif slot > 0:
+                        for i in range(histograms.shape[1]):
+                            histograms[slot, i] = histograms[0, i]
+                scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
+                best = best_split(
+                    plan,
+                    node,
+                    total[at],
+                    here,
+                    own_sample,
+                    own,
+                    shift,
+                    histograms[max(slot, 0)],
+                    scratch,
+                    limits.n_drawn,
+                    fields[at, SEED],
+                    stop,
+                )
+            if (
+                best.worth == NEVER
+                or best.gain < limits.min_gain - 1e-12 * node.impurity
+                or best.gain < (limits.min_relative_gain - 1e-12) * node.impurity
+            ):
+                if slot > 0:
+                    free[n_free] = slot
+                    n_free += 1
+                continue
+            feature = best.feature
+            fields[at, FEATURE], fields[at, CUT] = feature, best.cut
+            fields[at, CONSTANT] = scratch.constant[0]
+            fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
+            if coded.is_subset[feature]:
+                fields[at, MISSING_LEFT] = choose_set(
+                    plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
+                )
+                fields[at, SET_START] = n_set
+                n_codes = coded.n_codes[feature]
+                if n_set + n_codes > len(in_set):
+                    grown.counters[STATE] = NO_ROOM
+                    return
+                for code in range(n_codes):
+                    in_set[n_set + code] = scratch.in_set[code]
+                n_set += n_codes
+            priority[at] = max(best.gain, 0.0) if limits.best_first else float(at)
+            push(heap, priority, n_open, at)
+            n_open += 1
+        if stop[0]:  # also where a search was cut short
+            state, n_open = STOPPED, max(n_open, one)
+            break
+        if n_open == 0 or n_leaves >= limits.max_leaves:
+            break
+        # Split the node that comes next.
+        parent = pop(heap, priority, n_open)
+        n_open -= 1
+        n_leaves += 1
+        first, last = fields[parent, START], fields[parent, END]
+        if near_last > 0 and (first < near_first or last > near_last):
+            for i in range(near_first, near_last):
+                rows[i] = near.origin[rows[i]]
+            near_last, here, own_sample = zero, coded, sample
+        if near_last == 0 and last - first <= len(near.origin):
+            move_near(plan, coded, sample, rows[first:last], near)
+            near_first, near_last, here, own_sample = first, last, near.coded, near.sample
+        middle = first + divide(here, rows, buffer, fields, parent, in_set)
+        if near_last > 0 and fields[parent, LAST_LEFT] != NONE:
+            fields[parent, LAST_LEFT] = near.origin[fields[parent, LAST_LEFT]]
+        if near_last > 0 and fields[parent, FIRST_RIGHT] != NONE:
+            fields[parent, FIRST_RIGHT] = near.origin[fields[parent, FIRST_RIGHT]]
+        fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
+        for side in range(2):
+            for k in range(N_FIELDS):
+                fields[n_nodes, k] = NONE
+            fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
+            fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
+            fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
+            n_nodes += 1
+    for i in range(near_first, near_last):
+        rows[i] = near.origin[rows[i]]
+    in_preorder(plan, coded, growing, n_nodes, grown)
+    grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
+
+
+@making
+def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown: Grown) -> None:
+    """The finished tree: nodes in preorder, every category and the missing values on a side."""
+    in_set, fields, total, sets = growing.in_set, grown.fields, grown.total, grown.in_set
+    waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
+    waiting[0], parents[0], n_waiting, n_set = 0, NONE, int64(1), int64(0)
+    for i in range(n_nodes):
+        n_waiting -= 1
+        old, parent = waiting[n_waiting], parents[n_waiting]
+        for k in range(N_FIELDS):
+            fields[i, k] = growing.fields[old, k]
+        for k in range(plan.n_stats):
+            total[i, k] = growing.total[old, k]
+        if parent != NONE:
+            fields[parent, LEFT if parent == i - 1 else RIGHT] = i
+        if fields[i, LEFT] == NONE:
+            fields[i, FEATURE] = fields[i, MISSING_LEFT] = fields[i, SET_START] = NONE
+            continue
+        left, right = fields[i, LEFT], fields[i, RIGHT]
+        waiting[n_waiting], waiting[n_waiting + 1] = right, left
+        parents[n_waiting], parents[n_waiting + 1] = i, i
+        n_waiting += 2
+        if fields[i, MISSING_LEFT] == NONE:
+            in_left = weight_of(plan, growing.total[left], HEAD)
+            in_right = weight_of(plan, growing.total[right], HEAD)
+            fields[i, MISSING_LEFT] = 1 if in_left >= in_right else 0
+        feature, start = fields[i, FEATURE], fields[i, SET_START]
+        if coded.is_subset[feature]:
+            fields[i, SET_START] = n_set
+            for code in range(coded.n_codes[feature]):
+                side = in_set[start + code]
+                sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
+            n_set += coded.n_codes[feature]
+    grown.counters[N_NODES], grown.counters[N_SET] = n_nodes, n_set

@@ -1,0 +1,275 @@
+"""Thresholds for three classes or more: the statistics are arrays."""
+
+from holdfast.arrays import IntArray, LongArray
+from holdfast.kernels.growth.criteria import (
+    GINI,
+    MISCLASSIFICATION,
+    NEVER,
+    Node,
+    Plan,
+    classes_gain,
+    is_allowed,
+    weight_of,
+    worth_of,
+    x_log_x,
+)
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
+from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.growth.sort import sort_keys
+from holdfast.kernels.growth.split import (
+    LEFT,
+    RIGHT,
+    ROW_MASK,
+    Scratch,
+    Split,
+    better,
+    bound_worth,
+    could_win,
+    cut_after,
+    gather_keys,
+    is_behind,
+    lowest_rank,
+)
+
+START = int64(0)  # where the statistics stand in an array of their own
+MOST_CORNERS = 6  # classes up to which all corners of the box are tried
+
+
+@inner
+def parts_gain(plan: Plan, node: Node, total: LongArray, left: LongArray, inside: LongArray) -> float:
+    """Gain of splitting into left, right, and one pure part for each class inside the bin: an upper bound."""
+    weight_left = weight_in = 0.0
+    for k in range(plan.n_classes):
+        weight_left += left[k]
+        weight_in += inside[k]
+    weight_right = node.weight - weight_left - weight_in
+    of_left = of_right = 0.0  # squares, the greatest, or logarithms
+    for k in range(plan.n_classes):
+        in_left = float(left[k])
+        in_right = total[k] - in_left - inside[k]
+        if plan.criterion == GINI:
+            of_left += in_left * in_left
+            of_right += in_right * in_right
+        elif plan.criterion == MISCLASSIFICATION:
+            of_left, of_right = max(of_left, in_left), max(of_right, in_right)
+        else:
+            of_left += x_log_x(in_left)
+            of_right += x_log_x(in_right)
+    impure = weight_left + weight_right  # of the left and the right part
+    if plan.criterion == GINI:
+        impure -= of_left / max(weight_left, 1.0) + of_right / max(weight_right, 1.0)
+    elif plan.criterion == MISCLASSIFICATION:
+        impure -= of_left + of_right
+    else:
+        impure = x_log_x(weight_left) + x_log_x(weight_right) - of_left - of_right
+    return node.impurity - impure
+
+
+@inner
+def corner_gain(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    left: LongArray,
+    inside: LongArray,
+    corner: LongArray,
+    best: Split,
+) -> float:
+    """No threshold inside the bin gains more than this or than one of the bin's borders.
+
+    A cheap bound first; where it beats the best split, the corners of the box, one for each set of classes.
+    """
+    bound = parts_gain(plan, node, total, left, inside)
+    if plan.n_classes > MOST_CORNERS or bound <= best.gain:
+        return bound
+    highest = 0.0
+    for mask in range(1, (1 << plan.n_classes) - 1):
+        for k in range(plan.n_classes):
+            corner[k] = left[k] + (inside[k] if mask >> k & 1 else 0)
+        highest = max(highest, classes_gain(plan, node, corner, total, weight_of(plan, corner, START)))
+    return min(bound, highest)
+
+
+@inner
+def consider(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    left: LongArray,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> tuple[float, Split]:
+    """The gain of a split, allowed or not, and the better of it and the best so far."""
+    units = weight_of(plan, left, START)
+    gain = classes_gain(plan, node, left, total, units)
+    rows = left[plan.n_stats - 1] if plan.counts_apart else units
+    if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
+        worth = worth_of(plan, node, gain, float(units), float(node.units - units))
+        best = better(best, worth, gain, feature, cut, missing_left)
+    return gain, best
+
+
+@inner
+def scan_classes(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    n_codes: int,
+    top_rank: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    begin: int,
+    bounds: LongArray,
+    four: tuple[LongArray, LongArray, LongArray, LongArray],
+    best: Split,
+) -> tuple[Split, int, bool]:
+    """The best threshold of the feature at a border of bins, and bounds: see `scan_pair`."""
+    n_stats = plan.n_stats
+    left, trial, inside, corner = four
+    at_missing = begin + (MISSING_CODE >> fine) * n_stats
+    missing_weight = float(weight_of(plan, histogram, at_missing))
+    any_missing = missing_weight > 0.0
+    for k in range(n_stats):
+        left[k] = 0
+    weight_left = weight_before = highest = 0.0
+    previous, promise, n_present, cut = int64(-1), NEVER, int64(0), int64(0)
+    n_bins, n_fine = ((n_codes - 1) >> shift) + 1, ((n_codes - 1) >> fine) + 1
+    for b in range(n_bins + 1):
+        at_end = b == n_bins
+        bounds[feature, b] = NEVER
+        for k in range(n_stats):
+            inside[k] = 0
+        for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
+            for k in range(n_stats):
+                inside[k] += histogram[begin + f * n_stats + k]
+        weight_in = float(weight_of(plan, inside, START))
+        if weight_in == 0.0 and not at_end:
+            continue
+        gain = gain_missing = 0.0
+        if previous >= 0 and (any_missing or not at_end):
+            cut = cut_after(top_rank, feature, n_codes, previous, shift)
+            gain, best = consider(plan, node, total, left, feature, cut, RIGHT, best)
+        if any_missing and not at_end:
+            for k in range(n_stats):
+                trial[k] = left[k] + histogram[at_missing + k]
+            gain_missing, tried = consider(plan, node, total, trial, feature, cut, LEFT, best)
+            if previous >= 0:
+                best = tried
+        if previous >= 0 and bounds[feature, previous] != NEVER:
+            highest = max(highest, gain, gain_missing)
+            bound = bound_worth(plan, node, highest, weight_before, weight_left + missing_weight, best)
+            bounds[feature, previous] = bound
+            promise = max(promise, bound)
+        if at_end:
+            break
+        if cut_after(top_rank, feature, n_codes, b, shift) > lowest_rank(top_rank, feature, b, shift):
+            highest = max(gain, gain_missing, corner_gain(plan, node, total, left, inside, corner, best))
+            if any_missing:
+                highest = max(highest, corner_gain(plan, node, total, trial, inside, corner, best))
+            bounds[feature, b] = 0
+        for k in range(n_stats):
+            left[k] += inside[k]
+        previous, weight_before, weight_left = b, weight_left, weight_left + weight_in
+        n_present += 1
+    return best, promise, n_present > 1 or any_missing or promise != NEVER
+
+
+@inner
+def open_classes(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    fine: int,
+    shift: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    best: Split,
+) -> Split:
+    """The best threshold inside the bins of the feature that could still win: see `open_pair`."""
+    n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
+    bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
+    block, lane = feature // 4, 8 * (feature % 4)
+    n_keys = gather_keys(coded, rows, feature, shift, scratch, int64(n_codes), best)
+    begin = coded.start[feature] * n_stats
+    at_missing = begin + (MISSING_CODE >> fine) * n_stats
+    any_missing = weight_of(plan, histogram, at_missing) > 0
+    for k in range(n_stats):
+        left[k] = 0
+    done = i = int64(0)  # fine bins before `done` are in `left`
+    while i < n_keys:
+        b = int64(codes[block, keys[i] & ROW_MASK] >> lane & 255) >> shift
+        top = cut_after(top_rank, feature, n_codes, b, shift)
+        if not could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift)):
+            while i < n_keys and keys[i] >> 32 <= top:
+                i += 1
+            continue
+        while done < b << (shift - fine):
+            for k in range(n_stats):
+                left[k] += histogram[begin + done * n_stats + k]
+            done += 1
+        done = (b + 1) << (shift - fine)
+        while i < n_keys and keys[i] >> 32 <= top:
+            rank = keys[i] >> 32
+            add_row(plan, sample, keys[i] & ROW_MASK, left)
+            i += 1
+            # The border of the bin is known already; equal values cannot be divided.
+            if i == n_keys or keys[i] >> 32 > top or keys[i] >> 32 == rank:
+                continue
+            _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+            if any_missing:
+                for k in range(n_stats):
+                    trial[k] = left[k] + histogram[at_missing + k]
+                _, best = consider(plan, node, total, trial, feature, rank, LEFT, best)
+    return best
+
+
+@inner
+def scan_few_classes(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    scratch: Scratch,
+    best: Split,
+) -> tuple[Split, bool]:
+    """The best threshold of the feature in a small node, row by row: see `scan_few`."""
+    keys, left, trial, missing, ranks = scratch.keys, scratch.left, scratch.trial, scratch.inside, coded.ranks
+    n_keys = n_missing = int64(0)
+    for k in range(plan.n_stats):
+        left[k] = missing[k] = 0
+    for i in range(len(rows)):
+        row = int64(rows[i])
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            add_row(plan, sample, row, missing)
+            n_missing += 1
+            continue
+        keys[n_keys] = (rank << 32) | row
+        n_keys += 1
+    sort_keys(keys, int64(0), n_keys, scratch.waiting)
+    if n_keys == 0 or (n_missing == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
+        return best, False
+    for i in range(n_keys):
+        rank, at_end = keys[i] >> 32, i == n_keys - 1
+        add_row(plan, sample, keys[i] & ROW_MASK, left)
+        if at_end and n_missing == 0:
+            break
+        if not at_end and keys[i + 1] >> 32 == rank:
+            continue
+        _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+        if n_missing > 0 and not at_end:
+            for k in range(plan.n_stats):
+                trial[k] = left[k] + missing[k]
+            _, best = consider(plan, node, total, trial, feature, rank, LEFT, best)
+    return best, True

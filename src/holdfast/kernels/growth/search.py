@@ -1,0 +1,241 @@
+"""The best split of a node over all features, or over features drawn at random."""
+
+import math
+
+from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast.kernels.growth.categories import scan_categories
+from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
+from holdfast.kernels.growth.criteria import (
+    GINI,
+    MISCLASSIFICATION,
+    NEVER,
+    SQUARED_ERROR,
+    Node,
+    Plan,
+    weight_of,
+    x_log_x,
+)
+from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
+from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.growth.two_statistics import open_pair, scan_few, scan_pair
+from holdfast.kernels.growth.split import Scratch, Split, could_win, no_split, of_nobody
+
+# A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
+# are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
+# where a bin is dear because of many classes, and 4 to 8 for numbers, whose bounds are not as close.
+FULL_ROWS = 2048
+# A node of no more rows than this is not counted at all: its rows are sorted by each feature.
+FEW_ROWS = 48
+ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
+
+
+@inner
+def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
+    """The node that these rows make; its statistics are written to `total`."""
+    for k in range(plan.n_stats):
+        total[k] = 0
+    # Not by `add_row`: a call that passes arrays counts references, four times a row here.
+    bits, mask = plan.label_bits, (1 << plan.label_bits) - 1
+    if plan.n_classes > 0:
+        for i in range(len(rows)):
+            weight_of_row = sample.weight[rows[i]]
+            total[weight_of_row & mask] += weight_of_row >> bits
+    else:
+        for i in range(len(rows)):
+            total[0] += sample.weight[rows[i]]
+            total[1] += sample.total[rows[i]]
+            total[2] += sample.square[rows[i]]
+    if plan.counts_apart:
+        for i in range(len(rows)):
+            total[plan.n_stats - 1] += sample.repeats[rows[i]]
+    units = weight_of(plan, total, START)
+    weight = float(units)
+    n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
+    low, high, impurity = 0.0, 1.0, 0.0
+    if plan.n_classes > 0:
+        most = squares = logs = 0.0
+        for k in range(plan.n_classes):
+            most = max(most, float(total[k]))
+            squares += float(total[k]) * float(total[k])
+            if plan.criterion != GINI:
+                logs += x_log_x(float(total[k]))
+        if most == weight:
+            impurity = 0.0
+        elif plan.criterion == GINI:
+            impurity = weight - squares / weight
+        elif plan.criterion == MISCLASSIFICATION:
+            impurity = weight - most
+        else:
+            impurity = x_log_x(weight) - logs
+        return Node(
+            n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0), 0.0
+        )
+    mean = total[1] / weight
+    low, high, differs = math.inf, -math.inf, False
+    for i in range(len(rows)):
+        row = rows[i]
+        # Rounding to units can part equal targets of different weight: compare the targets themselves.
+        differs = differs or sample.target[row] != sample.target[rows[0]]
+        target = sample.total[row] / sample.weight[row]
+        low, high = min(low, target), max(high, target)
+        if plan.criterion == SQUARED_ERROR:
+            impurity += sample.weight[row] * (target - mean) ** 2
+        elif target > 0.0:
+            impurity += sample.total[row] * math.log(target / mean)
+    # Where targets differ there is something to split, even if rounding hides it.
+    impurity = max(impurity, 1e-300) if differs and low < high else 0.0
+    per_range = 1.0 / (high - low) if low < high else 0.0
+    # Where targets differ in their last digits only, the bounds of bins do not have many digits left.
+    blur = ROUNDING * weight * (high - low)
+    if plan.criterion == SQUARED_ERROR:
+        blur *= max(abs(low), abs(high))
+    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1], blur)
+
+
+@inner
+def mix(x: int) -> int:
+    """A 32-bit whole number that looks unrelated to x."""
+    x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
+    x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
+    return x ^ (x >> 15)
+
+
+@inner
+def varies(coded: Coded, rows: IntArray, feature: int) -> bool:
+    """True if the rows differ in the feature: most columns show it in a few rows."""
+    ranks = coded.ranks
+    first = ranks[feature, rows[0]]
+    for i in range(1, len(rows)):  # noqa: SIM110 (a kernel)
+        if ranks[feature, rows[i]] != first:
+            return True
+    return False
+
+
+@inner
+def search(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    fine: int,
+    histogram: LongArray,
+    scratch: Scratch,
+    n_drawn: int,
+    seed: int,
+    first: int,
+    last: int,
+    stop: ByteArray,
+) -> Split:
+    """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
+
+    Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
+    that could hold the best split are opened last, the most promising feature first. Only the features from
+    `first` on and before `last` are looked at, and none after `stop[0]` is raised.
+    """
+    best, is_pair, coarse = no_split(), plan.n_classes <= 2, fine
+    is_small = len(rows) <= FEW_ROWS
+    rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096 if plan.n_classes > 0 else 1024
+    while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
+        coarse += 1
+    four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
+    drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
+    for i in range(n_features):
+        drawn[i], promise[i] = i, NEVER
+    n_varied, state = int64(0), seed
+    for i in range(first, last):
+        if stop[0]:
+            break
+        feature = int64(i)
+        if n_drawn > 0:
+            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
+            other = i + state % (n_features - i)
+            drawn[i], drawn[other] = drawn[other], drawn[i]
+            feature = drawn[i]
+        # What does not vary in a node does not vary below it.
+        is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1
+        varied = n_drawn == 0 or (not is_known and varies(coded, rows, feature))
+        if not varied and not is_known and feature < 63:
+            scratch.constant[0] |= int64(1) << feature
+        earlier = best
+        if n_drawn > 0:
+            best = of_nobody(best, feature)
+        if varied:
+            n_codes, begin = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats
+            own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
+            if n_drawn > 0 and n_codes == coded.n_ranks[feature] and n_codes <= 128:
+                own_fine = shift = int64(0)  # each value its own bin: there is nothing to open
+            by_rows = is_small and not coded.is_subset[feature] and n_codes * 4 > len(rows)
+            if (n_drawn > 0 or is_small) and not by_rows:
+                count_one(plan, coded, sample, rows, feature, own_fine, histogram)
+            if coded.is_subset[feature]:
+                best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
+            elif by_rows and is_pair:
+                best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch, best)
+            elif by_rows:
+                best, varied = scan_few_classes(
+                    plan, node, total, coded, sample, rows, feature, scratch, best
+                )
+            elif is_pair:
+                best, promise[feature], varied = scan_pair(
+                    plan,
+                    node,
+                    n_codes,
+                    coded.top_rank,
+                    feature,
+                    own_fine,
+                    shift,
+                    histogram,
+                    begin,
+                    scratch.bounds,
+                    best,
+                )
+            else:
+                best, promise[feature], varied = scan_classes(
+                    plan,
+                    node,
+                    total,
+                    n_codes,
+                    coded.top_rank,
+                    feature,
+                    own_fine,
+                    shift,
+                    histogram,
+                    begin,
+                    scratch.bounds,
+                    four,
+                    best,
+                )
+        best = earlier if best.feature < 0 else best
+        n_varied += varied
+        if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
+            break  # two rows can be parted in one way only, and the first feature wins the tie
+        if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
+            continue
+        while not stop[0]:
+            feature = int64(-1)
+            for j in range(first, i + 1):
+                f = drawn[j]
+                rival = of_nobody(best, f) if n_drawn > 0 else best
+                if could_win(rival, promise[f], f, NEVER) and (feature < 0 or promise[f] > promise[feature]):
+                    feature = f
+            if feature < 0:
+                break
+            promise[feature] = NEVER
+            earlier = best
+            if n_drawn > 0:
+                best = of_nobody(best, feature)
+            own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
+            if is_pair:
+                best = open_pair(
+                    plan, node, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
+                )
+            else:
+                best = open_classes(
+                    plan, node, total, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
+                )
+            best = earlier if best.feature < 0 else best
+        if best.worth != NEVER:
+            break
+    return best

@@ -1,0 +1,198 @@
+"""The best split of one node: exact, at the cost of a histogram.
+
+The gain at the border of two bins is known from the histogram. Inside a bin the left side's statistics lie
+between those at its two borders, and every gain is convex in them, so that its maximum over that box is at a
+corner: no threshold inside the bin can be worth more. Only bins whose bound beats the best split known are
+opened: their few rows are sorted and scanned one by one.
+"""
+
+from typing import NamedTuple
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels.growth.criteria import (
+    LEAST_ENTROPY,
+    MUTUAL_INFORMATION,
+    NEVER,
+    PARTS,
+    Node,
+    Plan,
+    split_entropy,
+    worth_of,
+)
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
+from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.growth.sort import sort_keys
+
+RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
+SURE = int64(1 << 60)  # bound of a bin that must be opened
+ROWS_TO_PLACE = 256  # with fewer rows, sorting all keys at once is faster
+ROW_MASK = 0xFFFFFFFF  # the row in a key
+
+
+class Split(NamedTuple):
+    """The best split found so far: worth decides, then the lower feature, cut, and missing values right."""
+
+    worth: int
+    gain: float
+    feature: int
+    cut: int  # highest rank that goes left; for categories, which subset
+    missing_left: int
+
+
+class Scratch(NamedTuple):
+    """Memory that every node of a tree uses again."""
+
+    left: LongArray  # (stats,)
+    trial: LongArray  # (stats,)
+    inside: LongArray  # (stats,)
+    corner: LongArray  # (stats,)
+    bounds: LongArray  # (features, 256) worth that a threshold inside the bin could have at most
+    promise: LongArray  # (features,) the highest bound of the feature
+    keys: LongArray  # (rows,) rank and row, to be sorted
+    places: LongArray  # (256,) where the keys of each code go
+    waiting: LongArray  # (128,) for sorting
+    order: LongArray  # (categories + 1,)
+    place: FloatArray  # (categories + 1,)
+    in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
+    drawn: LongArray  # (features,) the features in the order they are drawn
+    constant: LongArray  # (1,) bit f is 1 if feature f < 63 is known to take one value in the node
+    turns: LongArray  # (features,) the same, where each is searched by itself
+    offers: (
+        LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, left weight
+    )
+    offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
+    seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
+
+
+@inner
+def no_split() -> Split:
+    """What the search starts from."""
+    return Split(NEVER, 0.0, int64(-1), int64(0), RIGHT)
+
+
+@inner
+def of_nobody(best: Split, feature: int) -> Split:
+    """The best split as a rival of another feature's: one that is worth the same does not replace it.
+
+    So where features are drawn, ties go to the first. By their numbers, the first columns of a table would
+    have won every second split of a forest, most of which are of few rows and tied.
+    """
+    if best.feature == feature:
+        return best
+    return Split(best.worth, best.gain, int64(-1), best.cut, best.missing_left)
+
+
+@inner
+def better(best: Split, worth: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
+    """The better of the best split so far and a new one."""
+    if worth < best.worth:
+        return best
+    if worth == best.worth:
+        if feature > best.feature:
+            return best
+        if feature == best.feature and (
+            cut > best.cut or (cut == best.cut and missing_left >= best.missing_left)
+        ):
+            return best
+    return Split(worth, gain, feature, cut, missing_left)
+
+
+@inner
+def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
+    """True if a threshold at `lowest_cut` or above, worth up to `bound`, could replace the best split."""
+    if bound != best.worth:
+        return bound > best.worth
+    return feature < best.feature or (feature == best.feature and lowest_cut < best.cut)
+
+
+@inner
+def surely_less(node: Node, best: Split) -> float:
+    """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
+    return best.gain * 0.999999 - (node.blur + node.impurity * (4.0 / PARTS))
+
+
+@inner
+def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
+    """True if a gain is so far behind the best split that its worth need not be worked out."""
+    return gain < surely_less(node, best) and plan.criterion != MUTUAL_INFORMATION
+
+
+@inner
+def bound_worth(
+    plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float, best: Split
+) -> int:
+    """Worth that a gain can have while the left side's weight runs between two values.
+
+    One part and the blur are added for the rounding of the bound itself.
+    """
+    if is_behind(plan, node, gain, best):
+        return NEVER
+    if plan.criterion == MUTUAL_INFORMATION:
+        if weight_before <= 0.0 or weight_after >= node.weight:
+            return SURE
+        before = split_entropy(weight_before, node.weight - weight_before)
+        after = split_entropy(weight_after, node.weight - weight_after)
+        if min(before, after) <= LEAST_ENTROPY * node.weight:
+            return SURE
+        # The entropy of the sides is concave in the weight: lowest at one of the two ends.
+        lower = weight_before if before < after else weight_after
+        return worth_of(plan, node, gain, lower, node.weight - lower) + 1
+    return worth_of(plan, node, gain + node.blur, 0.0, 0.0) + 1
+
+
+@inner
+def cut_after(top_rank: IntArray, feature: int, n_codes: int, b: int, shift: int) -> int:
+    """The highest rank in a bin."""
+    return int64(top_rank[feature, min(((b + 1) << shift) - 1, n_codes - 1)])
+
+
+@inner
+def lowest_rank(top_rank: IntArray, feature: int, b: int, shift: int) -> int:
+    """The lowest rank in a bin."""
+    return int64(top_rank[feature, (b << shift) - 1]) + 1 if b > 0 else int64(0)
+
+
+@inner
+def gather_keys(
+    coded: Coded, rows: IntArray, feature: int, shift: int, scratch: Scratch, n_codes: int, best: Split
+) -> int:
+    """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are.
+
+    Codes are in the order of ranks: the keys are put in their order, and only those of one code are compared.
+    """
+    lane, block, keys, places = 8 * (feature % 4), feature // 4, scratch.keys, scratch.places
+    codes, ranks, top_rank, bounds = coded.codes, coded.ranks, coded.top_rank, scratch.bounds
+    n_keys = int64(0)
+    for b in range(((n_codes - 1) >> shift) + 1):
+        is_open = could_win(best, bounds[feature, b], feature, lowest_rank(top_rank, feature, b, shift))
+        for code in range(b << shift, min((b + 1) << shift, n_codes)):
+            places[code] = 0 if is_open else NEVER
+    places[MISSING_CODE] = NEVER
+    if len(rows) < ROWS_TO_PLACE:
+        for i in range(len(rows)):
+            row = int64(rows[i])
+            if places[codes[block, row] >> lane & 255] != NEVER:
+                keys[n_keys] = (int64(ranks[feature, row]) << 32) | row
+                n_keys += 1
+        sort_keys(keys, int64(0), n_keys, scratch.waiting)
+        return n_keys
+    for i in range(len(rows)):
+        code = int64(codes[block, rows[i]] >> lane & 255)
+        if places[code] != NEVER:
+            places[code] += 1
+    for code in range(n_codes):
+        if places[code] != NEVER:
+            places[code], n_keys = n_keys, n_keys + places[code]
+    for i in range(len(rows)):
+        row = int64(rows[i])
+        code = int64(codes[block, row] >> lane & 255)
+        place = places[code]
+        if place != NEVER:
+            keys[place] = (int64(ranks[feature, row]) << 32) | row
+            places[code] = place + 1
+    start = int64(0)
+    for code in range(n_codes):
+        if places[code] != NEVER:
+            sort_keys(keys, start, places[code], scratch.waiting)
+            start = places[code]
+    return n_keys

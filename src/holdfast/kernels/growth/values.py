@@ -1,0 +1,129 @@
+"""What the rows of every node of a finished tree have in common.
+
+Sums of floats depend on the order of adding. Here numbers are added as whole multiples of a unit, and what is
+left of each as whole multiples of a much smaller one: exact, so that the order of the rows changes no bit.
+"""
+
+import math
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.kernels.growth.grow import END, FEATURE, LEFT, NONE, RIGHT, START
+from holdfast.kernels.jit import inner, int64, kernel
+
+SMALL_UNIT = 2.0**-30  # of the unit; so many of them as there are rows can be added
+
+
+@inner
+def units_in_one(greatest: float, n: int) -> float:
+    """How many units make one: a power of two, so that n numbers up to the greatest add up within 62 bits."""
+    bits = math.frexp(greatest)[1] + math.frexp(float(n))[1]
+    return math.ldexp(1.0, min(max(61 - bits, -1000), 1000))
+
+
+@inner
+def whole_part(number: float) -> int:
+    """The number of units in a number that is given in units."""
+    return int64(np.floor(number))
+
+
+@inner
+def small_part(number: float) -> int:
+    """The number of small units in what is left of it."""
+    return int64(np.rint((number - np.floor(number)) / SMALL_UNIT))
+
+
+@inner
+def together(whole: int, small: int, units: float) -> float:
+    """The sum of the parts."""
+    return (float(whole) + float(small) * SMALL_UNIT) / units
+
+
+@inner
+def deviation(target: float, mean: float, is_poisson: int) -> float:
+    """Squared deviation from the mean; for Poisson, half the deviance but for terms that cancel out."""
+    if not is_poisson:
+        return (target - mean) ** 2
+    return target * math.log(target / mean) if target > 0.0 else 0.0
+
+
+@inner
+def describe_leaf(
+    rows: IntArray,
+    target: FloatArray,
+    weight: FloatArray,
+    count: IntArray,
+    is_poisson: int,
+) -> tuple[float, float, float]:
+    """Weight, mean and impurity of the rows of a leaf."""
+    n = len(rows)
+    lowest, highest, heaviest = math.inf, -math.inf, 0.0
+    for j in range(n):
+        lowest, highest = min(lowest, target[rows[j]]), max(highest, target[rows[j]])
+        heaviest = max(heaviest, weight[rows[j]] * count[rows[j]])
+    # From the lowest target: a leaf of equal targets has exactly their mean.
+    per_weight = units_in_one(heaviest, n)
+    per_target = units_in_one(heaviest * (highest - lowest), n)
+    weights, small_weights, totals, small_totals = int64(0), int64(0), int64(0), int64(0)
+    for j in range(n):
+        own = weight[rows[j]] * count[rows[j]]
+        scaled, total = own * per_weight, own * (target[rows[j]] - lowest) * per_target
+        weights, small_weights = weights + whole_part(scaled), small_weights + small_part(scaled)
+        totals, small_totals = totals + whole_part(total), small_totals + small_part(total)
+    all_weight = together(weights, small_weights, per_weight)
+    mean = lowest + together(totals, small_totals, per_target) / all_weight
+    most = 0.0
+    for j in range(n):
+        own = weight[rows[j]] * count[rows[j]] / all_weight
+        most = max(most, abs(own * deviation(target[rows[j]], mean, is_poisson)))
+    per_one, whole, small = units_in_one(most, n), int64(0), int64(0)
+    for j in range(n):
+        own = weight[rows[j]] * count[rows[j]] / all_weight
+        scaled = own * deviation(target[rows[j]], mean, is_poisson) * per_one
+        whole, small = whole + whole_part(scaled), small + small_part(scaled)
+    return all_weight, mean, together(whole, small, per_one)
+
+
+@kernel
+def number_values(
+    fields: LongArray,
+    rows: IntArray,
+    target: FloatArray,
+    weight: FloatArray,
+    count: IntArray,
+    is_poisson: int,
+    weights: FloatArray,
+    mean: FloatArray,
+    impurity: FloatArray,
+) -> None:
+    """Weight, mean and impurity of the target at every node, which are 0 before: at the leaves, then upwards.
+
+    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance. A node without rows
+    has no weight, and 0 for the rest.
+    """
+    n_nodes = len(fields)
+    for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
+        if fields[i, FEATURE] == NONE:
+            first, last = fields[i, START], fields[i, END]
+            if first == last:
+                continue
+            weights[i], mean[i], impurity[i] = describe_leaf(
+                rows[first:last], target, weight, count, is_poisson
+            )
+        else:
+            a, b = fields[i, LEFT], fields[i, RIGHT]
+            weights[i] = weights[a] + weights[b]
+            if weights[i] == 0.0:
+                continue
+            share_a, share_b = weights[a] / weights[i], weights[b] / weights[i]
+            mean[i] = mean[a] + (mean[b] - mean[a]) * share_b
+            impurity[i] = share_a * impurity[a] + share_b * impurity[b]
+            if not is_poisson:
+                impurity[i] += share_a * share_b * (mean[a] - mean[b]) ** 2
+            else:
+                for child in (a, b):
+                    if mean[child] > 0.0:
+                        share = weights[child] / weights[i]
+                        impurity[i] += share * mean[child] * math.log(mean[child] / mean[i])
+        impurity[i] = max(impurity[i], 0.0)

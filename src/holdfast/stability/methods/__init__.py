@@ -1,0 +1,1 @@
+"""The procedures that make candidates: one file each."""

@@ -1,0 +1,76 @@
+"""The model file of an ensemble: its trees on one list of features, and how they add up."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.files import replace_file
+from holdfast.tree.check import check_schema, check_trees
+from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
+from holdfast.storage.document import FORMS, EnsembleDocument
+from holdfast.storage.document_text import text_of
+from holdfast.tree.ensemble import Ensemble
+from holdfast.storage.footprint import check_flags, max_flags
+from holdfast.storage.json_array import array_in
+from holdfast.storage.parts import ensemble_document_of, schema_in, target_in, trees_in
+
+# -- whole files --------------------------------------------------------------------------------------
+
+
+def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str]) -> None:
+    """Write the ensemble to the file at `path`, all or nothing."""
+    replace_file(path, ensemble_to_json(ensemble), ModelFileError)
+
+
+def load_ensemble(
+    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
+) -> Ensemble:
+    """The ensemble in the file, checked in full, or a ModelFileError that says what is wrong where.
+
+    `edited=True` takes a file that was changed by hand after it was written, if the ensemble is still sound.
+    """
+    with refusals_of(f"the model file '{os.fspath(path)}'"):
+        return read_ensemble(content_of(Path(path), max_bytes), edited)
+
+
+# -- an ensemble as bytes -----------------------------------------------------------------------------
+
+
+def ensemble_to_json(ensemble: Ensemble) -> bytes:
+    """The content of the ensemble's model file: the same bytes for the same ensemble."""
+    check_schema(ensemble.schema)
+    check_trees(ensemble.trees, "trees[{}]")
+    data = text_of(ensemble_document_of(ensemble))
+    check_flags(sum(len(tree.in_set) for tree in ensemble.trees), len(data))
+    return data
+
+
+def ensemble_from_json(data: bytes, *, edited: bool = False) -> Ensemble:
+    """The ensemble that the bytes describe. See `load_ensemble`."""
+    with refusals_of("the model"):
+        return read_ensemble(data, edited)
+
+
+def read_ensemble(data: bytes, edited: bool) -> Ensemble:
+    """The ensemble that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
+    if (kind := kind_of(data)) != "ensemble":
+        raise ModelFileError(f"its kind is {kind!r}, not 'ensemble': use load(path) or load_trees(path).")
+    document = document_in(data, EnsembleDocument, edited)
+    schema = schema_in(document.schema)
+    targets = [target_in(part.target) if part.target else schema.target for part in document.trees]
+    try:
+        trees = trees_in(document.trees, schema, targets, max_flags(len(data)))
+        return Ensemble(
+            schema,
+            tuple(trees),
+            array_in(document.weights, FORMS["weights"], np.float64, "weights"),
+            array_in(document.outputs, FORMS["outputs"], np.int32, "outputs"),
+            array_in(document.start, FORMS["start"], np.float64, "start"),
+            document.link,
+            document.votes,
+            document.notes,
+        )
+    except BrokenTreeError as error:
+        raise ModelFileError(f"it holds no sound ensemble: {error}") from error

@@ -1,0 +1,247 @@
+"""Between models and the parts of their documents."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from msgspec.structs import asdict
+from numpy.typing import DTypeLike, NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
+from holdfast.storage.document import (
+    FORMAT,
+    FORMS,
+    VERSION,
+    EnsembleDocument,
+    FeaturePart,
+    MemberPart,
+    NodesPart,
+    SchemaPart,
+    TargetPart,
+    TreeDocument,
+    TreePart,
+    TreesDocument,
+)
+from holdfast.tree.ensemble import Ensemble
+from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
+from holdfast.tree.tree import Tree
+
+# -- from a model to its document -------------------------------------------------------------------------
+
+
+def document_of(tree: Tree) -> TreeDocument:
+    """The document of a sound tree; its checksum comes with its text."""
+    return TreeDocument(
+        format=FORMAT,
+        version=VERSION,
+        kind="tree",
+        checksum="",
+        criterion=str(tree.criterion),
+        notes=tuple(map(str, tree.notes)),
+        schema=_schema_part(tree.schema),
+        nodes=_nodes_part(tree),
+    )
+
+
+def collection_of(trees: Sequence[Tree]) -> TreesDocument:
+    """The document of one or more sound trees that share a schema; its checksum comes with its text."""
+    return TreesDocument(
+        format=FORMAT,
+        version=VERSION,
+        kind="trees",
+        checksum="",
+        schema=_schema_part(trees[0].schema),
+        trees=[
+            TreePart(
+                criterion=str(tree.criterion), notes=tuple(map(str, tree.notes)), nodes=_nodes_part(tree)
+            )
+            for tree in trees
+        ],
+    )
+
+
+def ensemble_document_of(ensemble: Ensemble) -> EnsembleDocument:
+    """The document of a sound ensemble; its checksum comes with its text."""
+    return EnsembleDocument(
+        format=FORMAT,
+        version=VERSION,
+        kind="ensemble",
+        checksum="",
+        link=ensemble.link,
+        votes=bool(ensemble.votes),
+        start=raw_array(ensemble.start.tolist()),
+        weights=raw_array(ensemble.weights.tolist()),
+        outputs=raw_array(ensemble.outputs.tolist()),
+        notes=tuple(map(str, ensemble.notes)),
+        schema=_schema_part(ensemble.schema),
+        trees=[_member_part(tree, ensemble.schema.target) for tree in ensemble.trees],
+    )
+
+
+def _member_part(tree: Tree, target: Target) -> MemberPart:
+    # By their text: 1, 1.0 and True are equal in Python, but not the same class.
+    is_shared = tree.schema.target is target or repr(tree.schema.target) == repr(target)
+    return MemberPart(
+        target=None if is_shared else _target_part(tree.schema.target),
+        criterion=str(tree.criterion),
+        notes=tuple(map(str, tree.notes)),
+        nodes=_nodes_part(tree),
+    )
+
+
+def _schema_part(schema: Schema) -> SchemaPart:
+    features = [
+        FeaturePart(
+            name=str(feature.name),
+            kind=feature.kind,
+            low=float(feature.low),
+            high=float(feature.high),
+            categories=feature.categories,
+        )
+        for feature in schema.features
+    ]
+    return SchemaPart(features=tuple(features), target=_target_part(schema.target))
+
+
+def _target_part(target: Target) -> TargetPart:
+    return TargetPart(
+        name=str(target.name), classes=target.classes, low=float(target.low), high=float(target.high)
+    )
+
+
+def _nodes_part(tree: Tree) -> NodesPart:
+    categories: list[list[int] | None] = [None] * tree.n_nodes
+    for node in np.flatnonzero(tree.set_start >= 0).tolist():
+        categories[node] = np.flatnonzero(tree.left_categories(node)).tolist()
+    threshold = [None if number != number else number for number in tree.threshold.tolist()]
+    return NodesPart(
+        feature=raw_array(tree.feature.tolist()),
+        threshold=raw_array(threshold),
+        left=raw_array(tree.left.tolist()),
+        right=raw_array(tree.right.tolist()),
+        missing_left=raw_array(tree.missing_left.tolist()),
+        categories_left=raw_array(categories),
+        value=raw_array(tree.value.tolist()),
+        count=raw_array(tree.count.tolist()),
+        weight=raw_array(tree.weight.tolist()),
+        impurity=raw_array(tree.impurity.tolist()),
+    )
+
+
+# -- from a document to its model -------------------------------------------------------------------------
+
+
+def schema_in(part: SchemaPart) -> Schema:
+    """The schema as the document says it is: whether it is a sound one remains to be checked."""
+    features = tuple(Feature(**asdict(feature)) for feature in part.features)
+    return Schema(features, target_in(part.target))
+
+
+def target_in(part: TargetPart) -> Target:
+    """The target as the document says it is."""
+    return Target(**asdict(part))
+
+
+def trees_in(
+    parts: Sequence[TreePart | MemberPart], schema: Schema, targets: Sequence[Target], max_flags: int
+) -> list[Tree]:
+    """The trees of the parts, each with its target, on the features of one schema; all checked in full.
+
+    The features are checked once, however many trees there are.
+    """
+    check_schema(schema)
+    sizes = SetSizes.of(schema)
+    trees: list[Tree] = []
+    for position, (part, target) in enumerate(zip(parts, targets, strict=True)):
+        try:
+            own = schema if target is schema.target else Schema(schema.features, target)
+            if own is not schema:
+                check_target(target)
+            tree = tree_in(part, own, sizes, max_flags, f"trees[{position}].nodes")
+            check_nodes(tree, sizes)
+        except BrokenTreeError as error:
+            raise ModelFileError(f"its tree {position} is not sound: {error}") from error
+        max_flags -= len(tree.in_set)
+        trees.append(tree)
+    return trees
+
+
+def tree_in(
+    part: TreeDocument | TreePart | MemberPart, schema: Schema, sizes: SetSizes, max_flags: int, place: str
+) -> Tree:
+    """The tree as the document says it is: whether it is a sound one remains to be checked.
+
+    Its sets of categories may need `max_flags` flags: a few bytes can ask for a thousand million.
+    """
+
+    def array(name: str, kind: DTypeLike) -> NDArray[Any]:
+        return array_in(getattr(part.nodes, name), FORMS[name], kind, f"{place}.{name}")
+
+    feature = array("feature", np.int32)
+    check_features(schema, feature)
+    set_start, in_set = _sets_in(part.nodes, feature, sizes, max_flags, place)
+    return Tree(
+        schema,
+        feature,
+        array("threshold", np.float64),
+        array("left", np.int32),
+        array("right", np.int32),
+        array("missing_left", np.bool_),
+        set_start,
+        in_set,
+        _value_in(part.nodes, max(len(schema.target.classes), 1), place),
+        array("count", np.float64),
+        array("weight", np.float64),
+        array("impurity", np.float64),
+        part.criterion,
+        part.notes,
+    )
+
+
+def _sets_in(
+    nodes: NodesPart, feature: IntArray, sizes: SetSizes, max_flags: int, place: str
+) -> tuple[LongArray, BoolArray]:
+    has_set, lengths = sizes.of_nodes(feature)
+    # A few bytes are enough for that: many categories, and many nodes with an empty set.
+    if lengths.sum() > max_flags:
+        raise BrokenTreeError(f"categories_left needs {lengths.sum()} flags: the limit is {max_flags}.")
+    starts = np.cumsum(lengths) - lengths
+    in_set = np.zeros(lengths.sum(), np.bool_)
+    form = FORMS["categories_left"]
+    sets = chain.from_iterable(pieces(nodes.categories_left, form, f"{place}.categories_left"))
+    for node, (indices, is_set) in enumerate(zip(sets, has_set.tolist(), strict=True)):
+        if (indices is not None) != is_set:
+            found = "null" if indices is None else _clipped(indices)
+            split = "a split on categories" if is_set else "no split on categories"
+            raise BrokenTreeError(f"categories_left[{node}] is {found}: node {node} is {split}.")
+        if indices:
+            if indices != sorted(set(indices)) or indices[-1] >= lengths[node]:
+                raise BrokenTreeError(
+                    f"categories_left[{node}] is {_clipped(indices)}: it must list what goes left, each "
+                    f"category once and in order, and there are {lengths[node]} of them."
+                )
+            in_set[starts[node] + np.array(indices)] = True
+    return np.where(has_set, starts, -1), in_set
+
+
+def _value_in(nodes: NodesPart, width: int, place: str) -> FloatArray:
+    n_nodes = n_entries(nodes.value, FORMS["value"])
+    if 2 * n_nodes * width > len(bytes(nodes.value)):
+        raise BrokenTreeError(f"value has too few numbers: {n_nodes} nodes need {width} each.")
+    value = np.empty((n_nodes, width))
+    node = 0
+    for rows in pieces(nodes.value, FORMS["value"], f"{place}.value"):
+        for row in rows:
+            if len(row) != width:
+                raise BrokenTreeError(f"value[{node}] has {len(row)} numbers: the target needs {width}.")
+            node += 1
+        value[node - len(rows) : node] = rows
+    return value
+
+
+def _clipped(indices: list[int]) -> str:
+    return str(indices) if len(indices) <= 20 else f"{str(indices[:20])[:-1]}, ...]"

@@ -1,0 +1,130 @@
+"""The same tree on another ruler."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.data.schema import Label, Schema, Target
+from holdfast.text.lists import listed
+from holdfast.errors import SchemaMismatch
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+_WIDEN = "Measure it on a schema that holds both: tree.on(schema.widened(tree.schema))."
+
+
+def remeasured(tree: Tree, schema: Schema) -> Tree:
+    """The tree with its features, categories and classes numbered as in the schema, asking what it asked.
+
+    The schema may hold more of each, in any order, as long as ordered categories keep theirs. A category that
+    the tree has not seen goes where missing values go; in an ordered feature it goes where its place says.
+    """
+    if schema == tree.schema:
+        return tree
+    _check_fits(tree.schema, schema)
+    position = {name: index for index, name in enumerate(schema.names)}
+    moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
+    feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
+    set_start, in_set = _sets(tree, schema, feature)
+    return tree.replace(
+        schema=schema,
+        feature=feature,
+        threshold=_thresholds(tree, schema, feature),
+        set_start=set_start,
+        in_set=in_set,
+        value=_values(tree, schema.target),
+    )
+
+
+# -- what moves -----------------------------------------------------------------------------------------
+
+
+def _thresholds(tree: Tree, schema: Schema, feature: IntArray) -> FloatArray:
+    """Thresholds on ordered features right after the category they followed; the others as they are."""
+    threshold = tree.threshold.copy()
+    for node in np.flatnonzero((threshold >= 0) & (threshold < KNOWN)):
+        old, new = tree.schema.features[tree.feature[node]], schema.features[feature[node]]
+        if old.kind == "ordered":
+            last_left = old.categories[min(int(threshold[node]), len(old.categories) - 1)]
+            threshold[node] = new.categories.index(last_left) + 0.5
+    return threshold
+
+
+def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, BoolArray]:
+    """Where each node's categories begin among the flags, and the flags."""
+    set_start = tree.set_start.copy()
+    sets: list[BoolArray] = [np.empty(0, np.bool_)]
+    size = 0
+    for node in np.flatnonzero(tree.set_start >= 0).tolist():
+        old, new = tree.schema.features[tree.feature[node]], schema.features[feature[node]]
+        flags = np.full(len(new.categories), tree.missing_left[node])
+        flags[_places(old.categories, new.categories)] = tree.left_categories(node)
+        set_start[node] = size
+        sets.append(flags)
+        size += len(flags)
+    return set_start, np.concatenate(sets)
+
+
+def _values(tree: Tree, target: Target) -> FloatArray:
+    """The shares of the classes in their new places, 0 for new ones; or the means as they are."""
+    if not target.is_classes:
+        return tree.value
+    shares = np.zeros((tree.n_nodes, len(target.classes)))
+    places = _places(tree.schema.target.classes, target.classes)
+    shares[:, places] = tree.value
+    # Of classes with equal shares a tree predicts the first: in another order, that needs a last bit more.
+    nodes = np.arange(tree.n_nodes)
+    outcome = places[tree.outcome]
+    moved = shares.argmax(axis=1) != outcome
+    shares[nodes[moved], outcome[moved]] = np.nextafter(shares[nodes[moved], outcome[moved]], 2.0)
+    return shares
+
+
+def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
+    """Where each of the old labels stands among the new ones."""
+    place = {label: index for index, label in enumerate(new)}
+    return np.array([place[label] for label in old], np.int64)
+
+
+# -- what does not fit ----------------------------------------------------------------------------------
+
+
+def _check_fits(old: Schema, new: Schema) -> None:
+    """Nothing, or a SchemaMismatch with all that the new schema lacks and the ways out."""
+    misfits = [*_column_misfits(old, new), *_target_misfits(old.target, new.target)]
+    if misfits:
+        problems = [f"  {problem}" for problem, _ in misfits]
+        ways_out = dict.fromkeys(way_out for _, way_out in misfits)
+        raise SchemaMismatch("\n".join(["Cannot measure the tree on the schema:", *problems, *ways_out]))
+
+
+def _column_misfits(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
+    features = {feature.name: feature for feature in new.features}
+    for feature in old.features:
+        what = f"{'question' if feature.kind == 'question' else 'column'} {feature.name!r}"
+        other = features.get(feature.name)
+        if other is None:
+            way_out = "Give the new schema all the columns and questions of the tree's; it may have more."
+            yield f"{what} is in the tree's schema and not in the new one.", way_out
+        elif other.kind != feature.kind:
+            way_out = "Read both data sets with the same categorical columns."
+            yield f"{what} is {feature.kind} in the tree's schema, {other.kind} in the new one.", way_out
+        elif lost := _lost(feature.categories, other.categories):
+            yield f"{what} has no categories {listed(lost)} in the new schema.", _WIDEN
+        elif feature.kind == "ordered" and (np.diff(_places(feature.categories, other.categories)) < 0).any():
+            orders = f"{listed(feature.categories)} there and {listed(other.categories)} here"
+            yield f"{what} is ordered {orders}.", "Give both data sets one list of ordered categories."
+
+
+def _target_misfits(old: Target, new: Target) -> Iterator[tuple[str, str]]:
+    if old.is_classes != new.is_classes:
+        sides = ("a class", "a number") if old.is_classes else ("a number", "a class")
+        problem = f"the target {old.name!r} is {sides[0]} in the tree's schema, {sides[1]} in the new one."
+        yield problem, "Read both data sets with the same task."
+    elif lost := _lost(old.classes, new.classes):
+        yield f"the target {old.name!r} has no classes {listed(lost)} in the new schema.", _WIDEN
+
+
+def _lost(old: Sequence[Label], new: Sequence[Label]) -> list[Label]:
+    known = set(new)
+    return [label for label in old if label not in known]

@@ -1,0 +1,196 @@
+"""Rows in one order: whatever order they came in, the settled table is the same to the bit."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.data.canonical_order import canonical, telling_order
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from reference.tables import class_tables, number_tables, whole_weights
+
+AGE_AND_WARD = Schema(
+    (Feature("age", low=0.0, high=9.0), Feature("ward", "nominal", categories=("A", "B"))),
+    Target("y", ("no", "yes")),
+)
+NAN = float("nan")
+
+
+def table_of(age: list[float], ward: list[float], y: list[int], weight: list[float] | None = None) -> Table:
+    columns = (np.array(age), np.array(ward))
+    return Table(AGE_AND_WARD, columns, np.array(y, np.int32), None if weight is None else np.array(weight))
+
+
+def bits(table: Table, marks: Any = ()) -> tuple[bytes, ...]:
+    """Everything in the table but the sign of zero."""
+    weight = b"" if table.weight is None else table.weight.tobytes()
+    lines = [*table.columns, table.target, *marks]
+    return (*((line + 0).tobytes() for line in lines), weight)
+
+
+# -- by hand ----------------------------------------------------------------------------------------------
+
+
+def padded(age: list[float], ward: list[float], y: list[int], weight: list[float] | None = None) -> Table:
+    """The rows, and forty others that all differ, so that none of these is frequent."""
+    others = [100.0 + number for number in range(40)]
+    return table_of(
+        [*age, *others],
+        [*ward, *[0.0] * 40],
+        [*y, *[number % 2 for number in range(40)]],
+        None if weight is None else [*weight, *[1.0] * 40],
+    )
+
+
+def test_rows_are_sorted_by_the_columns_and_then_the_target():
+    table = table_of([3.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0])
+    settled, _, units = canonical(table)
+    assert settled.columns[0].tolist() == [1.0, 1.0, 1.0, 3.0]
+    assert settled.columns[1].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert settled.target.tolist() == [0, 1, 0, 0]
+    assert settled.weight is None
+    assert units is None
+    assert settled.schema is table.schema
+
+
+def test_copies_become_one_row_with_their_weights():
+    settled, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1]))
+    assert settled.columns[0].tolist()[:2] == [1.0, 2.0]
+    assert settled.weight.tolist()[:2] == [1.0, 2.0]
+    assert settled.n_rows == 42
+    assert units.tolist() == list(range(42))
+
+
+def test_a_whole_weight_is_as_many_copies():
+    weighted = canonical(padded([2.0, 1.0], [0.0] * 2, [1, 0], [2.0, 1.0]))
+    assert bits(weighted.table) == bits(canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1])).table)
+
+
+def test_alike_rows_are_no_copies_where_others_with_the_same_features_have_another_target():
+    settled, _, units = canonical(padded([2.0, 2.0, 2.0], [0.0] * 3, [1, 0, 1]))
+    assert settled.columns[0].tolist()[:3] == [2.0, 2.0, 2.0]
+    assert settled.target.tolist()[:3] == [0, 1, 1]
+    assert settled.weight is None
+    assert units is None
+
+
+def test_a_kind_of_row_that_makes_up_more_than_a_tenth_is_no_copy():
+    settled, _, units = canonical(table_of([2.0] * 5 + [1.0], [0.0] * 6, [1] * 6))
+    assert settled.columns[0].tolist() == [1.0, *[2.0] * 5]
+    assert settled.weight is None
+    assert units is None
+
+
+def test_rows_without_weight_are_left_out():
+    settled = canonical(padded([2.0, 1.0], [0.0] * 2, [1, 0], [0.0, 1.0])).table
+    assert settled.columns[0].tolist()[:2] == [1.0, 100.0]
+
+
+def test_broken_weights_stay_and_copies_have_one_number():
+    settled, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1], [2.5, 1.0, 0.5]))
+    assert settled.columns[0].tolist()[:3] == [1.0, 2.0, 2.0]
+    assert settled.weight.tolist()[:3] == [1.0, 0.5, 2.5]
+    assert units.tolist()[:4] == [0, 1, 1, 2]
+
+
+def test_whole_weights_too_large_to_be_written_out_stay_weights():
+    settled = canonical(table_of([2.0, 1.0], [0.0, 0.0], [1, 0], [2_000_001.0, 1.0])).table
+    assert settled.n_rows == 2
+    assert settled.weight.tolist() == [1.0, 2_000_001.0]
+
+
+def test_missing_values_are_alike_and_stand_last():
+    settled = canonical(padded([NAN, 1.0, NAN, NAN], [0.0, 0.0, 0.0, NAN], [0, 0, 0, 0])).table
+    assert settled.columns[0].tolist()[0] == 1.0
+    assert np.isnan(settled.columns[0][-2:]).all()
+    assert settled.weight.tolist()[-2:] == [2.0, 1.0]
+
+
+def test_both_zeros_are_one_value():
+    settled = canonical(padded([0.0, -0.0, 0.0, -0.0], [1.0, 0.0, 0.0, 1.0], [0, 1, 1, 0])).table
+    zeros = settled.columns[0] == 0.0
+    assert settled.columns[1][zeros].tolist() == [0.0, 1.0]
+    assert settled.weight[zeros].tolist() == [2.0, 2.0]
+
+
+def test_marks_keep_rows_apart_and_come_back_row_by_row():
+    table = padded([1.0, 1.0, 1.0, 1.0], [0.0] * 4, [0, 0, 0, 0])
+    stage, patient = (np.array([*mark, *[0] * 40]) for mark in ([1, 0, 1, 0], [7, 9, 7, 8]))
+    settled, (stage, patient), _ = canonical(table, [stage, patient])
+    assert (stage.tolist()[:3], patient.tolist()[:3]) == ([0, 0, 1], [8, 9, 7])
+    assert settled.weight.tolist()[:3] == [1.0, 1.0, 2.0]
+
+
+def test_one_row_stays_one_row():
+    settled, marks, units = canonical(table_of([1.0], [0.0], [1]), [np.array([3])])
+    assert (settled.n_rows, settled.weight, marks[0].tolist(), units) == (1, None, [3], None)
+
+
+def test_the_table_that_was_given_is_left_as_it_was():
+    table = table_of([2.0, 1.0], [0.0, 1.0], [0, 1], [3.0, 4.0])
+    before = bits(table)
+    canonical(table)
+    assert bits(table) == before
+
+
+# -- order ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(class_tables(most_rows=25, of_a_row=whole_weights) | number_tables(most_rows=25), st.randoms())
+def test_the_order_of_the_rows_does_not_matter(table: Table, random: Any):
+    order = np.array(random.sample(range(table.n_rows), table.n_rows))
+    mark = np.arange(table.n_rows) % 3
+    settled, marks, _ = canonical(table, [mark])
+    again, marks_again, _ = canonical(table.taken(order), [mark[order]])
+    assert bits(settled, marks) == bits(again, marks_again)
+
+
+def test_the_order_of_alike_rows_does_not_show_in_their_weights():
+    settled = {
+        bits(canonical(table_of([1.0] * 4, [0.0] * 4, [0] * 4, list(weight)))[0])
+        for weight in permutations([0.1, 0.2, 0.3, 0.7])
+    }
+    assert len(settled) == 1
+
+
+@settings(max_examples=40)
+@given(class_tables(most_rows=15), st.lists(st.integers(1, 3), min_size=15, max_size=15))
+def test_a_weight_is_as_many_rows(table: Table, times: list[int]):
+    repeats = np.array(times[: table.n_rows])
+    weighted = Table(table.schema, table.columns, table.target, repeats.astype(float))
+    repeated = table.taken(np.repeat(np.arange(table.n_rows), repeats))
+    assert bits(canonical(weighted)[0]) == bits(canonical(repeated)[0])
+
+
+@settings(max_examples=40)
+@given(class_tables(most_rows=25, of_a_row=whole_weights))
+def test_no_weight_is_lost(table: Table):
+    settled = canonical(table).table
+    total = table.n_rows if table.weight is None else table.weight.sum()
+    assert (settled.n_rows if settled.weight is None else settled.weight.sum()) == total
+
+
+@settings(max_examples=30)
+@given(class_tables(most_rows=25, of_a_row=whole_weights))
+def test_a_settled_table_is_settled(table: Table):
+    settled = canonical(table).table
+    assert bits(canonical(settled).table) == bits(settled)
+
+
+def test_columns_that_tell_more_of_the_target_come_first_and_noise_last() -> None:
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 400)
+    columns = {
+        "noise": generator.normal(size=400),
+        "weak": y + 3 * generator.normal(size=400),
+        "strong": y + 0.1 * generator.normal(size=400),
+        "constant": np.ones(400),
+    }
+    for names in (list(columns), list(columns)[::-1]):
+        schema = Schema(tuple(map(Feature, names)), Target("y", ("no", "yes")))
+        table = Table(schema, tuple(columns[name] for name in names), y.astype(np.int32))
+        assert [names[index] for index in telling_order(table)] == ["strong", "weak", "noise", "constant"]

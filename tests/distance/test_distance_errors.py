@@ -1,0 +1,205 @@
+"""What cannot be compared: each error names the thing and both values."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
+from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+from holdfast.tree.tree import Tree
+from tree.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
+
+
+def as_pair(a: Tree, b: Tree, **options: Any) -> Any:
+    return tree_distance(a, b, **options)
+
+
+def as_matrix(a: Tree, b: Tree, **options: Any) -> Any:
+    return distance_matrix([a], [b], **options)
+
+
+def as_collection(a: Tree, b: Tree, **options: Any) -> Any:
+    return distance_matrix([a, b], **options)
+
+
+def as_mean(a: Tree, b: Tree, **options: Any) -> Any:
+    return mean_distance([a], [b], **options)
+
+
+every_door = pytest.mark.parametrize("measure", [as_pair, as_matrix, as_collection, as_mean])
+Door = Callable[..., Any]
+
+
+def with_feature(tree: Tree, position: int, **changes: Any) -> Tree:
+    """The tree on a schema where one feature is another."""
+    features = list(tree.schema.features)
+    features[position] = replace(features[position], **changes)
+    return tree.replace(schema=Schema(tuple(features), tree.schema.target))
+
+
+def message_of(measure: Door, a: Tree, b: Tree, **options: Any) -> str:
+    with pytest.raises(SchemaMismatch) as caught:
+        measure(a, b, **options)
+    return str(caught.value)
+
+
+# -- options ----------------------------------------------------------------------------------------------
+
+
+@every_door
+def test_an_unknown_matching_is_named_with_those_there_are(measure: Door) -> None:
+    with pytest.raises(RulesError, match="optimal") as caught:
+        measure(NUMERIC, NUMERIC, matching="optimal")
+    assert all(name in str(caught.value) for name in ("matching", "paper", "cover", "metric"))
+
+
+@every_door
+def test_an_unknown_outcome_is_named_with_those_there_are(measure: Door) -> None:
+    with pytest.raises(RulesError, match="probability") as caught:
+        measure(NUMERIC, NUMERIC, outcome="probability")
+    assert all(name in str(caught.value) for name in ("outcome", "label", "distribution"))
+
+
+@every_door
+@pytest.mark.parametrize("outcome", ["label", "distribution"])
+def test_numbers_have_no_labels_and_no_distributions(measure: Door, outcome: str) -> None:
+    with pytest.raises(RulesError, match=outcome) as caught:
+        measure(PRICE, PRICE, outcome=outcome)
+    assert "value" in str(caught.value)
+
+
+@every_door
+def test_classes_have_no_values(measure: Door) -> None:
+    with pytest.raises(RulesError, match="value") as caught:
+        measure(NUMERIC, NUMERIC, outcome="value")
+    assert "label" in str(caught.value)
+
+
+@every_door
+@pytest.mark.parametrize("label_weight", [-1.0, -1e-300, 1e7, np.nan, np.inf, "2"])
+def test_a_label_weight_is_a_number_from_zero_up(measure: Door, label_weight: Any) -> None:
+    with pytest.raises(RulesError, match="label_weight") as caught:
+        measure(NUMERIC, NUMERIC, label_weight=label_weight)
+    assert repr(label_weight).strip("'") in str(caught.value)
+
+
+@every_door
+@pytest.mark.parametrize("depth", [0, -3, 2.5, 1001])
+def test_a_depth_is_a_whole_number_from_one_up(measure: Door, depth: Any) -> None:
+    with pytest.raises(RulesError, match="depth") as caught:
+        measure(NUMERIC, NUMERIC, depth=depth)
+    assert str(depth) in str(caught.value)
+
+
+# -- rulers -----------------------------------------------------------------------------------------------
+
+
+@every_door
+def test_a_class_and_a_number_cannot_be_compared(measure: Door) -> None:
+    survived = tree_of(leaf(10, 0.5, 0.5), PRICE.schema.features, NUMERIC.schema.target)
+    for pair in ((survived, PRICE), (PRICE, survived)):
+        message = message_of(measure, *pair)
+        assert "class" in message
+        assert "number" in message
+
+
+@every_door
+def test_another_range_is_another_ruler(measure: Door) -> None:
+    message = message_of(measure, NUMERIC, with_feature(NUMERIC, 0, high=95.0))
+    assert all(text in message for text in ("'age'", "90", "95"))
+
+
+@every_door
+def test_other_categories_are_another_ruler(measure: Door) -> None:
+    message = message_of(measure, SUBSET, with_feature(SUBSET, 1, categories=("f", "m")))
+    assert all(text in message for text in ("'sex'", "female", "male", "'f'"))
+
+
+@every_door
+def test_another_order_of_ordered_categories_is_another_ruler(measure: Door) -> None:
+    turned = with_feature(ORDERED, 0, categories=("flat", "down", "up", "steep"))
+    assert "'slope'" in message_of(measure, ORDERED, turned)
+
+
+@every_door
+def test_a_column_that_is_numeric_in_one_tree_only_cannot_be_compared(measure: Door) -> None:
+    sex = Feature("sex", low=0.0, high=1.0)
+    coded = tree_of(
+        split("sex", 0.5, leaf(5, 0.5, 0.5), leaf(5, 0.5, 0.5)),
+        (SUBSET.schema.features[0], sex),
+        SUBSET.schema.target,
+    )
+    message = message_of(measure, SUBSET, coded)
+    assert all(text in message for text in ("'sex'", "nominal", "numeric"))
+
+
+def test_a_column_that_one_tree_does_not_ask_about_may_be_anything_there() -> None:
+    sex = Feature("sex", low=0.0, high=1.0)
+    lone = tree_of(leaf(10, 0.5, 0.5), (SUBSET.schema.features[0], sex), SUBSET.schema.target)
+    same = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features, SUBSET.schema.target)
+    assert tree_distance(SUBSET, lone).total == tree_distance(SUBSET, same).total > 0
+
+
+def test_a_column_that_one_tree_does_not_know_is_no_obstacle() -> None:
+    lone = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features[:1], SUBSET.schema.target)
+    same = tree_of(leaf(10, 0.5, 0.5), SUBSET.schema.features, SUBSET.schema.target)
+    assert tree_distance(SUBSET, lone).total == tree_distance(SUBSET, same).total
+
+
+def test_all_that_differs_is_told_at_once() -> None:
+    features = (Feature("age", low=0.0, high=1.0), Feature("bmi", low=0.0, high=1.0))
+    other = tuple(replace(feature, high=2.0) for feature in features)
+    stump = split("age", 0.5, leaf(5, 1, 0), split("bmi", 0.5, leaf(5, 1, 0), leaf(5, 0, 1)))
+    one, two = (tree_of(stump, each, SUBSET.schema.target) for each in (features, other))
+    message = message_of(as_pair, one, two)
+    assert "'age'" in message
+    assert "'bmi'" in message
+    assert "schema=first.schema" in message
+
+
+@every_door
+def test_another_range_of_the_target_is_another_ruler(measure: Door) -> None:
+    wider = PRICE.replace(schema=Schema(PRICE.schema.features, Target("price", low=5.0, high=80.0)))
+    message = message_of(measure, PRICE, wider)
+    assert all(text in message for text in ("price", "50", "80"))
+
+
+def test_the_odd_tree_out_is_found_anywhere_in_a_collection() -> None:
+    odd = with_feature(NUMERIC, 0, high=95.0)
+    with pytest.raises(SchemaMismatch, match="age"):
+        distance_matrix([NUMERIC] * 5 + [odd])
+    with pytest.raises(SchemaMismatch, match="age"):
+        distance_matrix([NUMERIC] * 5, [NUMERIC, odd])
+    with pytest.raises(SchemaMismatch, match="age"):
+        mean_distance([NUMERIC, odd], [NUMERIC])
+
+
+def test_one_ruler_for_both_is_the_way_out() -> None:
+    wider = with_feature(NUMERIC, 0, high=95.0)
+    both = NUMERIC.schema.widened(wider.schema)
+    assert tree_distance(NUMERIC.on(both), wider.on(both)).total == 0.0
+
+
+@every_door
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_none_are_refused_before_the_kernel_runs(measure: Door, strange: float) -> None:
+    """As costs they would be any whole number, and the search for the cheapest matching might never end."""
+    value, threshold = PRICE.value.copy(), PRICE.threshold.copy()
+    value[-1], threshold[0] = strange, strange
+    with pytest.raises(BrokenTreeError, match=rf"tree 1 predicts {strange}"):
+        measure(PRICE, PRICE.replace(value=value))
+    with pytest.raises(BrokenTreeError, match=rf"a threshold is {strange}"):
+        measure(PRICE, PRICE.replace(threshold=threshold))
+    endless = with_feature(PRICE, 0, high=strange)
+    with pytest.raises(BrokenTreeError, match=rf"'{PRICE.schema.names[0]}' reaches from .* to {strange}"):
+        measure(endless, endless.replace(threshold=PRICE.threshold + 1e-9))
+
+
+@every_door
+def test_shares_of_classes_that_are_none_are_refused_before_the_kernel_runs(measure: Door) -> None:
+    with pytest.raises(BrokenTreeError, match=r"tree 1 predicts 1e\+300: trees predict shares"):
+        measure(NUMERIC, NUMERIC.replace(value=np.full_like(NUMERIC.value, 1e300)))
