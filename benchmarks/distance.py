@@ -18,7 +18,7 @@ from holdfast import Feature, GrowthRules, Table, Tree, grow_bootstraps
 from holdfast.backends.tasks import run_all
 from holdfast.distance.distances import distance_matrix, mean_distance
 from holdfast.distance.packing import pack
-from holdfast.distance.settings import Terms
+from holdfast.distance.settings import DistanceSettings
 from holdfast.tree.tree import LEAF
 
 GROWN = 500  # trees of each collection, duplicates included
@@ -114,9 +114,9 @@ def compare(table: Table, depth: int, n_jobs: int) -> Comparison:
     pairs = np.random.default_rng(0).integers(0, size, (min(SCIPY_PAIRS, size**2), 2))
     boxes = peers.collection_boxes(a + b)
     chosen = [(boxes[i], boxes[size + j]) for i, j in pairs]
-    terms = Terms("paper", "label", label_weight, depth, False)
+    distance_settings = DistanceSettings("paper", "label", label_weight, depth, False)
     works = {
-        "packing": lambda: pack(a + b, terms),
+        "packing": lambda: pack(a + b, distance_settings),
         "ours": lambda: distance_matrix(a, b, label_weight=label_weight, n_jobs=1),
         "parallel": lambda: distance_matrix(a, b, label_weight=label_weight, n_jobs=n_jobs),
         "hashing": lambda: hash_much(1),
@@ -190,7 +190,7 @@ def wide_schema(table: Table, width: int = 1_000, size: int = 100) -> None:
     features = table.schema.features
     unused = tuple(Feature(f"unused{k}") for k in range(width - len(features)))
     schema = replace(table.schema, features=features + unused)
-    wide = [tree.on(schema) for tree in trees]
+    wide = [tree.with_schema(schema) for tree in trees]
     narrow_seconds, narrow = timed(lambda: distance_matrix(trees[:size], trees[size:]), 7)
     wide_seconds, again = timed(lambda: distance_matrix(wide[:size], wide[size:]), 7)
     assert np.array_equal(narrow, again)
@@ -242,7 +242,7 @@ def limited_means(table: Table, size: int = 200) -> None:
 
 
 def first_call() -> None:
-    trees = grow_bootstraps(Table.from_arrays([[0.0], [1.0], [2.0]], ["a", "b", "a"]), n_trees=4)
+    trees = grow_bootstraps(Table.from_arrays([[0.0], [1.0], [2.0]], ["a", "b", "a"]), n_estimators=4)
     seconds, _ = timed(lambda: mean_distance(trees[:2], trees[2:], at_most=100.0), 1)
     console.print(f"first call, with compiling or loading the kernels: {seconds:.2f} s (not counted below)")
 

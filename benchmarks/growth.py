@@ -62,7 +62,7 @@ def bootstrap_fit(data: Data, depth: int | None, seed: int) -> object:
     return model(max_depth=depth, random_state=0).fit(data.X, data.y, sample_weight=counts)
 
 
-def compare(data: Data, depth: int | None, n_trees: int, n_peer: int, repeats: int) -> list[float]:
+def compare(data: Data, depth: int | None, n_estimators: int, n_peer: int, repeats: int) -> list[float]:
     """Milliseconds: coding the table, one tree (ours, theirs), one of many (ours, trees, forest)."""
     rules = GrowthRules(max_depth=depth, **data.rules)
     task = "regression" if data.is_regression else "classification"
@@ -73,7 +73,7 @@ def compare(data: Data, depth: int | None, n_trees: int, n_peer: int, repeats: i
     forest = RandomForestRegressor if data.is_regression else RandomForestClassifier
     ours_one = seconds(lambda: grow(table, rules), repeats)
     peer_one = seconds(lambda: single(max_depth=depth, random_state=0).fit(data.X, data.y), 1)
-    ours = seconds(lambda: grow_bootstraps(table, rules, n_trees, n_jobs=JOBS), repeats) / n_trees
+    ours = seconds(lambda: grow_bootstraps(table, rules, n_estimators, n_jobs=JOBS), repeats) / n_estimators
     trees = seconds(
         lambda: Parallel(n_jobs=JOBS, prefer="threads")(
             delayed(bootstrap_fit)(data, depth, i) for i in range(n_peer)
@@ -107,10 +107,10 @@ def main() -> None:
     for data in (data for data in data_sets(options.quick) if options.data in data.name):
         small, large = len(data.y) < 1_000, len(data.y) > 100_000
         for depth in depths:
-            n_trees = 200 if small or (depth and not large) else 40 if depth else 8
+            n_estimators = 200 if small or (depth and not large) else 40 if depth else 8
             n_peer = 200 if small else 4 if large else 12
             repeats = 1 if large else 3
-            coding, one, peer, ours, trees, forest = compare(data, depth, n_trees, n_peer, repeats)
+            coding, one, peer, ours, trees, forest = compare(data, depth, n_estimators, n_peer, repeats)
             ratios = (peer / one, min(trees, forest) / ours)
             grid.add_row(
                 data.name,

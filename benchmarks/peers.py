@@ -21,7 +21,7 @@ Costs = Callable[["Boxes", "Boxes"], np.ndarray]
 
 @dataclass(frozen=True)
 class Boxes:
-    """The paths of a tree of numeric features, in shares of the features' ranges."""
+    """The paths of a tree of numeric features, in fractions of the features' ranges."""
 
     ends: np.ndarray  # (leaves, 2 * features): lower ends, then upper ends, halved
     is_used: np.ndarray  # (2 * features,): does any path move this end?

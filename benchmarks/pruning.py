@@ -264,12 +264,14 @@ def pessimistic_grid(adult: Adult) -> Grid:
     return grid
 
 
-def stable_grid(adult: Adult, n_trees: int) -> Grid:
-    title = f"Stable trees of adult_income, {len(adult.y):,} rows, {n_trees} candidates at most, {JOBS} jobs"
+def stable_grid(adult: Adult, n_estimators: int) -> Grid:
+    title = (
+        f"Stable trees of adult_income, {len(adult.y):,} rows, {n_estimators} candidates at most, {JOBS} jobs"
+    )
     heads = ("candidates", "seconds", "trees", "on the frontier", "leaves", "AUC", "instability")
     grid = new_grid(title, *heads)
     for candidates in ("bootstrap", "pruned"):
-        model = StableTreeClassifier(candidates=candidates, n_trees=n_trees, n_jobs=JOBS)
+        model = StableTreeClassifier(candidates=candidates, n_estimators=n_estimators, n_jobs=JOBS)
         seconds, _ = timed(lambda model=model: model.fit(adult.frame, adult.y))
         score = model.frontier_.score[model.choice_.candidate]
         cells = [len(model.candidate_trees_), int(model.frontier_.efficient.sum()), model.get_n_leaves()]

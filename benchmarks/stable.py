@@ -56,7 +56,7 @@ def data_sets() -> dict[str, Table]:
 # -- scikit-learn and scipy -----------------------------------------------------------------------------
 
 
-def by_hand(table: Table, division: Division, n_trees: int, n_jobs: int) -> tuple[Times, np.ndarray]:
+def by_hand(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[Times, np.ndarray]:
     """The protocol as a careful user would write it; the time of each step, and the instabilities."""
     X, y, held_out = table.rows(range(table.n_features)), table.target, division.validation[0]
     grid = combinations_of(paper_grid(DEPTH, int(division.early_training[0].sum())))
@@ -68,20 +68,20 @@ def by_hand(table: Table, division: Division, n_trees: int, n_jobs: int) -> tupl
 
     def grow(rows: np.ndarray, first: int) -> list[DecisionTreeClassifier]:
         numbers = np.flatnonzero(rows)
-        return run(delayed(fit)(numbers, first + i, grid[i % len(grid)]) for i in range(n_trees))
+        return run(delayed(fit)(numbers, first + i, grid[i % len(grid)]) for i in range(n_estimators))
 
     def distances(one: Boxes, others: list[Boxes]) -> list[float]:
         return [assigned_distance(one, other, 2.0 * DEPTH, stacked_costs) for other in others]
 
     times = Times()
     references = times.step("references", lambda: grow(division.early_training[0], 0))
-    candidates = times.step("candidates", lambda: grow(division.training[0], n_trees))
+    candidates = times.step("candidates", lambda: grow(division.training[0], n_estimators))
     boxes = times.step(
         "paths", lambda: collection_boxes([as_tree(m, table.schema) for m in [*references, *candidates]])
     )
     matrix = times.step(
         "distances",
-        lambda: np.array(run(delayed(distances)(one, boxes[:n_trees]) for one in boxes[n_trees:])),
+        lambda: np.array(run(delayed(distances)(one, boxes[:n_estimators]) for one in boxes[n_estimators:])),
     )
     scores = times.step(
         "scores",
@@ -95,8 +95,8 @@ def by_hand(table: Table, division: Division, n_trees: int, n_jobs: int) -> tupl
 # -- side by side -----------------------------------------------------------------------------------------
 
 
-def ours(table: Table, division: Division, n_trees: int, n_jobs: int) -> tuple[float, StableTrees]:
-    settings = Settings(rules=GrowthRules(max_depth=DEPTH), n_trees=n_trees, n_jobs=n_jobs)
+def ours(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[float, StableTrees]:
+    settings = Settings(rules=GrowthRules(max_depth=DEPTH), n_estimators=n_estimators, n_jobs=n_jobs)
     fresh = Table(table.schema, table.columns, table.target)  # not coded yet: that is part of the work
     start = time.perf_counter()
     trained = train_divided(fresh, division, settings)
@@ -116,8 +116,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="60 trees of each collection")
     options = parser.parse_args()
-    n_trees = 60 if options.quick else options.trees
-    grid = Grid(title=f"{n_trees} + {n_trees} trees, depth up to {DEPTH}, seconds, {options.jobs} threads")
+    n_estimators = 60 if options.quick else options.trees
+    grid = Grid(
+        title=f"{n_estimators} + {n_estimators} trees, depth up to {DEPTH}, seconds, {options.jobs} threads"
+    )
     grid.add_column("data", no_wrap=True)
     steps = ("references", "candidates", "paths", "distances", "scores")
     columns = (*steps, "together", "holdfast", "ratio", "dt-distance", "instability")
@@ -128,7 +130,10 @@ def main() -> None:
         ours(table, division, 10, options.jobs)  # compiles, or loads from disk
         n_runs = 3 if table.n_rows < 1_000 else 1  # of each, and the best counts
         runs = [
-            (ours(table, division, n_trees, options.jobs), by_hand(table, division, n_trees, options.jobs))
+            (
+                ours(table, division, n_estimators, options.jobs),
+                by_hand(table, division, n_estimators, options.jobs),
+            )
             for _ in range(n_runs)
         ]
         seconds, trained = min((run[0] for run in runs), key=lambda run: run[0])

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 SHOWS_AN_UNSTABLE_ORDER = "processor.py"
-# Here a product of matrices decides nothing: it is of whole numbers, only shown, or compared with a margin.
+# Here a product of matrices decides nothing: it is of integers, only shown, or compared with a margin.
 WITH_PRODUCTS = {
     "ensembles/newton.py",
     "growth/density/groups.py",

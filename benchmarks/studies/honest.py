@@ -45,9 +45,9 @@ Study = tuple[Case, Replications]
 Figure = Callable[[Summary], float | None]
 
 
-def study(case: Case, n_replications: int, n_trees: int, n_jobs: int) -> Replications:
+def study(case: Case, n_replications: int, n_estimators: int, n_jobs: int) -> Replications:
     rules = GrowthRules(criterion="gini" if case.is_classes else "squared_error", max_depth=5)
-    settings = Settings(rules=rules, n_trees=n_trees, n_jobs=n_jobs)
+    settings = Settings(rules=rules, n_estimators=n_estimators, n_jobs=n_jobs)
     return replicate(
         case.table, settings, stage=case.stage, groups=case.groups, n_replications=n_replications
     )
@@ -127,7 +127,7 @@ def gain_grid(studies: Sequence[Study]) -> Grid:
 
 
 def gain(found: Replications, ours: int, theirs: int) -> tuple[float, float]:
-    """Share of their mean distance that ours is nearer, and the mean score that it costs."""
+    """Fraction of their mean distance that ours is nearer, and the mean score that it costs."""
     a, b = found.rows[ours], found.rows[theirs]
     return 1 - a.instability.mean / b.instability.mean, b.score.mean - a.score.mean
 
@@ -163,18 +163,19 @@ def main() -> None:
         raise SystemExit(
             f"There is no datasets.json in {options.data}: give the folder of the data with --data."
         )
-    n_replications, n_trees = (3, 50) if options.quick else (10, 300)
+    n_replications, n_estimators = (3, 50) if options.quick else (10, 300)
     console = Console(width=170)
     console.print(
-        f"{n_replications} replications, a third of the rows for the test; {n_trees} + {n_trees} trees of "
-        "depth at most 5, lambda 10;\nchosen: the most stable within 0.01 of the best score."
+        f"{n_replications} replications, a third of the rows for the test; "
+        f"{n_estimators} + {n_estimators} trees of depth at most 5, lambda 10;\n"
+        "chosen: the most stable within 0.01 of the best score."
     )
     warnings.simplefilter("ignore", DataWarning)
     studies = []
     for name in QUICK if options.quick else NAMES:
         case = load_case(name, options.data)
         started = time.perf_counter()
-        studies.append((case, study(case, n_replications, n_trees, options.n_jobs)))
+        studies.append((case, study(case, n_replications, n_estimators, options.n_jobs)))
         seconds = time.perf_counter() - started
         note = f" ({case.note})" if case.note else ""
         found = ", ".join(

@@ -48,7 +48,7 @@ def readings(X: Any, y: Any, table: Table) -> list[Reading]:
 def main() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     table = Table.from_arrays(X, y)
-    ours = TreeClassifier(max_depth=DEPTH).fit(X, y).tree_.on(table.schema)
+    ours = TreeClassifier(max_depth=DEPTH).fit(X, y).tree_.with_schema(table.schema)
     grid = Grid(
         title=f"breast cancer, {len(y)} rows: distance to our tree of depth {DEPTH}, label weight {2 * DEPTH}"
     )

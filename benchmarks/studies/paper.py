@@ -30,12 +30,12 @@ PUBLISHED = (
 
 
 def nearer(ours: Sequence[Result], theirs: Sequence[Result]) -> list[float]:
-    """By what share of their distance our trees are nearer to the reference trees, in percent."""
+    """By what fraction of their distance our trees are nearer to the reference trees, in percent."""
     return [100 * (1 - a.instability / b.instability) for a, b in zip(ours, theirs, strict=True)]
 
 
 def costs(ours: Sequence[Result], theirs: Sequence[Result]) -> list[float]:
-    """What share of their AUC our trees lose, in percent."""
+    """What fraction of their AUC our trees lose, in percent."""
     return [100 * (1 - a.score / b.score) for a, b in zip(ours, theirs, strict=True)]
 
 
@@ -53,8 +53,10 @@ def compared(found: Replications, model: str) -> list[str]:
     return cells
 
 
-def title_of(found: Replications, n_trees: int, protocol: str) -> str:
-    return f"{protocol}: lambda {found.terms.label_weight:g}, {n_trees} + {n_trees} trees"
+def title_of(found: Replications, n_estimators: int, protocol: str) -> str:
+    return (
+        f"{protocol}: lambda {found.distance_settings.label_weight:g}, {n_estimators} + {n_estimators} trees"
+    )
 
 
 def comparison(runs: Sequence[tuple[str, Replications]]) -> Grid:
@@ -93,13 +95,17 @@ def main() -> None:
     )
     runs = []
     for protocol in ("paper", "honest"):
-        for label_weight, n_trees in RUNS:
-            n_trees = 50 if options.quick else n_trees
+        for label_weight, n_estimators in RUNS:
+            n_estimators = 50 if options.quick else n_estimators
             settings = Settings(
-                grid=GRID, n_trees=n_trees, label_weight=label_weight, scoring="auc", n_jobs=options.n_jobs
+                grid=GRID,
+                n_estimators=n_estimators,
+                label_weight=label_weight,
+                scoring="auc",
+                n_jobs=options.n_jobs,
             )
             found = replicate(table, settings, n_replications=n_splits, protocol=protocol)
-            runs.append((title_of(found, n_trees, protocol), found))
+            runs.append((title_of(found, n_estimators, protocol), found))
             console.print(f"\n[bold]{runs[-1][0]}[/bold]", found.text(132), sep="\n", highlight=False)
     console.print("", comparison(runs), sep="\n")
 

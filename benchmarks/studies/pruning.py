@@ -19,10 +19,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.studies.cases import Case, load_case
-from holdfast import C45, CART, Evidence, GrowthRules, Table, Tree, choose_size, distance_matrix, grow
+from holdfast import C45, CART, GrowthRules, SizeSearch, Table, Tree, choose_size, distance_matrix, grow
 from holdfast.errors import DataWarning
 from holdfast.growth.pruning.reduced_error import grow_reduced_error
-from holdfast.scoring.metric import Truth, metric_of
+from holdfast.scoring.metric import TrueValues, metric_of
 from holdfast.stability.division import hold_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -60,7 +60,7 @@ def unpruned(table: Table) -> Tree:
 
 
 def by_folds(table: Table, parameter: Any = "ccp_alpha", **evidence: Any) -> Tree:
-    return choose_size(table, rules_for(table), parameter, evidence=Evidence(**evidence)).tree
+    return choose_size(table, rules_for(table), parameter, evidence=SizeSearch(**evidence)).tree
 
 
 def by_confidence(table: Table) -> Tree:
@@ -156,7 +156,7 @@ class Figures:
 
     @cached_property
     def churn(self) -> float:
-        """Share of all rows for which the trees of two replications predict different classes."""
+        """Fraction of all rows for which the trees of two replications predict different classes."""
         predicted = [outcome.tree.outcome[outcome.tree.apply(self.table)] for outcome in self.outcomes]
         return float(np.mean([(a != b).mean() for a, b in itertools.combinations(predicted, 2)]))
 
@@ -187,8 +187,8 @@ def outcome_of(way: Way, training: Table, held_out: Table) -> Outcome:
     seconds = time.perf_counter() - started
     target, predicted = training.schema.target, tree.value[tree.apply(held_out)]
     metrics = [metric_of(name, target) for name in (CLASS_SCORES if target.is_classes else ("r2",))]
-    truth = Truth.of(held_out)
-    scores = tuple(metric.shown(metric.value(predicted, truth)) for metric in metrics)
+    true_values = TrueValues.of(held_out)
+    scores = tuple(metric.shown(metric.value(predicted, true_values)) for metric in metrics)
     return Outcome(tree, scores, seconds)
 
 

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast import Table, distance_matrix
-from holdfast.scoring.metric import Truth
-from holdfast.stability.choice import Wish, choose
+from holdfast.scoring.metric import TrueValues
+from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import hold_out
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
@@ -41,12 +41,12 @@ WAYS = {
     "5 folds, measured": Settings(validation=5, shrink_scores=False),
     "5 folds, shrunk": Settings(validation=5),
 }
-WISHES = (Wish("best-score"), Wish(tolerance=0.02))
+WISHES = (SelectionRule("best-score"), SelectionRule(tolerance=0.02))
 console = Console(width=150)
 
 
 def figures(table: Table, way: Settings, n_replications: int) -> np.ndarray:
-    """For each wish: score chosen by, score on the rows held out, instability, leaves; then between trees."""
+    """For each rule: score chosen by, score on the rows held out, instability, leaves; then between trees."""
     rows, trees, reliabilities = [], [], []
     for number in range(n_replications):
         test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
@@ -54,10 +54,10 @@ def figures(table: Table, way: Settings, n_replications: int) -> np.ndarray:
         trained = train(table.taken(~test), settings)
         held_out = table.taken(test)
         row = []
-        for wish in WISHES:
-            place = choose(trained.frontier, trained.metric, wish).candidate
+        for selection_rule in WISHES:
+            place = choose(trained.frontier, trained.metric, selection_rule).candidate
             tree = trained.candidates.trees[place]
-            score = trained.metric.score(tree.value[tree.apply(held_out)], Truth.of(held_out))
+            score = trained.metric.score(tree.value[tree.apply(held_out)], TrueValues.of(held_out))
             row += [
                 trained.frontier.score[place],
                 score.value,

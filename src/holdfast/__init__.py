@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
     from holdfast.data.table import Table
+    from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+    from holdfast.distance.matching import TreeDistance
+    from holdfast.distance.paths import Path, tree_paths
     from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
         CacheWarning,
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from holdfast.estimators.forest import ForestClassifier, ForestRegressor
     from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+    from holdfast.evidence.replication_table import Replications
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
     from holdfast.growth.pruning.merging import merge_leaves
@@ -41,18 +45,14 @@ if TYPE_CHECKING:
     from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
     from holdfast.growth.pruning.reduced_error import prune_reduced_error
     from holdfast.growth.rules import C45, CART, GrowthRules
-    from holdfast.growth.size.search import Evidence, choose_size
+    from holdfast.growth.size.search import SizeSearch, choose_size
     from holdfast.growth.size.table import SizeTable
     from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
-    from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
     from holdfast.stability.frontier import Frontier, pareto_frontier
-    from holdfast.distance.matching import TreeDistance
-    from holdfast.distance.paths import Path, tree_paths
-    from holdfast.evidence.replication_table import Replications
     from holdfast.storage.collection_file import load_trees, save_trees
-    from holdfast.tree.ensemble import Ensemble
     from holdfast.storage.model_file import load, save
+    from holdfast.tree.ensemble import Ensemble
     from holdfast.tree.tree import Tree
 
 _HOME = {
@@ -87,7 +87,7 @@ _HOME = {
     "prune_reduced_error": "growth.pruning.reduced_error",
     "merge_leaves": "growth.pruning.merging",
     "choose_size": "growth.size.search",
-    "Evidence": "growth.size.search",
+    "SizeSearch": "growth.size.search",
     "SizeTable": "growth.size.table",
     "C45": "growth.rules",
     "CART": "growth.rules",
@@ -138,7 +138,6 @@ __all__ = [
     "DataWarning",
     "DensityTree",
     "Ensemble",
-    "Evidence",
     "Feature",
     "ForestClassifier",
     "ForestRegressor",
@@ -157,6 +156,7 @@ __all__ = [
     "RulesError",
     "Schema",
     "SchemaMismatch",
+    "SizeSearch",
     "SizeTable",
     "StableTreeClassifier",
     "StableTreeRegressor",

@@ -1,4 +1,4 @@
-"""Rows with all that adapters get wrong: gaps, categories, whole numbers, ties at thresholds."""
+"""Rows with all that adapters get wrong: gaps, categories, integers, ties at thresholds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 
 
 def patients(n_rows: int = 400, *, gaps: float = 0.1, seed: int = 0, bar: str = "café") -> pd.DataFrame:
-    """A frame with numbers, whole numbers, flags, text categories and numbered categories."""
+    """A frame with numbers, integers, flags, text categories and numbered categories."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -53,9 +53,9 @@ def split_in_two(numbers: np.ndarray, labels: Any = ("no", "yes")) -> np.ndarray
     return np.array(labels)[(numbers > np.median(numbers)).astype(int)]
 
 
-def with_gaps(X: np.ndarray, share: float = 0.2) -> np.ndarray:
+def with_gaps(X: np.ndarray, fraction: float = 0.2) -> np.ndarray:
     """The data with some of its values missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X)
+    return np.where(np.random.default_rng(0).random(X.shape) < fraction, np.nan, X)
 
 
 def between(X: np.ndarray) -> np.ndarray:

@@ -24,18 +24,20 @@ CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)
 PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
 
 
-def grown(X: object, y: object, criterion: str = "gini", n_trees: int = 5) -> Ensemble:
+def grown(X: object, y: object, criterion: str = "gini", n_estimators: int = 5) -> Ensemble:
     """The mean of trees of different depths, grown on the same rows."""
     table = Table.from_arrays(X, y)
-    trees = tuple(grow(table, GrowthRules(criterion, max_depth=depth)) for depth in range(1, n_trees + 1))
+    trees = tuple(
+        grow(table, GrowthRules(criterion, max_depth=depth)) for depth in range(1, n_estimators + 1)
+    )
     return mean_of(*trees)
 
 
 def mean_of(*trees: Tree) -> Ensemble:
     """The mean of the trees."""
-    n_trees, n_outputs = len(trees), trees[0].value.shape[1]
+    n_estimators, n_outputs = len(trees), trees[0].value.shape[1]
     start = np.zeros(n_outputs)
-    return Ensemble(trees[0].schema, trees, np.ones(n_trees), np.zeros(n_trees), start, "mean")
+    return Ensemble(trees[0].schema, trees, np.ones(n_estimators), np.zeros(n_estimators), start, "mean")
 
 
 def with_gaps(X: np.ndarray) -> np.ndarray:
@@ -92,7 +94,7 @@ def test_a_forest_of_scikit_learn_survives_the_journey() -> None:
     ],
 )
 def test_an_ensemble_that_is_no_plain_mean_is_refused(changes: dict[str, object], reason: str) -> None:
-    ensemble = grown(IRIS, NAMED, n_trees=3).replace(**changes)
+    ensemble = grown(IRIS, NAMED, n_estimators=3).replace(**changes)
     with pytest.raises(ExportError, match=rf"{reason}.*to_sklearn\(ensemble\[0\]\)"):
         to_sklearn(ensemble)
 

@@ -38,9 +38,9 @@ PATIENTS, PROGRESSION = load_diabetes(return_X_y=True)
 NAMED = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
 
 
-def with_gaps(X: np.ndarray, share: float = 0.2) -> np.ndarray:
+def with_gaps(X: np.ndarray, fraction: float = 0.2) -> np.ndarray:
     """The data with some of its values missing."""
-    return np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X)
+    return np.where(np.random.default_rng(0).random(X.shape) < fraction, np.nan, X)
 
 
 # -- from scikit-learn --------------------------------------------------------------------------------

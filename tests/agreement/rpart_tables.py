@@ -187,7 +187,7 @@ CP_TABLES = {
 }
 
 # How much the best question on one column alone gains at the root: for classes in units of n * gini, for
-# numbers as a share of the squared error.
+# numbers as a fraction of the squared error.
 GAINS = {
     ("kyphosis", "Start"): 6.762330,
     ("kyphosis", "Number"): 2.866795,

@@ -21,7 +21,7 @@ from holdfast.tree.tree import LEAF
 
 pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
 
-CP = 0.01  # where rpart stops by default, as a share of the root's risk
+CP = 0.01  # where rpart stops by default, as a fraction of the root's risk
 TASK: dict[str | None, Literal["classification", "regression"]]
 TASK = {"misclassification": "classification", None: "regression"}
 
@@ -240,7 +240,7 @@ def test_weights_scale_the_squared_error_and_nothing_else(weight: int) -> None:
 def fold_errors(fit: Fit, groups: np.ndarray, fold: int, cp: float) -> np.ndarray:
     """Errors on one fold of the subtree that this complexity leaves of the tree grown on the others.
 
-    A complexity is a share of the risk of all rows, in every fold.
+    A complexity is a fraction of the risk of all rows, in every fold.
     """
     tree = prune(grow(fit.table.taken(groups != fold), fit.rules), cp * fit.root_risk, fit.risk)
     predicted, y = tree.predict(fit.X[groups == fold]), fit.y[groups == fold]
@@ -313,7 +313,7 @@ def test_the_tree_of_the_irises_has_the_residual_mean_deviance_of_r(
     # deviance, a node have 10 rows to be split, and a leaf 5.
     X, y = load_iris(return_X_y=True)
     rules = GrowthRules(
-        criterion="entropy", min_samples_split=10, min_samples_leaf=5, min_gain=0.01 * np.log2(3)
+        criterion="entropy", min_samples_split=10, min_samples_leaf=5, min_impurity_decrease=0.01 * np.log2(3)
     )
     tree = grow(Table.from_arrays(X[:, columns], y), rules)
     leaves = tree.feature == LEAF

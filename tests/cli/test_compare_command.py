@@ -28,7 +28,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models that a test can wait for."""
     few = {
-        "stable": ("stable", "StableTree", {"n_trees": 10, "max_depth": 3}),
+        "stable": ("stable", "StableTree", {"n_estimators": 10, "max_depth": 3}),
         "pruned": ("tree", "Tree", {"ccp_alpha": "cv", "cv": 3}),
     }
     monkeypatch.setattr(command, "_KINDS", command._KINDS | few)
@@ -164,7 +164,7 @@ def test_the_file_as_json_has_all_figures_and_no_words_that_json_has_not(
     assert content["metrics"] == [{"name": "auc", "title": "AUC", "loss": False}]
     tree = next(model for model in content["models"] if model["model"] == "tree")
     assert tree["difference"] == 0
-    assert tree["n_trees"] is None
+    assert tree["n_estimators"] is None
     assert tree["n_leaves"] > 1
 
 
@@ -224,7 +224,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
     assert type(model).__name__ == stem + ending
     assert model.get_params()["random_state"] == 3
     assert settings.items() <= model.get_params().items()
-    small = {each: 3 for each in ("n_trees", "n_estimators") if each in model.get_params()}
+    small = {each: 3 for each in ("n_estimators", "n_estimators") if each in model.get_params()}
     found = compare_models([model.set_params(**small)], X, y, cv=2)
     assert np.isfinite(found.leaves).all() != np.isfinite(found.trees).all()
 

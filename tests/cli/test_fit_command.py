@@ -239,7 +239,7 @@ def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
     rows = [f"w{number % 40:02},{number},{'yes' if number % 40 < 20 else 'no'}" for number in range(400)]
     path.write_text("\n".join(["ward,age,outcome", *rows]) + "\n")
     result = fit(path, tmp_path / "run")
-    root = summary(tmp_path / "run")["certificates"][0]
+    root = summary(tmp_path / "run")["split_support"][0]
     assert len(set(re.findall(r"w\d\d", root["question"]))) == 20
     assert "short" not in root
     assert "… stands for what is left out: holdfast show --format rules" in result.stdout
@@ -406,7 +406,7 @@ def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) ->
         ["--trees", "many"],
         ["--tolerance", "-1"],
         ["--tolerance-unit", "feet"],
-        ["--early-share", "1"],
+        ["--early-fraction", "1"],
         ["--test", "1"],
         ["--seed", "-1"],
         ["--jobs", "-2"],

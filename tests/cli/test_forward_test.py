@@ -224,7 +224,9 @@ def test_a_sentence_says_when_no_early_tree_asks_the_first_question(tmp_path: Pa
             lines.append(f"{a:.3f},{b:.3f},{year},{'yes' if (b if year == 2016 else a) > 0 else 'no'}")
     path = tmp_path / "turned.csv"
     path.write_text("\n".join(lines) + "\n")
-    said = words(fit(path, tmp_path / "run", "--stage", "year", "--early-share", 0.1, "--rule", "best-score"))
+    said = words(
+        fit(path, tmp_path / "run", "--stage", "year", "--early-fraction", 0.1, "--rule", "best-score")
+    )
     assert "disagree on what comes first: 0 % of the reference trees, of stage 2016, ask the root's" in said
 
 

@@ -8,8 +8,8 @@ from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import ForestClassifier, GrowthRules, Table, grow, load, save
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.reading import read_file
+from holdfast.data.input.frame import Frame
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

@@ -139,7 +139,7 @@ def test_missing_targets_are_told_with_their_lines(tmp_path: Path) -> None:
 def test_postcodes_are_text_and_long_numbers_are_told_of(tmp_path: Path) -> None:
     path = write_ugly("postcodes_and_long_numbers", tmp_path)
     result = fit(path, tmp_path / "run")
-    assert "column 'insurance' has whole numbers beyond 2**53 that run together" in result.stderr
+    assert "column 'insurance' has integers beyond 2**53 that run together" in result.stderr
     assert features(tmp_path) == {"insurance": "numeric", "zip": "nominal", **PLAIN}
     assert fit(path, tmp_path / "run", "--categorical", "insurance").stderr == ""
     assert features(tmp_path)["insurance"] == "nominal"

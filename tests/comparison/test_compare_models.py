@@ -321,8 +321,8 @@ def test_a_strict_division_of_numbers_tells_the_means() -> None:
 
 
 def test_a_shift_of_the_classes_is_marked_by_cohens_h_beyond_chance() -> None:
-    def selection(n_learnt: int, share: float, before: float = 0.1) -> Selection:
-        shares = np.array([1 - before, before]), np.array([1 - share, share])
+    def selection(n_learnt: int, fraction: float, before: float = 0.1) -> Selection:
+        shares = np.array([1 - before, before]), np.array([1 - fraction, fraction])
         return Selection(Target("sick", classes=("no", "yes")), 1000, n_learnt, 1, *shares, 0.0)
 
     assert selection(600, 0.25, before=0.5).effect == pytest.approx(np.pi / 6)  # 2 asin √p: π/2 - π/3

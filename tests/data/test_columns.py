@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import line_of
+from holdfast.data.input.frame import as_vector
 from holdfast.errors import DataError, DataWarning
 
 
@@ -334,7 +334,7 @@ def test_a_numeric_column_ranges_over_its_known_values():
     assert (feature.low, feature.high, feature.categories) == (-1.0, 3.0, ())
 
 
-# -- whole numbers beyond 2**53 ------------------------------------------------------------------------------
+# -- integers beyond 2**53 ------------------------------------------------------------------------------
 
 LONG = [2**53, 2**53 + 1, 5]  # the first two are one float
 
@@ -362,10 +362,8 @@ LONG = [2**53, 2**53 + 1, 5]  # the first two are one float
     ids=lambda column: f"{type(column).__name__} {getattr(column, 'dtype', '')} {len(column)}",
 )
 def test_whole_numbers_that_run_together_are_told_of(column):
-    line = line_of(column, "x")
-    with pytest.warns(
-        DataWarning, match=r"column 'x' has whole numbers beyond 2\*\*53 .*, as -?\d+ and -?\d+ do"
-    ):
+    line = as_vector(column, "x")
+    with pytest.warns(DataWarning, match=r"column 'x' has integers beyond 2\*\*53 .*, as -?\d+ and -?\d+ do"):
         read_column(line, "column 'x'")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Which rows are early, held out or learnt from: groups stay whole, and every stratum gives its share."""
+"""Which rows are early, held out or learnt from: groups stay whole, and every stratum gives its fraction."""
 
 from collections import Counter
 from datetime import date
@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.fractions import below, early_stages, late_stages, places, read_groups, read_stage, strata_of
+from holdfast.data.split.fractions import (
+    below,
+    early_stages,
+    late_stages,
+    places,
+    read_groups,
+    read_stage,
+    strata_of,
+)
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.stability.division import (
@@ -51,25 +59,25 @@ def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
 @settings(max_examples=80)
 @given(sizes, st.sampled_from(SHARES), seeds, st.randoms())
 def test_every_stratum_gives_its_share_to_within_one_row(
-    of_stratum: list[int], share: float, seed: int, random: Any
+    of_stratum: list[int], fraction: float, seed: int, random: Any
 ):
     strata = numbered(of_stratum)
     strata = strata[random.sample(range(len(strata)), len(strata))]
     place = places(strata, None, (seed, 1))
     assert ((place >= 0) & (place < 1)).all()
     for stratum, size in enumerate(of_stratum):
-        taken = np.count_nonzero(place[strata == stratum] < share)
-        assert abs(taken - share * size) <= 1
+        taken = np.count_nonzero(place[strata == stratum] < fraction)
+        assert abs(taken - fraction * size) <= 1
 
 
 @settings(max_examples=60)
 @given(sizes, st.sampled_from(SHARES), seeds)
-def test_rows_of_a_group_stand_at_one_place(of_group: list[int], share: float, seed: int):
+def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)
     place = places(np.zeros(len(groups), np.int64), groups, (seed,))
     assert all(len(set(place[groups == group])) == 1 for group in range(len(of_group)))
-    # One stratum: the share is met to within the largest group.
-    assert abs(np.count_nonzero(place < share) - share * len(groups)) <= max(of_group)
+    # One stratum: the fraction is met to within the largest group.
+    assert abs(np.count_nonzero(place < fraction) - fraction * len(groups)) <= max(of_group)
 
 
 def test_many_tiny_strata_do_not_all_give_to_the_same_side():
@@ -90,7 +98,7 @@ def test_other_seeds_and_branches_give_other_places():
 def test_a_group_of_two_strata_counts_for_the_lowest():
     strata, groups = np.array([1, 0, 1, 1]), np.array([0, 0, 1, 2])
     place = places(strata, groups, (3,))
-    # Group 0 alone is stratum 0; groups 1 and 2 share stratum 1 and stand half a circle apart.
+    # Group 0 alone is stratum 0; groups 1 and 2 fraction stratum 1 and stand half a circle apart.
     assert (place[2] - place[3]) % 1.0 == pytest.approx(0.5)
 
 
@@ -126,7 +134,7 @@ DAYS = [date(2020, 5, 1), date(2019, 5, 1), date(2021, 5, 1), date(2019, 5, 1)]
 ORDER = ["low", "mid", "high"]
 LEVELS = ["mid", "low", "high", "low"]
 STAGES: dict[str, Any] = {
-    "whole numbers": [2020, 2019, 2021, 2019],
+    "integers": [2020, 2019, 2021, 2019],
     "broken numbers": np.array([0.5, -3.25, 1e9, -3.25]),
     "text": ["b", "a", "c", "a"],
     "numpy days": np.array(DAYS, "datetime64[D]"),
@@ -142,7 +150,7 @@ STAGES: dict[str, Any] = {
     "ordered pandas": pd.Series(pd.Categorical(LEVELS, ORDER, ordered=True)),
     "polars enum": pl.Series(LEVELS, dtype=pl.Enum(ORDER)),
     "nullable pandas": pd.Series([2020, 2019, 2021, 2019], dtype="Int64"),
-    "long whole numbers": np.array([2**53 + 1, 2**53, 2**53 + 2, 2**53]),
+    "long integers": np.array([2**53 + 1, 2**53, 2**53 + 2, 2**53]),
 }
 
 
@@ -152,7 +160,7 @@ def test_stages_are_numbered_in_their_order(name: str):
 
 
 @pytest.mark.parametrize(
-    ("rows_of", "share", "n_late"),
+    ("rows_of", "fraction", "n_late"),
     [
         ([5, 5, 5, 5], 0.25, 1),
         ([5, 5, 5, 5], 0.5, 2),
@@ -162,9 +170,9 @@ def test_stages_are_numbered_in_their_order(name: str):
     ],
 )
 def test_the_last_stages_hold_at_most_the_share_and_the_last_is_always_late(
-    rows_of: list[int], share: float, n_late: int
+    rows_of: list[int], fraction: float, n_late: int
 ):
-    late = late_stages(numbered(rows_of), share)
+    late = late_stages(numbered(rows_of), fraction)
     assert late.sum() == sum(rows_of[-n_late:])
     assert late[-rows_of[-1] :].all()
 
@@ -217,7 +225,7 @@ def test_what_is_no_stage_is_refused(stage: Any, message: str):
 
 
 @pytest.mark.parametrize(
-    ("stage", "share", "n_early"),
+    ("stage", "fraction", "n_early"),
     [
         ([0, 0, 1, 2], 0.5, 1),
         ([0, 1, 2, 3], 0.5, 2),
@@ -230,8 +238,8 @@ def test_what_is_no_stage_is_refused(stage: Any, message: str):
         ([3, 1, 2, 0], 0.99, 3),
     ],
 )
-def test_early_stages_hold_the_share_and_never_the_last(stage: list[int], share: float, n_early: int):
-    assert early_stages(np.array(stage), share).tolist() == [value < n_early for value in stage]
+def test_early_stages_hold_the_share_and_never_the_last(stage: list[int], fraction: float, n_early: int):
+    assert early_stages(np.array(stage), fraction).tolist() == [value < n_early for value in stage]
 
 
 def test_one_stage_has_nothing_before_it():
@@ -270,17 +278,17 @@ def test_a_missing_group_is_refused():
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(SHARES), st.integers(0, 999))
-def test_classes_and_stages_are_divided_in_the_same_shares(of_class: list[int], share: float, seed: int):
+def test_classes_and_stages_are_divided_in_the_same_shares(of_class: list[int], fraction: float, seed: int):
     y = numbered(of_class)
     stage = np.arange(len(y)) % 2
-    division = divide(classes_table(y), stage=stage, validation=share, seed=seed)
+    division = divide(classes_table(y), stage=stage, validation=fraction, seed=seed)
     (held_out,) = division.validation
     for kind in range(len(of_class)):
         for period in range(2):
             inside = (y == kind) & (stage == period)
             # Within one row, and one more where the table would else have nothing on one side.
             slack = 1 if inside.sum() > 2 else 2
-            assert abs(np.count_nonzero(held_out & inside) - share * inside.sum()) <= slack
+            assert abs(np.count_nonzero(held_out & inside) - fraction * inside.sum()) <= slack
 
 
 @settings(max_examples=25)
@@ -317,13 +325,13 @@ def test_groups_stay_whole_on_every_side(validation: Any):
 
 def test_early_rows_are_the_share_of_every_class():
     y = np.array([0] * 60 + [1] * 20)
-    early = divide(classes_table(y), early_share=0.25).early
+    early = divide(classes_table(y), early_fraction=0.25).early
     assert (early[:60].sum(), early[60:].sum()) == (15, 5)
 
 
 def test_a_stage_decides_which_rows_are_early():
     stage = np.arange(60) // 10
-    division = divide(classes_table(np.arange(60) % 2), stage=stage, early_share=0.5)
+    division = divide(classes_table(np.arange(60) % 2), stage=stage, early_fraction=0.5)
     assert division.early.tolist() == (stage < 3).tolist()
     assert all((rows <= division.early).all() for rows in division.early_training)
 
@@ -407,13 +415,13 @@ def test_rows_to_test_by_hold_the_share_of_every_class_and_whole_groups():
     assert set(balance(held_out, groups).values()) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5, 1, True, "half", None, float("nan")])
-def test_a_share_that_is_none_is_refused_by_name(share: Any):
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 1.5, 1, True, "half", None, float("nan")])
+def test_a_share_that_is_none_is_refused_by_name(fraction: Any):
     table = classes_table("abab")
-    with pytest.raises(RulesError, match=r"early_share=.*between 0 and 1"):
-        divide(table, early_share=share)
+    with pytest.raises(RulesError, match=r"early_fraction=.*between 0 and 1"):
+        divide(table, early_fraction=fraction)
     with pytest.raises(RulesError, match=r"test=.*between 0 and 1"):
-        hold_out(table, share, stage=None, groups=None, seed=0)
+        hold_out(table, fraction, stage=None, groups=None, seed=0)
 
 
 @pytest.mark.parametrize("validation", [0.0, 1.0, 1, 0, -3, True, "half", None, 2.5, float("nan")])

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from holdfast.data.input.frame import frame_of
 from holdfast.data.table import Table
-from holdfast.text.lists import row_name
 from holdfast.errors import DataError
+from holdfast.text.lists import row_name
 
 
 def test_columns_of_an_array_are_named_as_in_scikit_learn():

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdfast.data.files import parquet
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.numerals import Numerals
 from holdfast.data.files.reading import Choices, read_file
 from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 
@@ -140,7 +140,7 @@ def test_long_numbers_that_run_together_are_told_of(cells: list[str], written: W
         read_file(path)
         read_file(path, categorical=["insurance"])
     assert len(caught) == len(set(cells)) - 1
-    assert all("column 'insurance' has whole numbers beyond 2**53" in str(each.message) for each in caught)
+    assert all("column 'insurance' has integers beyond 2**53" in str(each.message) for each in caught)
 
 
 # -- dates ---------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdfast.data.files import csv_text, parquet
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.reading import Choices, read_file
 from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
 from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
 from holdfast.tree.tree import Tree
-from tree.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
+from reference.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
 
 
 def as_pair(a: Tree, b: Tree, **options: Any) -> Any:
@@ -181,13 +181,13 @@ def test_the_odd_tree_out_is_found_anywhere_in_a_collection() -> None:
 def test_one_ruler_for_both_is_the_way_out() -> None:
     wider = with_feature(NUMERIC, 0, high=95.0)
     both = NUMERIC.schema.widened(wider.schema)
-    assert tree_distance(NUMERIC.on(both), wider.on(both)).total == 0.0
+    assert tree_distance(NUMERIC.with_schema(both), wider.with_schema(both)).total == 0.0
 
 
 @every_door
 @pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_none_are_refused_before_the_kernel_runs(measure: Door, strange: float) -> None:
-    """As costs they would be any whole number, and the search for the cheapest matching might never end."""
+    """As costs they would be any integer, and the search for the cheapest matching might never end."""
     value, threshold = PRICE.value.copy(), PRICE.threshold.copy()
     value[-1], threshold[0] = strange, strange
     with pytest.raises(BrokenTreeError, match=rf"tree 1 predicts {strange}"):
@@ -201,5 +201,5 @@ def test_numbers_that_are_none_are_refused_before_the_kernel_runs(measure: Door,
 
 @every_door
 def test_shares_of_classes_that_are_none_are_refused_before_the_kernel_runs(measure: Door) -> None:
-    with pytest.raises(BrokenTreeError, match=r"tree 1 predicts 1e\+300: trees predict shares"):
+    with pytest.raises(BrokenTreeError, match=r"tree 1 predicts 1e\+300: trees predict fractions"):
         measure(NUMERIC, NUMERIC.replace(value=np.full_like(NUMERIC.value, 1e300)))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.errors import RulesError
 from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+from holdfast.errors import RulesError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered
@@ -27,7 +27,7 @@ every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(map(st
 @cache
 def collection(target: Target = OUTCOMES) -> tuple[Tree, ...]:
     """Grown trees and others on one schema, the first of them twice."""
-    grown = grown_trees(Random(7), target, n_trees=8, max_depth=5)
+    grown = grown_trees(Random(7), target, n_estimators=8, max_depth=5)
     random = Random(8)
     others = [random_tree(random, grown[0].schema, n_leaves) for n_leaves in (1, 2, 9, 17)]
     return (*grown, *others, grown[0])

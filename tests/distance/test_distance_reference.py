@@ -25,7 +25,7 @@ from reference.distances import (
 )
 from reference.paths import boxes
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree
-from tree.trees import SURVIVED, leaf, split, tree_of
+from reference.trees import SURVIVED, leaf, split, tree_of
 
 # What is predicted, and how it is compared; None is the default of the task.
 TASKS = [(OUTCOMES, None), (OUTCOMES, "distribution"), (STAY, None)]
@@ -185,7 +185,7 @@ def stumps(low: float, high: float, *thresholds: float) -> list[Tree]:
 def test_a_threshold_moves_by_its_share_of_any_range(
     low: float, high: float, thresholds: tuple[float, float], expected: float
 ) -> None:
-    # Each of two leaves pays half the share of the range that the threshold crosses.
+    # Each of two leaves pays half the fraction of the range that the threshold crosses.
     assert tree_distance(*stumps(low, high, *thresholds)).total == pytest.approx(expected, **close)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from holdfast.data.schema import Feature, Target
 from holdfast.distance.distances import tree_distance
 from holdfast.tree.tree import KNOWN
-from tree.trees import NUMERIC, leaf, split, tree_of
+from reference.trees import NUMERIC, leaf, split, tree_of
 
 AGE = Feature("age", low=0.0, high=100.0)
 WARD = Feature("ward", "nominal", categories=("A", "B", "C"))

@@ -8,7 +8,7 @@ from holdfast.data.schema import Feature, Target
 from holdfast.distance.distances import TreeDistance, tree_distance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
-from tree.trees import PAIN, SLOPE, Node, leaf, split, tree_of
+from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
 
 pytestmark = pytest.mark.kernel
 

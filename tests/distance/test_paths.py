@@ -9,7 +9,7 @@ from holdfast.distance.paths import Path, tree_paths
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.paths import boxes
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree
-from tree.trees import (
+from reference.trees import (
     AGE,
     FARE_KNOWN,
     LONE_LEAF,
@@ -150,5 +150,5 @@ def test_random_trees_have_the_paths_of_the_walk(target: Target) -> None:
 @pytest.mark.parametrize("target", [OUTCOMES, STAY], ids=["classes", "numbers"])
 def test_grown_trees_have_the_paths_of_the_walk(target: Target) -> None:
     for seed in range(15):
-        for tree in grown_trees(Random(seed), target, n_trees=3, max_depth=6):
+        for tree in grown_trees(Random(seed), target, n_estimators=3, max_depth=6):
             assert_paths_are_boxes(tree)

@@ -42,7 +42,7 @@ MIDDLE = ["no", "yes", "yes", "no", "no"]
 
 
 def test_three_stumps_tell_the_middle_of_a_line_from_its_ends() -> None:
-    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), n_trees=3)
+    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), n_estimators=3)
     # 1. x <= 3.5 yes: row 1 is wrong, 1/5, alpha = log 4; now it weighs 4/8, the others 1/8 each.
     # 2. x <= 1.5 no, and no above it too: 2/8 wrong, alpha = log 3; weights 4, 3, 3, 1, 1.
     # 3. x <= 1.5 no, else yes: the last two are wrong, 2/12, alpha = log 5.
@@ -57,14 +57,14 @@ def test_three_stumps_tell_the_middle_of_a_line_from_its_ends() -> None:
 
 
 def test_a_tree_knows_rows_by_the_weight_that_they_have_in_its_round() -> None:
-    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), n_trees=2)
+    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), n_estimators=2)
     second = boosted.ensemble[1]
     assert second.weight == pytest.approx([5.0, 2.5, 2.5])  # a row weighs 1 on average; the first half of it
     assert second.count.tolist() == [5.0, 1.0, 4.0]
 
 
 def test_boosting_ends_at_a_tree_that_makes_no_mistake() -> None:
-    boosted = grow_adaboost(Table.from_arrays([[1.0], [2.0]] * 4, ["no", "yes"] * 4), n_trees=10)
+    boosted = grow_adaboost(Table.from_arrays([[1.0], [2.0]] * 4, ["no", "yes"] * 4), n_estimators=10)
     assert boosted.errors.tolist() == [0.0]
     # As if half a row of eight were wrong: odds of 7.5 to 0.5.
     assert boosted.ensemble.weights == pytest.approx([math.log(15)])
@@ -72,7 +72,7 @@ def test_boosting_ends_at_a_tree_that_makes_no_mistake() -> None:
 
 def test_boosting_ends_before_a_tree_that_is_no_better_than_guessing() -> None:
     same = Table(Schema((Feature("x"),), Target("y", ("no", "yes"))), (np.ones(4),), np.array([0, 0, 0, 1]))
-    boosted = grow_adaboost(same, n_trees=10)
+    boosted = grow_adaboost(same, n_estimators=10)
     assert boosted.errors.tolist() == [0.25]  # with its weights, "no" and "yes" weigh the same
     assert boosted.ensemble.predict_proba([[1.0]])[0] == pytest.approx([0.75, 0.25])
 
@@ -96,7 +96,7 @@ def test_a_single_class_is_certain() -> None:
 
 
 def test_a_great_learning_rate_overflows_nothing() -> None:
-    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), learning_rate=1e6, n_trees=20)
+    boosted = grow_adaboost(Table.from_arrays(FIVE, MIDDLE), learning_rate=1e6, n_estimators=20)
     assert np.isfinite(boosted.ensemble.predict_proba(FIVE)).all()
 
 
@@ -162,7 +162,7 @@ def assert_same_stump(ensemble: Ensemble, position: int, stump: Stump, rows: lis
 def test_every_round_is_that_of_the_slow_twin(seed: int, is_weighted: bool, n_classes: int) -> None:
     rows, labels, weights = made_rows(seed, 50, n_classes)
     table = table_of(rows, labels, weights if is_weighted else None)
-    boosted = grow_adaboost(table, n_trees=12)
+    boosted = grow_adaboost(table, n_estimators=12)
     stumps = adaboost(rows, labels, weights.tolist() if is_weighted else [1.0] * 50, 12)
     assert len(stumps) == len(boosted.ensemble)
     assert boosted.errors == pytest.approx([stump.error for stump in stumps], rel=1e-9)
@@ -200,7 +200,7 @@ def test_the_table_is_coded_once() -> None:
     rows, labels, _ = made_rows(7, 60, 2)
     table = table_of(rows, labels, None)
     coded = table.coded
-    grow_adaboost(table, n_trees=3)
+    grow_adaboost(table, n_estimators=3)
     assert table.coded is coded
 
 
@@ -218,7 +218,7 @@ def test_drawn_features_depend_on_the_seed_alone() -> None:
 def test_the_training_error_stays_below_the_product_of_the_rounds() -> None:
     rows, labels, _ = made_rows(9, 150, 2)
     table = table_of(rows, labels, None)
-    boosted = grow_adaboost(table, n_trees=60)
+    boosted = grow_adaboost(table, n_estimators=60)
     bound = np.cumprod(2 * np.sqrt(boosted.errors * (1 - boosted.errors)))
     wrong = [
         np.mean(values.argmax(axis=1) != table.target) for values in boosted.ensemble.staged_values(table)
@@ -234,7 +234,7 @@ def test_the_training_error_stays_below_the_product_of_the_rounds() -> None:
 def test_new_weights_make_the_last_tree_as_bad_as_guessing() -> None:
     rows, labels, _ = made_rows(10, 100, 3)
     table = table_of(rows, labels, None)
-    boosted = grow_adaboost(table, n_trees=8)
+    boosted = grow_adaboost(table, n_estimators=8)
     weight = np.ones(100)
     for tree, error, alpha in zip(boosted.ensemble, boosted.errors, boosted.ensemble.weights, strict=True):
         is_wrong = tree.outcome[tree.apply(table)] != table.target
@@ -244,7 +244,7 @@ def test_new_weights_make_the_last_tree_as_bad_as_guessing() -> None:
 
 
 def test_the_softmax_of_the_votes_recovers_probabilities() -> None:
-    # Rows of four kinds, each with its own shares of the classes, and trees that tell the kinds apart: the
+    # Rows of four kinds, each with its own fractions of the classes, and trees that tell the kinds apart: the
     # votes can add up to anything for each kind, and small steps lead to the least exponential loss.
     shares = np.array([[8, 1, 1], [1, 8, 1], [3, 3, 4], [2, 2, 6]])
     y = np.concatenate([np.repeat([0, 1, 2], row) for row in shares])
@@ -295,7 +295,7 @@ def test_scores_on_new_rows_are_those_of_scikit_learn_within_noise(name: str) ->
     is_test = np.random.default_rng(2).random(len(y)) < 0.4
     model = AdaBoostClassifier(n_estimators=50, random_state=0).fit(X[~is_test], y[~is_test])
     table = Table.from_arrays(X[~is_test], y[~is_test], task="classification")
-    own = grow_adaboost(table, n_trees=50).ensemble.predict(X[is_test]) == y[is_test]
+    own = grow_adaboost(table, n_estimators=50).ensemble.predict(X[is_test]) == y[is_test]
     other = model.predict(X[is_test]) == y[is_test]
     difference = own.astype(float) - other
     noise = math.sqrt(difference.var() / len(difference)) + 1 / len(difference)
@@ -310,5 +310,5 @@ def test_probabilities_are_less_timid_than_those_of_scikit_learn_and_closer() ->
     is_test = np.random.default_rng(3).random(len(y)) < 0.4
     model = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X[~is_test], y[~is_test])
     table = Table.from_arrays(X[~is_test], y[~is_test], task="classification")
-    own = grow_adaboost(table, n_trees=20).ensemble.predict_proba(X[is_test])
+    own = grow_adaboost(table, n_estimators=20).ensemble.predict_proba(X[is_test])
     assert log_loss(y[is_test], own) < 0.5 * log_loss(y[is_test], model.predict_proba(X[is_test]))

@@ -65,7 +65,7 @@ def test_with_votes_the_values_are_the_shares_of_trees_that_vote_for_each_class(
 
 
 def test_a_bag_of_all_rows_grows_the_tree_of_the_table() -> None:
-    bagging = grow_bagging(people(), n_trees=3, sampling=Sampling(bootstrap=False))
+    bagging = grow_bagging(people(), n_estimators=3, sampling=Sampling(bootstrap=False))
     assert all(same_tree(tree, grow(people())) for tree in bagging.ensemble)
 
 
@@ -175,9 +175,9 @@ def test_the_variance_of_bagging_is_that_of_correlated_trees() -> None:
     together = (known.sum(axis=1) ** 2).mean(axis=0)  # of all pairs, each tree with itself among them
     delta = (together - 10 * variance) / (90 * variance)
     assert ((delta > 0.1) & (delta < 0.9)).all()
-    for n_trees in (1, 5, 25):
-        expected = delta * variance + (1 - delta) * variance / n_trees
-        measured = others[:, :n_trees].mean(axis=1).var(axis=0)
+    for n_estimators in (1, 5, 25):
+        expected = delta * variance + (1 - delta) * variance / n_estimators
+        measured = others[:, :n_estimators].mean(axis=1).var(axis=0)
         assert measured.mean() == pytest.approx(expected.mean(), rel=0.1)
 
 
@@ -195,10 +195,10 @@ def test_more_draws_than_rows_are_refused_with_both_numbers() -> None:
         bags_of(40, Sampling(max_samples=41))
 
 
-@pytest.mark.parametrize("n_trees", [0, -3, 2.5, True, "ten"])
-def test_a_strange_number_of_trees_is_named(n_trees: object) -> None:
-    with pytest.raises(RulesError, match=r"n_trees=.* is out of range"):
-        grow_bagging(people(), n_trees=n_trees)  # type: ignore[arg-type]
+@pytest.mark.parametrize("n_estimators", [0, -3, 2.5, True, "ten"])
+def test_a_strange_number_of_trees_is_named(n_estimators: object) -> None:
+    with pytest.raises(RulesError, match=r"n_estimators=.* is out of range"):
+        grow_bagging(people(), n_estimators=n_estimators)  # type: ignore[arg-type]
 
 
 def test_votes_are_for_classes() -> None:

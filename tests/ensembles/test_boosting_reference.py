@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.arrays import FloatArray
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, BoostingRules, boost
 from holdfast.tree.tree import LEAF, Tree

@@ -50,7 +50,7 @@ RATES = (0.1, 0.5, 1.0)
 
 
 def highest_rise(losses: FloatArray) -> float:
-    """The greatest rise from one round to the next; where the loss is above 1, as a share of it."""
+    """The greatest rise from one round to the next; where the loss is above 1, as a fraction of it."""
     return float((np.diff(losses) / np.maximum(np.abs(losses[:-1]), 1)).max())
 
 

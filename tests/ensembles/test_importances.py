@@ -85,7 +85,7 @@ def test_the_error_of_the_decrease_per_split_is_that_of_the_jackknife() -> None:
 
 def test_a_feature_that_no_tree_asks_about_has_no_importance() -> None:
     table = Table.from_arrays([[float(age), float(age % 2)] for age in range(40)], ["no"] * 20 + ["yes"] * 20)
-    found = importances(grow_bagging(table, n_trees=5).ensemble.trees)
+    found = importances(grow_bagging(table, n_estimators=5).ensemble.trees)
     for spread in (found.total_decrease, found.decrease_per_split):
         assert [figures[1] for figures in spread] == [0.0, 0.0, 0.0]
 
@@ -155,11 +155,11 @@ def test_rows_without_weight_are_not_permuted() -> None:
 
 def test_the_bits_are_the_same_for_any_number_of_jobs_and_any_order_of_the_rows() -> None:
     table = Table.from_arrays(*load_breast_cancer(return_X_y=True))
-    bagging = grow_bagging(table, n_trees=40)
+    bagging = grow_bagging(table, n_estimators=40)
     one, two = (permutation_importance(bagging, table, n_jobs=n_jobs)[0] for n_jobs in (1, 2))
     assert one.mean.tobytes() == two.mean.tobytes()
     shuffled = table.taken(np.random.default_rng(0).permutation(table.n_rows))
-    other, _ = permutation_importance(grow_bagging(shuffled, n_trees=40), shuffled)
+    other, _ = permutation_importance(grow_bagging(shuffled, n_estimators=40), shuffled)
     assert other.mean == pytest.approx(one.mean)
 
 
@@ -195,7 +195,7 @@ def _lines(order: FloatArray) -> list[str]:
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     table = Table.from_arrays(*load_breast_cancer(return_X_y=True))
-    text = str(importances(grow_bagging(table, n_trees=3).ensemble.trees))
+    text = str(importances(grow_bagging(table, n_estimators=3).ensemble.trees))
     assert "(20 of 30 features; to_frame() has them all)" in text
     assert max(map(len, text.splitlines())) < 110
 
@@ -204,7 +204,7 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 
 
 def test_bags_of_all_rows_leave_nothing_to_permute() -> None:
-    bagging = grow_bagging(ILL, n_trees=2, sampling=Sampling(bootstrap=False))
+    bagging = grow_bagging(ILL, n_estimators=2, sampling=Sampling(bootstrap=False))
     with pytest.raises(RulesError, match="Every bag holds all rows"):
         permutation_importance(bagging, ILL)
 
@@ -213,4 +213,4 @@ def test_bags_of_all_rows_leave_nothing_to_permute() -> None:
 def test_a_single_row_cannot_be_permuted() -> None:
     table = Table.from_arrays([[1.0]], ["no"])
     with pytest.raises(DataError, match="No tree has rows out of its bag"):
-        permutation_importance(grow_bagging(table, n_trees=3), table)
+        permutation_importance(grow_bagging(table, n_estimators=3), table)

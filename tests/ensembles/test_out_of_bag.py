@@ -26,9 +26,9 @@ BAGGING = grow_bagging(ILL, FOREST, 30, sampling=Sampling(1))
 NUMBERS = grow_bagging(RISK, rules_for(RISK, max_features=2), 30, sampling=Sampling(1))
 
 
-def slow_values(bagging: Bagging, table: Table, rules: GrowthRules, n_trees: int) -> FloatArray:
+def slow_values(bagging: Bagging, table: Table, rules: GrowthRules, n_estimators: int) -> FloatArray:
     """Row by row and tree by tree: each tree is grown anew on its bag, and asked about the rows outside."""
-    trees = [tree_by_hand(bagging, index, table, rules) for index in range(n_trees)]
+    trees = [tree_by_hand(bagging, index, table, rules) for index in range(n_estimators)]
     values = np.full((table.n_rows, bagging.ensemble.n_outputs), np.nan)
     for row in range(table.n_rows):
         alone = table.taken(np.array([row]))
@@ -58,7 +58,7 @@ def test_a_row_is_predicted_by_the_trees_that_never_saw_it(data: st.DataObject) 
     assume((~np.isnan(values[:, 0]) & (weight > 0)).any())
     found = out_of_bag(bagging, table)
     assert found.values == pytest.approx(values, nan_ok=True)
-    assert np.array_equal(found.n_trees > 0, ~np.isnan(values[:, 0]))
+    assert np.array_equal(found.n_estimators > 0, ~np.isnan(values[:, 0]))
 
 
 def test_votes_of_the_trees_outside_the_bag_are_counted() -> None:
@@ -118,18 +118,18 @@ def test_weights_count_in_the_score_and_rows_without_weight_do_not() -> None:
     found = out_of_bag(grow_bagging(table, FOREST, 40), table)
     right = found.values.argmax(axis=1) == ILL.target
     assert found.score.value == pytest.approx(np.average(right, weights=weight))
-    assert (found.n_trees[weight == 0] == 40).all()
+    assert (found.n_estimators[weight == 0] == 40).all()
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @pytest.mark.parametrize("scoring", [None, "auc", make_scorer(accuracy_score)])
 def test_the_curve_is_the_score_of_the_first_trees_alone(scoring: Any) -> None:
     curve = out_of_bag(BAGGING, ILL, scoring).curve
-    assert curve.n_trees.tolist() == list(range(1, 31))
-    for n_trees in (1, 7, 30):
-        first = Bagging(BAGGING.ensemble.first(n_trees), BAGGING.bags)
+    assert curve.n_estimators.tolist() == list(range(1, 31))
+    for n_estimators in (1, 7, 30):
+        first = Bagging(BAGGING.ensemble.first(n_estimators), BAGGING.bags)
         expected = out_of_bag(first, ILL, scoring).score.value
-        assert curve.scores[n_trees - 1] == pytest.approx(expected)
+        assert curve.scores[n_estimators - 1] == pytest.approx(expected)
 
 
 def test_a_long_curve_has_points_at_every_order_of_magnitude() -> None:
@@ -152,7 +152,7 @@ def test_a_score_that_the_first_trees_cannot_have_is_missing_from_the_curve() ->
         return 1.0
 
     for seed in range(20):
-        bagging = grow_bagging(table, n_trees=30, sampling=Sampling(seed))
+        bagging = grow_bagging(table, n_estimators=30, sampling=Sampling(seed))
         if len(set(table.target[bagging.bags.left_out(0)])) == 1:
             break
     curve = out_of_bag(bagging, table, both_classes).curve
@@ -162,7 +162,7 @@ def test_a_score_that_the_first_trees_cannot_have_is_missing_from_the_curve() ->
 
 def test_the_curve_is_a_frame_with_a_row_for_every_point() -> None:
     frame = out_of_bag(BAGGING, ILL).curve.to_frame("pandas")
-    assert frame.columns.tolist() == ["n_trees", "score"]
+    assert frame.columns.tolist() == ["n_estimators", "score"]
     assert len(frame) == 30
 
 
@@ -170,7 +170,7 @@ def test_the_curve_is_a_frame_with_a_row_for_every_point() -> None:
 
 
 def test_bags_of_all_rows_leave_nothing_to_score_on() -> None:
-    bagging = grow_bagging(ILL, n_trees=2, sampling=Sampling(bootstrap=False))
+    bagging = grow_bagging(ILL, n_estimators=2, sampling=Sampling(bootstrap=False))
     with pytest.raises(RulesError, match="Every bag holds all rows"):
         out_of_bag(bagging, ILL)
 
@@ -179,7 +179,7 @@ def test_a_single_row_is_never_out_of_the_bag() -> None:
     with pytest.warns(DataWarning):
         table = Table.from_arrays([[1.0]], ["no"])
     with pytest.raises(DataError, match="The one sample that there is stands in the bags of all trees"):
-        out_of_bag(grow_bagging(table, n_trees=3), table)
+        out_of_bag(grow_bagging(table, n_estimators=3), table)
 
 
 def test_another_table_than_the_one_grown_on_is_refused() -> None:

@@ -62,10 +62,10 @@ def test_more_classes_have_a_column_of_votes_each() -> None:
 def test_stages_are_those_of_shorter_runs(model: AdaBoostClassifier) -> None:
     stages = list(model.staged_predict(PATIENTS))
     assert len(stages) == len(model.estimators_) == len(model.estimator_errors_) == 30
-    for n_trees in (1, 7, 30):
-        shorter = AdaBoostClassifier(n_estimators=n_trees).fit(PATIENTS, STAY)
-        assert (stages[n_trees - 1] == shorter.predict(PATIENTS)).all()
-        assert model.estimator_errors_[:n_trees].tolist() == shorter.estimator_errors_.tolist()
+    for n_estimators in (1, 7, 30):
+        shorter = AdaBoostClassifier(n_estimators=n_estimators).fit(PATIENTS, STAY)
+        assert (stages[n_estimators - 1] == shorter.predict(PATIENTS)).all()
+        assert model.estimator_errors_[:n_estimators].tolist() == shorter.estimator_errors_.tolist()
 
 
 def test_importances_are_weighted_by_the_votes(model: AdaBoostClassifier) -> None:

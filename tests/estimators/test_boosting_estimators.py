@@ -164,7 +164,7 @@ def test_a_constant_target_is_predicted(loss: Any) -> None:
 
 
 def test_class_weights_are_sample_weights() -> None:
-    factor = {"A": 0.7, "B": 2.5, "C": 1.3}  # no whole numbers, which would count as rows
+    factor = {"A": 0.7, "B": 2.5, "C": 1.3}  # no integers, which would count as rows
     options: dict[str, Any] = {"n_estimators": 8, "min_samples_leaf": 5}
     one = BoostingClassifier(class_weight=factor, **options).fit(NUMBERS, WARD)
     other = BoostingClassifier(**options).fit(NUMBERS, WARD, sample_weight=WARD.map(factor))

@@ -60,7 +60,7 @@ def test_labels_are_the_predictions_for_the_rows_of_fit() -> None:
     assert model.n_clusters_ == model.get_n_leaves() == 3
     assert model.labels_.tolist() == model.predict(X).tolist() == DensityTree().fit_predict(X).tolist()
     assert purity_score(np.repeat([0, 1, 2], 100), model.labels_) == 1.0
-    assert [cluster.share for cluster in model.clusters_] == pytest.approx([1 / 3] * 3)
+    assert [cluster.fraction for cluster in model.clusters_] == pytest.approx([1 / 3] * 3)
     assert model.rules().count("THEN cluster = ") == 3
 
 
@@ -134,7 +134,7 @@ def test_the_density_is_the_weighted_sum_of_the_clusters() -> None:
     for cluster in model.clusters_:
         gaussian = multivariate_normal(list(cluster.mean.values()), cluster.covariance)
         of_ward = frame["ward"].map(dict(cluster.frequency["ward"])).to_numpy()
-        expected += cluster.share * gaussian.pdf(frame[["dose", "level"]].to_numpy()) * of_ward
+        expected += cluster.fraction * gaussian.pdf(frame[["dose", "level"]].to_numpy()) * of_ward
     assert model.score_samples(frame) == pytest.approx(np.log(expected))
 
 

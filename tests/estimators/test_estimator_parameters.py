@@ -12,8 +12,8 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     ("name", "value", "message"),
     [
         ("criterion", "squared_error", "criterion='squared_error' is not one for classes"),
-        ("max_depth", 0, "max_depth=0 is out of range: it must be a whole number of at least 1"),
-        ("max_leaf_nodes", 1, "max_leaf_nodes=1 is out of range: it must be a whole number of at least 2"),
+        ("max_depth", 0, "max_depth=0 is out of range: it must be an integer of at least 1"),
+        ("max_leaf_nodes", 1, "max_leaf_nodes=1 is out of range: it must be an integer of at least 2"),
         ("min_samples_split", 1, "min_samples_split=1 is out of range"),
         ("min_samples_leaf", 1.5, "min_samples_leaf=1.5 is out of range"),
         ("min_weight_fraction_leaf", 0.6, "min_weight_fraction_leaf=0.6 is out of range.*between 0 and 0.5"),

@@ -105,7 +105,7 @@ def test_the_out_of_bag_score_is_that_of_the_out_of_bag_shares():
     shares = model.oob_decision_function_
     assert shares.shape == (569, 2)
     assert model.oob_score_ == pytest.approx(accuracy_score(IS_BENIGN, shares.argmax(axis=1)))
-    assert model.oob_curve_.n_trees[-1] == 60
+    assert model.oob_curve_.n_estimators[-1] == 60
     assert model.oob_curve_.scores[-1] == model.oob_score_
     assert model.oob_curve_.scores[0] < model.oob_score_
     by_auc = clone(model).set_params(oob_score="roc_auc").fit(BREAST, IS_BENIGN)
@@ -185,9 +185,11 @@ def test_what_a_question_brought_is_divided_among_its_columns():
 
 
 def test_the_number_of_features_is_chosen_out_of_the_bag_or_by_folds():
-    for wish in ("oob", "cv"):
-        model = ForestRegressor(20, max_features=wish, cv=3, random_state=0).fit(DIABETES, PROGRESSION)
-        assert model.max_features_table_.evidence == wish
+    for selection_rule in ("oob", "cv"):
+        model = ForestRegressor(20, max_features=selection_rule, cv=3, random_state=0).fit(
+            DIABETES, PROGRESSION
+        )
+        assert model.max_features_table_.evidence == selection_rule
         assert model.max_features_table_.max_features.tolist() == [1, 3, 5, 10]  # a third of 10 is 3
         best = model.max_features_table_.max_features[int(np.argmax(model.max_features_table_.score))]
         assert model.max_features_ == best

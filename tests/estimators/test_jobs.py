@@ -1,4 +1,4 @@
-"""A number of jobs is a whole number other than 0, or None; anything else is refused before the work."""
+"""A number of jobs is an integer other than 0, or None; anything else is refused before the work."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from holdfast import (
-    Evidence,
     RulesError,
+    SizeSearch,
     Table,
     TreeClassifier,
     choose_size,
@@ -22,14 +22,14 @@ from holdfast.ensembles.boosting import BoostingRules, boost
 from holdfast.ensembles.features_drawn import Search
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.growth.leaf_values import revalue_all
+from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import CART
 from holdfast.stability.settings import Settings
 from reference.every_estimator import CLASSIFIERS, REGRESSORS
 
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
 TABLE = Table.from_arrays(X, Y)
-BAGGING = grow_bagging(TABLE, n_trees=2)
+BAGGING = grow_bagging(TABLE, n_estimators=2)
 TREE = grow(TABLE)
 OUT_OF_RANGE = [0, 1.0, "2", True]
 
@@ -61,13 +61,13 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda n_jobs: grow_bootstraps(TABLE, n_trees=0, n_jobs=n_jobs),
+        lambda n_jobs: grow_bootstraps(TABLE, n_estimators=0, n_jobs=n_jobs),
         lambda n_jobs: grow_bagging(TABLE, n_jobs=n_jobs),
         lambda n_jobs: out_of_bag(BAGGING, TABLE, n_jobs=n_jobs),
         lambda n_jobs: permutation_importance(BAGGING, TABLE, n_jobs=n_jobs),
         lambda n_jobs: boost(TABLE, BoostingRules("log_loss"), n_jobs=n_jobs),
-        lambda n_jobs: revalue_all([TREE], TABLE, [CART], n_jobs=n_jobs),
-        lambda n_jobs: choose_size(TABLE, evidence=Evidence(n_jobs=n_jobs)),
+        lambda n_jobs: refit_all_leaf_values([TREE], TABLE, [CART], n_jobs=n_jobs),
+        lambda n_jobs: choose_size(TABLE, evidence=SizeSearch(n_jobs=n_jobs)),
         lambda n_jobs: distance_matrix([], n_jobs=n_jobs),
         lambda n_jobs: mean_distance([TREE], [TREE], n_jobs=n_jobs),
         lambda n_jobs: compare_models([TreeClassifier()], X, Y, n_jobs=n_jobs),

@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast import (
     C45,
     CART,
-    Evidence,
     GrowthRules,
     RulesError,
+    SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -91,10 +91,10 @@ def test_counts_are_scored_by_their_deviance() -> None:
 
 
 def test_stable_trees_keep_the_least_leaf_of_ready_rules() -> None:
-    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=40), n_trees=10).fit(X, Y)
+    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=40), n_estimators=10).fit(X, Y)
     sizes = {combination["min_samples_leaf"] for combination in model.trained_.candidates.combinations}
     assert sizes == {50}
-    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=90), n_trees=10).fit(X, Y)
+    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=90), n_estimators=10).fit(X, Y)
     assert {each["min_samples_leaf"] for each in model.trained_.candidates.combinations} == {90}
 
 
@@ -144,7 +144,7 @@ def test_the_pruning_path_is_that_of_the_whole_tree_where_a_size_is_to_be_chosen
 @pytest.mark.parametrize("parameter", ["ccp_alpha", "max_depth", "max_leaf_nodes"])
 def test_a_size_is_chosen_as_choose_size_does(parameter: str, rule: str) -> None:
     model = TreeClassifier(**{parameter: rule}, cv=5, scoring="accuracy").fit(X, Y)
-    evidence = Evidence(rule, 5, "accuracy")  # type: ignore[arg-type]
+    evidence = SizeSearch(rule, 5, "accuracy")  # type: ignore[arg-type]
     tree, sizes = choose_size(Table.from_arrays(X, Y), CART, parameter, evidence=evidence)  # type: ignore[arg-type]
     assert same(model.tree_, tree)
     assert model.size_table_.scores.tolist() == sizes.scores.tolist()
@@ -239,7 +239,7 @@ def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], messag
 
 
 def test_pruned_candidates_are_the_subtrees_of_the_tree_of_all_rows() -> None:
-    model = StableTreeClassifier(candidates="pruned", n_trees=40).fit(X, Y)
+    model = StableTreeClassifier(candidates="pruned", n_estimators=40).fit(X, Y)
     whole = TreeClassifier(max_depth=5).fit(X, Y).tree_
     leaves = [tree.n_leaves for tree in model.candidate_trees_]
     assert leaves[0] == whole.n_leaves
@@ -252,13 +252,13 @@ def test_pruned_candidates_are_the_subtrees_of_the_tree_of_all_rows() -> None:
 def test_the_scores_of_pruned_candidates_come_from_rows_held_out() -> None:
     noise = np.random.default_rng(0).normal(size=(300, 5))
     labels = np.random.default_rng(1).integers(0, 2, 300)
-    model = StableTreeClassifier(candidates="pruned", n_trees=40).fit(noise, labels)
+    model = StableTreeClassifier(candidates="pruned", n_estimators=40).fit(noise, labels)
     assert model.frontier_.score.max() < 0.6
     assert TreeClassifier(max_depth=5).fit(noise, labels).score(noise, labels) > 0.65
 
 
 def test_pruned_candidates_can_be_chosen_from_like_others() -> None:
-    model = StableTreeRegressor(candidates="pruned", n_trees=30).fit(PROGRESS, PROGRESSION)
+    model = StableTreeRegressor(candidates="pruned", n_estimators=30).fit(PROGRESS, PROGRESSION)
     chosen = model.get_n_leaves()
     assert model.choose("best-score").get_n_leaves() >= chosen
     assert 1 <= model.choose("most-stable").get_n_leaves() <= chosen
@@ -274,6 +274,6 @@ def test_candidates_of_another_kind_are_refused() -> None:
 def test_stable_trees_grow_by_the_rules_of_c45() -> None:
     frame = pd.DataFrame(X[:, :6])
     frame.columns = [f"c{place}" for place in frame.columns]
-    model = StableTreeClassifier(growth_rules=C45, n_trees=20).fit(frame, Y)
+    model = StableTreeClassifier(growth_rules=C45, n_estimators=20).fit(frame, Y)
     assert {tree.criterion for tree in [*model.reference_trees_, *model.candidate_trees_]} == {"gain_ratio"}
     assert model.score(frame, Y) > 0.85

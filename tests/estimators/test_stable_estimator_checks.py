@@ -19,20 +19,20 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @parametrize_with_checks(
     [
-        StableTreeClassifier(n_trees=10),
-        StableTreeRegressor(n_trees=10),
+        StableTreeClassifier(n_estimators=10),
+        StableTreeRegressor(n_estimators=10),
         StableTreeClassifier(
-            n_trees=6,
+            n_estimators=6,
             validation=0.3,
             max_features="sqrt",
             class_weight="balanced",
             scoring="log_loss",
         ),
         StableTreeRegressor(
-            n_trees=6, criterion="poisson", validation=0.3, rule="most-stable", matching="metric"
+            n_estimators=6, criterion="poisson", validation=0.3, rule="most-stable", matching="metric"
         ),
         StableTreeRegressor(
-            n_trees=4, learner=DecisionTreeRegressor(), refit_leaves=False, scoring="squared_error"
+            n_estimators=4, learner=DecisionTreeRegressor(), refit_leaves=False, scoring="squared_error"
         ),
     ]
 )

@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast.data.table import Table
+from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.distance.distances import tree_distance
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
 from holdfast.storage.model_file import load, save
@@ -36,17 +36,17 @@ WHO = np.arange(60) // 2
 
 
 def classifier(**parameters: Any) -> StableTreeClassifier:
-    return StableTreeClassifier(**{"n_trees": 8, "max_depth": 3, **parameters})
+    return StableTreeClassifier(**{"n_estimators": 8, "max_depth": 3, **parameters})
 
 
 def regressor(**parameters: Any) -> StableTreeRegressor:
-    return StableTreeRegressor(**{"n_trees": 8, "max_depth": 3, **parameters})
+    return StableTreeRegressor(**{"n_estimators": 8, "max_depth": 3, **parameters})
 
 
 @cache
 def fitted() -> StableTreeClassifier:
     """For tests that only look at it."""
-    return classifier(n_trees=30).fit(PATIENTS, STAY)
+    return classifier(n_estimators=30).fit(PATIENTS, STAY)
 
 
 def tree_bits(tree: Tree) -> tuple[bytes, ...]:
@@ -115,7 +115,7 @@ def test_the_estimator_is_the_pipeline():
     model = classifier(random_state=5, tolerance=0.0).fit(PATIENTS, STAY)
     seed = int(np.random.RandomState(5).randint(2**32, dtype=np.uint32))
     table = Table.from_arrays(PATIENTS, STAY)
-    trained = train(table, Settings(rules=model._rules(), n_trees=8, seed=seed))
+    trained = train(table, Settings(rules=model._rules(), n_estimators=8, seed=seed))
     assert model.frontier_.columns() == trained.frontier.columns()
 
 
@@ -144,7 +144,7 @@ def test_every_form_of_data_gives_the_same_tree(form: Any, weighted: bool):
 
 def test_labels_keep_their_type():
     for y in ((STAY == "long").to_numpy(), (STAY == "long").astype(np.int8) + 3, STAY.astype("category")):
-        model = classifier(n_trees=3).fit(PATIENTS, y)
+        model = classifier(n_estimators=3).fit(PATIENTS, y)
         predicted = model.predict(PATIENTS)
         assert set(predicted.tolist()) <= set(np.asarray(y).tolist())
         assert model.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
@@ -158,7 +158,7 @@ def test_columns_of_a_frame_are_found_by_name():
 
 
 def test_missing_only_at_prediction_and_unseen_categories_go_a_known_way():
-    model = classifier(n_trees=20).fit(SEEN, STAY)
+    model = classifier(n_estimators=20).fit(SEEN, STAY)
     gaps = SEEN.assign(age=np.nan, bmi=np.nan)
     assert set(model.predict(gaps)) <= {"long", "short"}
     strange = SEEN.assign(ward="Z")
@@ -206,14 +206,19 @@ def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
 def test_a_choice_that_cannot_be_made_changes_nothing():
     model = classifier().fit(PATIENTS, STAY)
     before, parameters = bits(model), model.get_params()
-    for wish in ({"rule": "best"}, {"rule": "weighted"}, {"tolerance": -1.0}, {"tolerance_unit": "%"}):
-        with pytest.raises(RulesError, match=next(iter(wish))):
-            model.choose(**wish)
+    for selection_rule in (
+        {"rule": "best"},
+        {"rule": "weighted"},
+        {"tolerance": -1.0},
+        {"tolerance_unit": "%"},
+    ):
+        with pytest.raises(RulesError, match=next(iter(selection_rule))):
+            model.choose(**selection_rule)
     assert (bits(model), model.get_params()) == (before, parameters)
 
 
 def test_nothing_can_be_asked_of_a_model_that_is_not_fitted():
-    for ask in ("choose", "certificates", "feature_use", "rules", "get_depth"):
+    for ask in ("choose", "split_support", "feature_use", "rules", "get_depth"):
         with pytest.raises(NotFittedError):
             getattr(classifier(), ask)()
     with pytest.raises(NotFittedError):
@@ -222,7 +227,7 @@ def test_nothing_can_be_asked_of_a_model_that_is_not_fitted():
 
 def test_certificates_and_the_use_of_features_speak_of_the_collections():
     model = fitted()
-    found = model.certificates()
+    found = model.split_support()
     assert len(found) == model.get_n_leaves() - 1
     roots = [tree.feature[0] for tree in model.reference_trees_]
     assert found[0].references == pytest.approx(np.mean(np.array(roots) == model.tree_.feature[0]))
@@ -324,25 +329,25 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_bad_marks_and_early_data_are_refused_in_words(name: str):
     arguments, message = BAD[name]
     with pytest.raises(HoldfastError, match=message):
-        classifier(n_trees=2).fit(PATIENTS, STAY, **arguments)
+        classifier(n_estimators=2).fit(PATIENTS, STAY, **arguments)
 
 
 def test_rows_of_x0_must_have_their_own_targets():
     # 20 + 60 rows and 60 + 20 targets: the sums agree, and every row would have another's target.
     with pytest.raises(DataError, match="20"):
-        classifier(n_trees=2).fit(PATIENTS, STAY[:20], X0=PATIENTS[:20], y0=STAY)
+        classifier(n_estimators=2).fit(PATIENTS, STAY[:20], X0=PATIENTS[:20], y0=STAY)
 
 
 def test_arrays_of_other_widths_are_refused_in_words():
     with pytest.raises(DataError, match="column"):
-        classifier(n_trees=2).fit(NUMBERS, STAY.tolist(), X0=NUMBERS[:, :1], y0=STAY.tolist())
+        classifier(n_estimators=2).fit(NUMBERS, STAY.tolist(), X0=NUMBERS[:, :1], y0=STAY.tolist())
 
 
 def test_whole_and_broken_numbers_of_polars_are_one_column():
     early = pl.DataFrame({"age": list(range(20, 40)), "bmi": [25.5] * 20})
     late = pl.DataFrame({"age": [number + 0.5 for number in range(20, 40)], "bmi": [24.5] * 20})
     y = pl.Series([0, 1] * 10)
-    model = classifier(n_trees=2).fit(late, y, X0=early, y0=y)
+    model = classifier(n_estimators=2).fit(late, y, X0=early, y0=y)
     assert model.schema_.features[0].high == 39.5
 
 
@@ -357,11 +362,11 @@ def test_bad_data_is_refused_as_everywhere():
         (PATIENTS, None, "requires y"),
     ):
         with pytest.raises(DataError, match=message):
-            classifier(n_trees=2).fit(X, y)
+            classifier(n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="toarray"):
-        classifier(n_trees=2).fit(scipy.sparse.csr_array(np.nan_to_num(NUMBERS)), STAY)
+        classifier(n_estimators=2).fit(scipy.sparse.csr_array(np.nan_to_num(NUMBERS)), STAY)
     with pytest.raises(TypeError, match=r"admitted.*date"):
-        classifier(n_trees=2).fit(PATIENTS.assign(admitted=pd.Timestamp("2020-01-01")), STAY)
+        classifier(n_estimators=2).fit(PATIENTS.assign(admitted=pd.Timestamp("2020-01-01")), STAY)
 
 
 # -- parameters -------------------------------------------------------------------------------------------
@@ -369,7 +374,7 @@ def test_bad_data_is_refused_as_everywhere():
 PARAMETERS: dict[str, Any] = {
     "method": "best",
     "max_depth": 0,
-    "n_trees": 0,
+    "n_estimators": 0,
     "grid": [3],
     "learner": "tree",
     "criterion": "gin",
@@ -377,7 +382,7 @@ PARAMETERS: dict[str, Any] = {
     "min_impurity_decrease": -1.0,
     "max_features": 0,
     "class_weight": "even",
-    "early_share": 1.0,
+    "early_fraction": 1.0,
     "validation": 1,
     "scoring": "aux",
     "rule": "best",
@@ -395,7 +400,7 @@ PARAMETERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_parameter_out_of_range_is_refused_by_name(name: str):
     with pytest.raises((RulesError, TypeError), match=name):
-        classifier(**{"n_trees": 2, name: PARAMETERS[name]}).fit(PATIENTS, STAY)
+        classifier(**{"n_estimators": 2, name: PARAMETERS[name]}).fit(PATIENTS, STAY)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +421,7 @@ def test_a_grid_out_of_range_is_refused_by_name(grid: Any, message: str):
 def test_class_weights_speak_of_the_classes():
     with pytest.raises(RulesError, match="typo"):
         classifier(class_weight={"typo": 2.0}).fit(PATIENTS, STAY)
-    even = classifier(class_weight="balanced", n_trees=20).fit(PATIENTS, STAY)
+    even = classifier(class_weight="balanced", n_estimators=20).fit(PATIENTS, STAY)
     assert even.tree_.value[0] == pytest.approx([0.5, 0.5])
 
 
@@ -478,7 +483,7 @@ def test_a_fit_on_sound_data_gives_no_warning():
 
 def test_a_target_in_a_column_gives_one_warning():
     with pytest.warns(sklearn.exceptions.DataConversionWarning) as found:
-        classifier(n_trees=2).fit(PATIENTS, STAY.to_frame())
+        classifier(n_estimators=2).fit(PATIENTS, STAY.to_frame())
     assert len(found) == 1
 
 
@@ -553,7 +558,7 @@ def test_the_tree_of_scikit_learn_predicts_the_same():
 def test_a_handful_of_rows_makes_a_tree(n_rows: int):
     for validation in ("auto", 0.3):
         for seed in range(2):
-            options = {"n_trees": 4, "validation": validation, "random_state": seed}
+            options = {"n_estimators": 4, "validation": validation, "random_state": seed}
             rows = PATIENTS[:n_rows]
             model = classifier(**options).fit(rows, STAY[:n_rows])
             assert set(model.predict(PATIENTS)) <= set(STAY[:n_rows])
@@ -563,20 +568,20 @@ def test_a_handful_of_rows_makes_a_tree(n_rows: int):
 
 def test_one_row_is_one_leaf_with_a_warning():
     with pytest.warns(DataWarning, match="one class"):
-        model = classifier(n_trees=2).fit([[1.0]], ["ill"])
+        model = classifier(n_estimators=2).fit([[1.0]], ["ill"])
     assert (model.get_n_leaves(), model.predict([[5.0]]).tolist()) == (1, ["ill"])
 
 
 def test_one_class_is_one_leaf_with_one_warning():
     with pytest.warns(DataWarning, match="one class") as found:
-        model = classifier(n_trees=3).fit(NUMBERS, np.full(60, 3))
+        model = classifier(n_estimators=3).fit(NUMBERS, np.full(60, 3))
     assert len(found) == 1
     assert model.predict_proba(NUMBERS).tolist() == [[1.0]] * 60
     assert model.choose("knee").get_n_leaves() == 1
 
 
 def test_a_constant_target_is_its_mean():
-    model = regressor(n_trees=3).fit(NUMBERS, np.full(60, 2.5))
+    model = regressor(n_estimators=3).fit(NUMBERS, np.full(60, 2.5))
     assert model.predict(NUMBERS).tolist() == [2.5] * 60
     assert model.instability_ == 0.0
 
@@ -587,14 +592,14 @@ def test_constant_and_empty_columns_are_never_asked_about():
         model = classifier().fit(frame, STAY)
     assert not any({3, 4} & set(tree.feature.tolist()) for tree in model.candidate_trees_)
     with pytest.warns(DataWarning):
-        alone = classifier(n_trees=2).fit(np.ones((20, 1)), [0, 1] * 10)
+        alone = classifier(n_estimators=2).fit(np.ones((20, 1)), [0, 1] * 10)
     assert alone.get_n_leaves() == 1
 
 
 def test_sixty_rows_of_three_classes():
     three = np.where(PATIENTS["age"] > 60, "old", np.where(PATIENTS["age"] > 40, "mid", "young"))
     for scoring in (None, "accuracy", "log_loss", "brier", "balanced_accuracy"):
-        model = classifier(scoring=scoring, n_trees=12).fit(PATIENTS, three)
+        model = classifier(scoring=scoring, n_estimators=12).fit(PATIENTS, three)
         assert model.classes_.tolist() == ["mid", "old", "young"]
         assert model.score(PATIENTS, three) > 0.8
 
@@ -609,21 +614,21 @@ def test_a_class_of_a_single_row_is_kept():
 
 
 def test_clashing_labels_of_equal_rows_end_in_one_leaf():
-    model = classifier(n_trees=4).fit(np.repeat([[0.0], [1.0]], 20, axis=0), [0, 1] * 20)
+    model = classifier(n_estimators=4).fit(np.repeat([[0.0], [1.0]], 20, axis=0), [0, 1] * 20)
     assert model.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
 
 
 def test_a_tolerance_asks_for_its_rule_and_so_does_gamma():
-    model = StableTreeClassifier(n_trees=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
+    model = StableTreeClassifier(n_estimators=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
     assert model.choose(gamma=0.001).choice_.rule == "weighted"
     assert model.choose(tolerance=0.05).choice_.rule == "within-tolerance"
     assert model.choose("knee").choose(tolerance_unit="relative").choice_.rule == "within-tolerance"
 
 
 def test_what_a_notebook_shows_is_short():
-    model = StableTreeClassifier(n_trees=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
+    model = StableTreeClassifier(n_estimators=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
     assert repr(model.choice_).startswith(f"Candidate {model.choice_.candidate}. It is")
     assert "AUC" in repr(model.frontier_)
     assert repr(model.trained_).startswith("<StableTrees: 20 reference trees, 20 candidates, ")
-    assert repr(model.certificates()).startswith(model.certificates()[0].question[:10])
+    assert repr(model.split_support()).startswith(model.split_support()[0].question[:10])
     assert "importance" in repr(model.feature_use())

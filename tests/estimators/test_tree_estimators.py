@@ -24,7 +24,7 @@ FOUR = [[20.0], [30.0], [50.0], [60.0]]
 
 def test_the_fitted_tree_is_the_one_that_the_rules_grow():
     model = TreeClassifier(max_depth=3, min_samples_leaf=4, min_impurity_decrease=0.01).fit(PATIENTS, STAY)
-    rules = GrowthRules(max_depth=3, min_samples_leaf=4, min_gain=0.01)
+    rules = GrowthRules(max_depth=3, min_samples_leaf=4, min_impurity_decrease=0.01)
     assert str(model.tree_) == str(grow(Table.from_arrays(PATIENTS, STAY, target="stay"), rules))
     assert model.schema_ == model.tree_.schema
 

@@ -10,11 +10,11 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast.arrays import LongArray
 from holdfast.data.table import Table
+from holdfast.evidence import baselines
+from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules
-from holdfast.evidence import baselines
-from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.stability.settings import Settings
 from holdfast.tree.tree import LEAF, Tree
 
@@ -115,7 +115,7 @@ def test_cart_does_not_depend_on_the_number_of_jobs() -> None:
 
 
 def test_a_forest_predicts_the_mean_of_its_trees() -> None:
-    forest = grow_forest(BREAST, DEPTH_4, n_trees=45)
+    forest = grow_forest(BREAST, DEPTH_4, n_estimators=45)
     X = load_breast_cancer(return_X_y=True)[0]
     by_hand = np.mean([tree.predict_proba(X) for tree in forest.trees], axis=0)
     assert forest.values(BREAST) == pytest.approx(by_hand)
@@ -124,13 +124,13 @@ def test_a_forest_predicts_the_mean_of_its_trees() -> None:
 
 
 def test_trees_of_a_forest_of_classes_grow_until_every_leaf_is_pure() -> None:
-    forest = grow_forest(BREAST, DEPTH_4, n_trees=5)
+    forest = grow_forest(BREAST, DEPTH_4, n_estimators=5)
     assert all(tree.value[tree.feature == LEAF].max(axis=1).min() == 1.0 for tree in forest.trees)
     assert len({tree.feature[0] for tree in forest.trees}) > 1  # not all features are tried at the root
 
 
 def test_leaves_of_a_forest_of_numbers_have_five_rows() -> None:
-    forest = grow_forest(hills(), NUMBERS, n_trees=5)
+    forest = grow_forest(hills(), NUMBERS, n_estimators=5)
     smallest = min(tree.count[tree.feature == LEAF].min() for tree in forest.trees)
     assert smallest == 5
 
@@ -139,7 +139,7 @@ def test_a_forest_is_as_good_as_that_of_scikit_learn() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     learnt, tested = slice(0, None, 2), slice(1, None, 2)
     theirs = RandomForestClassifier(100, random_state=0).fit(X[learnt], y[learnt])
-    ours = grow_forest(BREAST.taken(np.arange(569)[learnt]), DEPTH_4, n_trees=100)
+    ours = grow_forest(BREAST.taken(np.arange(569)[learnt]), DEPTH_4, n_estimators=100)
     values = ours.values(BREAST.taken(np.arange(569)[tested]))
     score = roc_auc_score(y[tested], theirs.predict_proba(X[tested])[:, 1])
     assert roc_auc_score(y[tested], values[:, 1]) == pytest.approx(score, abs=0.01)
@@ -149,11 +149,11 @@ def test_a_forest_of_numbers_is_as_good_as_that_of_scikit_learn() -> None:
     learnt, tested = hills(400), hills(400, seed=4)
     theirs = RandomForestRegressor(100, max_features=1, min_samples_leaf=5, random_state=0)
     theirs.fit(learnt.rows(range(3)), learnt.target)
-    ours = grow_forest(learnt, NUMBERS, n_trees=100).values(tested)
+    ours = grow_forest(learnt, NUMBERS, n_estimators=100).values(tested)
     score = r2_score(tested.target, theirs.predict(tested.rows(range(3))))
     assert r2_score(tested.target, ours[:, 0]) == pytest.approx(score, abs=0.05)
 
 
 def test_a_forest_has_the_same_bits_for_any_number_of_jobs() -> None:
-    one, two = (grow_forest(hills(), Settings(NUMBERS.rules, n_jobs=n), n_trees=50) for n in (1, 2))
+    one, two = (grow_forest(hills(), Settings(NUMBERS.rules, n_jobs=n), n_estimators=50) for n in (1, 2))
     assert np.array_equal(one.values(hills(), n_jobs=1), two.values(hills(), n_jobs=2))

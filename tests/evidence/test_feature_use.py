@@ -17,7 +17,7 @@ from holdfast.evidence.feature_use import (
 )
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
-from tree.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of
+from reference.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of
 
 COLUMNS = (AGE, FARE, SEX)
 NO, YES = leaf(25, 1.0, 0.0), leaf(25, 0.0, 1.0)
@@ -144,7 +144,7 @@ def test_uses_of_random_trees_are_those_of_a_walk(seed: int) -> None:
     schema = Schema((*FEATURES, QUESTION), OUTCOMES)
     trees = [random_tree(random, schema, random.randint(1, 20)) for _ in range(12)]
     assert_uses_are_those_of_a_walk(trees)
-    assert_uses_are_those_of_a_walk(grown_trees(random, STAY, n_trees=6))
+    assert_uses_are_those_of_a_walk(grown_trees(random, STAY, n_estimators=6))
 
 
 # -- in words -----------------------------------------------------------------------------------------------

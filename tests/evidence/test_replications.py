@@ -13,17 +13,17 @@ from sklearn.metrics import log_loss, roc_auc_score
 from holdfast.arrays import BoolArray
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
-from holdfast.growth.rules import GrowthRules
-from holdfast.evidence import replications
 from holdfast.distance.distances import mean_distance, tree_distance
+from holdfast.errors import RulesError
+from holdfast.evidence import replications
 from holdfast.evidence.replication_table import MODELS, Replications
 from holdfast.evidence.replications import replicate
+from holdfast.growth.rules import GrowthRules
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
-SMALL = Settings(rules=GrowthRules(max_depth=3), n_trees=8)
+SMALL = Settings(rules=GrowthRules(max_depth=3), n_estimators=8)
 TREES, FOREST = MODELS[:4], MODELS[4]
 
 
@@ -140,7 +140,7 @@ def test_instability_is_the_mean_distance_of_the_delivered_tree_to_the_reference
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found, trained, _ = recorded(monkeypatch, SMALL)
-    terms = {"label_weight": trained.terms.label_weight, "depth": trained.terms.depth}
+    terms = {"label_weight": trained.distance_settings.label_weight, "depth": trained.distance_settings.depth}
     trees = [result.tree for result in found.results[:4]]
     by_hand = mean_distance(trees, trained.references.trees, **terms)
     assert [result.instability for result in found.results[:4]] == pytest.approx(by_hand.tolist())
@@ -260,7 +260,7 @@ def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: py
 
 
 def test_numbers_have_replications_too() -> None:
-    settings = Settings(rules=GrowthRules("squared_error", max_depth=3), n_trees=8)
+    settings = Settings(rules=GrowthRules("squared_error", max_depth=3), n_estimators=8)
     found = replicate(clinic(numbers=True), settings, n_replications=2, groups=np.arange(N_ROWS) // 2)
     assert found.metric.name == "r2"
     assert found.rows[4].score.mean > 0.4  # the forest
@@ -304,8 +304,8 @@ def test_the_frame_has_one_row_per_model() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"n_replications": 0}, "n_replications=0 is out of range: it must be a whole number of at least 1."),
-        ({"test_share": 1.0}, "test_share=1.0 is out of range: it must be a share between 0 and 1."),
+        ({"n_replications": 0}, "n_replications=0 is out of range: it must be an integer of at least 1."),
+        ({"test_fraction": 1.0}, "test_fraction=1.0 is out of range: it must be a fraction between 0 and 1."),
         ({"protocol": "nice"}, "protocol='nice' is unknown: choose one of 'honest', 'paper'."),
     ],
 )

@@ -1,4 +1,4 @@
-"""Certificates of hand-made trees, and of random ones against a walk that asks one tree at a time."""
+"""SplitSupports of hand-made trees, and of random ones against a walk that asks one tree at a time."""
 
 from collections.abc import Iterator
 from random import Random
@@ -7,11 +7,11 @@ import pytest
 
 from holdfast.data.schema import Schema
 from holdfast.errors import RulesError, SchemaMismatch
-from holdfast.evidence.split_support import Certificate, certificate_text, certificates
+from holdfast.evidence.split_support import SplitSupport, split_support, split_support_text
 from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
-from tree.trees import AGE, FARE, HEAVY, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of
+from reference.trees import AGE, FARE, HEAVY, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of
 
 COLUMNS = (AGE, FARE, SEX, PAIN, SLOPE, HEAVY)
 NO, YES = leaf(10, 1.0, 0.0), leaf(10, 0.0, 1.0)
@@ -35,7 +35,7 @@ CHOSEN = made(split("age", 50.0, split("fare", 20.0, NO, YES), split("sex", ("ma
 
 
 def test_each_split_has_one_certificate_in_preorder() -> None:
-    found = certificates(CHOSEN, [NOTHING], [CHOSEN])
+    found = split_support(CHOSEN, [NOTHING], [CHOSEN])
     assert [(each.node, each.depth, each.place) for each in found] == [
         (0, 0, ()),
         (1, 1, (True,)),
@@ -48,7 +48,7 @@ def test_each_split_has_one_certificate_in_preorder() -> None:
 def test_shares_are_counted_in_each_collection() -> None:
     references = [*asking("age", 45.0, 55.0), *asking("fare", 20.0), NOTHING]
     candidates = [CHOSEN, *asking("age", 60.0)]
-    root, yes, no = certificates(CHOSEN, references, candidates)
+    root, yes, no = split_support(CHOSEN, references, candidates)
     assert (root.references, root.candidates, root.same_way) == (2 / 4, 1, 4 / 6)
     assert (root.n_asking, root.thresholds) == (4, (45, 50, 60))
     assert (yes.references, yes.candidates, yes.same_way) == (0, 1 / 2, 1 / 6)
@@ -57,36 +57,36 @@ def test_shares_are_counted_in_each_collection() -> None:
 
 def test_the_same_question_elsewhere_in_the_tree_does_not_count() -> None:
     mirrored = made(split("age", 50.0, split("sex", ("male",), NO, YES), split("fare", 20.0, NO, YES)))
-    root, yes, no = certificates(CHOSEN, [mirrored], [mirrored])
+    root, yes, no = split_support(CHOSEN, [mirrored], [mirrored])
     assert root.references == 1
     assert (yes.references, no.references) == (0, 0)
 
 
 def test_the_same_place_reached_by_other_questions_is_not_the_same_way() -> None:
     by_fare = made(split("fare", 30.0, split("fare", 10.0, NO, YES), YES))
-    _, yes, _ = certificates(CHOSEN, [by_fare], [CHOSEN, CHOSEN, CHOSEN])
+    _, yes, _ = split_support(CHOSEN, [by_fare], [CHOSEN, CHOSEN, CHOSEN])
     assert (yes.references, yes.candidates, yes.same_way) == (1, 1, 3 / 4)
 
 
 def test_quantiles_are_thresholds_that_trees_ask_for() -> None:
     # Of 1, 2, ... 40: two are at most 2 (5 %), twenty at most 20 (50 %), 38 at most 38 (95 %).
     trees = asking("fare", *(float(cut) for cut in range(1, 41)))
-    assert certificates(trees[0], trees[:7], trees[7:])[0].thresholds == (2, 20, 38)
-    assert certificates(trees[0], trees[:1], trees[1:2])[0].thresholds == (1, 1, 2)
+    assert split_support(trees[0], trees[:7], trees[7:])[0].thresholds == (2, 20, 38)
+    assert split_support(trees[0], trees[:1], trees[1:2])[0].thresholds == (1, 1, 2)
 
 
 def test_asking_whether_a_value_is_known_is_asking_without_a_threshold() -> None:
     chosen, *others = asking("fare", 20.0, KNOWN, KNOWN, 30.0)
-    (found,) = certificates(chosen, others[:2], others[2:])
+    (found,) = split_support(chosen, others[:2], others[2:])
     assert (found.references, found.candidates, found.n_asking, found.n_known) == (1, 1, 3, 2)
     assert found.thresholds == (30, 30, 30)
-    (found,) = certificates(chosen, others[:2], [NOTHING])
+    (found,) = split_support(chosen, others[:2], [NOTHING])
     assert (found.n_asking, found.thresholds) == (2, None)
 
 
 def test_a_set_and_its_complement_ask_the_same() -> None:
     chosen, *others = asking("pain", ("atypical", "none"), ("other", "typical"), ("atypical", "none"))
-    (found,) = certificates(chosen, others[:1], others[1:])
+    (found,) = split_support(chosen, others[:1], others[1:])
     assert found.categories == (("atypical", 1), ("none", 1), ("other", 1), ("typical", 1))
     assert found.thresholds is None
 
@@ -98,7 +98,7 @@ def test_each_category_has_the_share_of_trees_that_send_it_the_same_way() -> Non
     chosen, *others = asking(
         "pain", ("atypical", "none"), ("atypical",), ("none", "other", "typical"), ("atypical", "other")
     )
-    (found,) = certificates(chosen, [*others, chosen], [NOTHING])
+    (found,) = split_support(chosen, [*others, chosen], [NOTHING])
     assert found.categories == (("atypical", 1), ("none", 1 / 4), ("other", 3 / 4), ("typical", 1))
 
 
@@ -107,43 +107,43 @@ def test_categories_that_cannot_reach_a_split_are_left_out() -> None:
     def nested(label: str) -> Tree:
         return made(split("pain", ("atypical", "none"), split("pain", (label,), NO, YES), YES))
 
-    _, found = certificates(nested("atypical"), [nested("none")], [nested("atypical")])
+    _, found = split_support(nested("atypical"), [nested("none")], [nested("atypical")])
     assert found.categories == (("atypical", 1), ("none", 1))
 
 
 def test_a_question_of_the_user_has_neither_thresholds_nor_categories() -> None:
     trees = asking(HEAVY.name, (True,), (True,))
-    (found,) = certificates(trees[0], trees, trees)
+    (found,) = split_support(trees[0], trees, trees)
     assert (found.references, found.n_asking) == (1, 4)
     assert found.thresholds is None
     assert found.categories is None
 
 
 def test_a_split_that_no_other_tree_has_says_so() -> None:
-    (found,) = certificates(*asking("pain", ("none",)), [NOTHING], [NOTHING])
+    (found,) = split_support(*asking("pain", ("none",)), [NOTHING], [NOTHING])
     assert (found.references, found.candidates, found.same_way, found.n_asking) == (0, 0, 0, 0)
     assert found.thresholds is None
     assert found.categories is None
 
 
 def test_a_tree_without_splits_needs_no_certificate() -> None:
-    assert certificates(NOTHING, [CHOSEN], [CHOSEN]) == []
-    assert certificate_text([]).startswith("The tree asks nothing")
+    assert split_support(NOTHING, [CHOSEN], [CHOSEN]) == []
+    assert split_support_text([]).startswith("The tree asks nothing")
 
 
 def test_features_are_compared_by_name() -> None:
     reordered = tree_of(split("age", 45.0, NO, YES), (FARE, AGE), SURVIVED)
-    assert certificates(CHOSEN, [reordered], [CHOSEN])[0].references == 1
+    assert split_support(CHOSEN, [reordered], [CHOSEN])[0].references == 1
 
 
 def test_an_empty_collection_and_another_ruler_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one reference tree, and there are 0"):
-        certificates(CHOSEN, [], [CHOSEN])
+        split_support(CHOSEN, [], [CHOSEN])
     with pytest.raises(ValueError, match="at least one candidate tree, and there are 0"):
-        certificates(CHOSEN, [CHOSEN], [])
+        split_support(CHOSEN, [CHOSEN], [])
     regression = tree_of(leaf(10, 5.0, impurity=1.0), COLUMNS, STAY)
     with pytest.raises(SchemaMismatch, match="the target"):
-        certificates(CHOSEN, [regression], [CHOSEN])
+        split_support(CHOSEN, [regression], [CHOSEN])
 
 
 # -- against a walk of random trees -------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def expected_thresholds(thresholds: list[float]) -> tuple[float, ...]:
 
 
 def assert_certificate_is_that_of_a_walk(
-    tree: Tree, references: list[Tree], candidates: list[Tree], found: Certificate
+    tree: Tree, references: list[Tree], candidates: list[Tree], found: SplitSupport
 ) -> None:
     place, both = found.place, [*references, *candidates]
     own = asked_at(tree)
@@ -224,14 +224,14 @@ def assert_certificate_is_that_of_a_walk(
 
 def assert_certificates_are_those_of_a_walk(trees: list[Tree], n_references: int) -> None:
     tree, references, candidates = trees[-1], trees[:n_references], trees[n_references:]
-    found = certificates(tree, references, candidates)
+    found = split_support(tree, references, candidates)
     assert [(each.place, each.node) for each in found] == list(splits_below(tree))
     for each in found:
         assert each.depth == len(each.place)
         assert each.question == answer_text(tree, each.node, True)
         assert_certificate_is_that_of_a_walk(tree, references, candidates, each)
     for width in (72, 80, 120):
-        assert max(map(len, certificate_text(found, width).splitlines())) <= width
+        assert max(map(len, split_support_text(found, width).splitlines())) <= width
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -245,14 +245,14 @@ def test_certificates_of_random_trees_are_those_of_a_walk(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_certificates_of_grown_trees_are_those_of_a_walk(seed: int) -> None:
-    assert_certificates_are_those_of_a_walk(grown_trees(Random(seed), STAY, n_trees=12), n_references=5)
+    assert_certificates_are_those_of_a_walk(grown_trees(Random(seed), STAY, n_estimators=12), n_references=5)
 
 
 # -- in words -----------------------------------------------------------------------------------------------
 
 
 def text_of(tree: Tree, others: list[Tree], width: int = 80) -> list[str]:
-    return certificate_text(certificates(tree, others, [tree]), width).splitlines()
+    return split_support_text(split_support(tree, others, [tree]), width).splitlines()
 
 
 def test_the_text_tells_who_asks_and_where_the_thresholds_lie() -> None:
@@ -268,7 +268,7 @@ def test_the_text_tells_who_asks_and_where_the_thresholds_lie() -> None:
 
 def test_from_twenty_trees_on_the_rarest_thresholds_are_left_out() -> None:
     trees = asking("fare", *(float(cut) for cut in range(1, 41)))
-    text = certificate_text(certificates(trees[0], trees[:7], trees[7:]))
+    text = split_support_text(split_support(trees[0], trees[:7], trees[7:]))
     assert "threshold 2 to 38 (median 20) in nine of ten of them" in text
 
 
@@ -314,4 +314,4 @@ def test_long_questions_leave_room_for_the_shares() -> None:
 
 def test_a_text_too_narrow_to_read_is_refused() -> None:
     with pytest.raises(RulesError, match="width=40 is out of range: it must be at least 72 columns"):
-        certificate_text([], width=40)
+        split_support_text([], width=40)

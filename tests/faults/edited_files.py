@@ -29,8 +29,8 @@ from file_edits import content_edit, raw_edit
 from holdfast.data.schema import Feature
 from holdfast.errors import DataWarning, ModelFileError
 from holdfast.storage.collection_file import load_trees, save_trees
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.model_file import load, save
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 LONGEST = 5.0  # seconds of the processor for a file

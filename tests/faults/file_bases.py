@@ -6,10 +6,10 @@ import pandas as pd
 from holdfast import GrowthRules, Table, grow_bootstraps
 from holdfast.arrays import FloatArray
 from holdfast.storage.collection_file import trees_to_json
-from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.ensemble_check import Link
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.ensemble_check import Link
 from holdfast.tree.tree import Tree
 
 QUESTIONS = ["age ** 2 < 2500", "site == 'lung' and age > 30"]
@@ -48,9 +48,9 @@ def _table(kind: str) -> Table:
     return Table.from_frame(frame, "y", questions=QUESTIONS, task=task)
 
 
-def _trees(table: Table, n_trees: int) -> tuple[Tree, ...]:
+def _trees(table: Table, n_estimators: int) -> tuple[Tree, ...]:
     rules = SMALL if table.schema.target.is_classes else SMALL_OF_NUMBERS
-    return tuple(grow_bootstraps(table, rules, n_trees=n_trees, seed=0))
+    return tuple(grow_bootstraps(table, rules, n_estimators=n_estimators, seed=0))
 
 
 def bases() -> dict[str, bytes]:

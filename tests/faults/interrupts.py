@@ -55,17 +55,17 @@ def distance(n_rows: int) -> tuple[Any, Work]:
     import holdfast
 
     X, y = data(n_rows)
-    one, other = holdfast.grow_bootstraps(holdfast.Table.from_arrays(X, y), n_trees=2)
+    one, other = holdfast.grow_bootstraps(holdfast.Table.from_arrays(X, y), n_estimators=2)
     return one, lambda: holdfast.tree_distance(one, other)
 
 
-def distances(n_trees: int, n_jobs: int) -> tuple[Any, Work]:
+def distances(n_estimators: int, n_jobs: int) -> tuple[Any, Work]:
     """All distances of a collection."""
     import holdfast
 
     X, y = data(2000)
     rules = holdfast.GrowthRules(max_depth=8)
-    trees = holdfast.grow_bootstraps(holdfast.Table.from_arrays(X, y), rules, n_trees, n_jobs=2)
+    trees = holdfast.grow_bootstraps(holdfast.Table.from_arrays(X, y), rules, n_estimators, n_jobs=2)
     return trees[0], lambda: holdfast.distance_matrix(trees, n_jobs=n_jobs)
 
 

@@ -114,20 +114,20 @@ class Ended(NamedTuple):
 
     code: int
     errors: str
-    share: float  # of the time of an undisturbed command, until the signal
+    fraction: float  # of the time of an undisturbed command, until the signal
 
 
-def disturbed(shop: Workshop, case: Case, number: int, share: float) -> Ended:
-    """How a command ends that gets the signal after such a share of its time."""
+def disturbed(shop: Workshop, case: Case, number: int, fraction: float) -> Ended:
+    """How a command ends that gets the signal after such a fraction of its time."""
     process = subprocess.Popen(
         shop.command(case), cwd=shop.home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        _, errors = process.communicate(timeout=share * shop.seconds[case.name])
+        _, errors = process.communicate(timeout=fraction * shop.seconds[case.name])
     except subprocess.TimeoutExpired:
         process.send_signal(number)
         _, errors = process.communicate()
-    return Ended(process.returncode, errors, share)
+    return Ended(process.returncode, errors, fraction)
 
 
 def faults_of(case: Case, shop: Workshop, number: int, ended: Ended) -> list[str]:
@@ -158,9 +158,11 @@ def _wrong_ending(ended: Ended, number: int, *, is_old: bool) -> list[str]:
     if ended.code != -number:
         return [f"exit code {told}"]
     # Python itself was at its beginning, with a traceback of its own perhaps, or at its end.
-    is_before = is_old and ended.share < BEGINNING and "holdfast/cli" not in said
+    is_before = is_old and ended.fraction < BEGINNING and "holdfast/cli" not in said
     is_after = not is_old and not said
-    return [] if is_before or is_after else [f"ended without its line, {ended.share:.0%} of the way: {told}"]
+    if is_before or is_after:
+        return []
+    return [f"ended without its line, {ended.fraction:.0%} of the way: {told}"]
 
 
 def send(number: int, seed: int, jobs: int, home: Path, *, tell: bool = True) -> list[str]:
@@ -171,7 +173,7 @@ def send(number: int, seed: int, jobs: int, home: Path, *, tell: bool = True) ->
         shop.prepare(case)
         ended = disturbed(shop, case, which, draw.random())
         found = faults_of(case, shop, which, ended)
-        text = f"{place:3} {case.name:10} {which.name:8} at {ended.share:4.0%}: {ended.code:4}"
+        text = f"{place:3} {case.name:10} {which.name:8} at {ended.fraction:4.0%}: {ended.code:4}"
         ends[which.name, ended.code] += 1
         faults += [f"{text} {fault}" for fault in found]
         if tell:

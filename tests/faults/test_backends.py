@@ -16,9 +16,9 @@ from holdfast import (
     BaggingRegressor,
     BoostingClassifier,
     BoostingRegressor,
-    Evidence,
     ForestClassifier,
     ForestRegressor,
+    SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -30,20 +30,20 @@ from holdfast import (
     grow_bootstraps,
     mean_distance,
 )
+from holdfast.backends.tasks import run_all
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.growth import leaf_values as revalue
-from holdfast.growth.rules import CART, GrowthRules
-from holdfast.backends.tasks import run_all
-from holdfast.stability import validation
 from holdfast.evidence.baselines import cart_by_cross_validation
 from holdfast.evidence.replications import replicate
+from holdfast.growth import leaf_values
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.stability import validation
 from holdfast.stability.settings import Settings
-from holdfast.tree import packed_ensemble
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree import packed_ensemble
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 # "files": arrays of any size go to the other processes as files that they map, as large ones always do.
@@ -62,7 +62,7 @@ ILL = Table.from_arrays(X, CLASSES, categorical_features=[3])
 FOREST = GrowthRules(max_features=2)
 TREES = grow_bootstraps(ILL, CART, 6)
 BAGGING = grow_bagging(ILL, FOREST, 6)
-FEW = Settings(n_trees=6)
+FEW = Settings(n_estimators=6)
 
 
 def fitted(model: Any) -> Callable[[], Any]:
@@ -86,8 +86,8 @@ WORK: dict[str, Callable[[], Any]] = {
     "BoostingClassifier": fitted(BoostingClassifier(n_estimators=6, splits="binned")),
     "BoostingRegressor": fitted(BoostingRegressor(n_estimators=6, early_stopping=True)),
     "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),
-    "StableTreeClassifier": fitted(StableTreeClassifier(n_trees=6)),
-    "StableTreeRegressor": fitted(StableTreeRegressor(n_trees=6, candidates="pruned")),
+    "StableTreeClassifier": fitted(StableTreeClassifier(n_estimators=6)),
+    "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, candidates="pruned")),
     "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
     "distance_matrix": lambda: distance_matrix(TREES),
     "mean_distance": lambda: mean_distance(TREES[:3], TREES[3:], at_most=2.0),
@@ -97,12 +97,12 @@ WORK: dict[str, Callable[[], Any]] = {
         )
     ),
     "replicate": lambda: repr(replicate(ILL, FEW, n_replications=2).rows),
-    "choose_size": lambda: choose_size(ILL, evidence=Evidence(cv=3)).tree,
+    "choose_size": lambda: choose_size(ILL, evidence=SizeSearch(cv=3)).tree,
     "Ensemble": lambda: (BAGGING.ensemble.scores(X), BAGGING.ensemble.leaves(X)),
     "grow_bagging": lambda: grow_bagging(ILL, FOREST, 6).ensemble,
     "out_of_bag": lambda: out_of_bag(BAGGING, ILL, "auc").values,
     "permutation_importance": lambda: permutation_importance(BAGGING, ILL, progress="Bar")[0].mean,
-    "revalue_all": lambda: revalue.revalue_all(TREES, ILL, [CART] * len(TREES)),
+    "refit_all_leaf_values": lambda: leaf_values.refit_all_leaf_values(TREES, ILL, [CART] * len(TREES)),
     "cart_by_cross_validation": lambda: cart_by_cross_validation(ILL, FEW),
 }
 
@@ -127,7 +127,7 @@ def bits(result: Any) -> Any:
 @pytest.fixture(autouse=True)
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that would stay in one thread on so few rows is shared, too."""
-    for module in (revalue, validation, packed_ensemble):
+    for module in (leaf_values, validation, packed_ensemble):
         monkeypatch.setattr(module, "LEAST_SHARED", 32)
 
 
@@ -153,7 +153,7 @@ def test_all_that_takes_a_number_of_jobs_is_tried() -> None:
     public = {name: getattr(holdfast, name) for name in holdfast.__all__}
     work = {name: each for name, each in public.items() if callable(each) and not _is_error(each)}
     takes_jobs = {name for name, each in work.items() if "n_jobs" in inspect.signature(each).parameters}
-    assert takes_jobs - {"Evidence"} <= WORK.keys()  # which is tried with choose_size
+    assert takes_jobs - {"SizeSearch"} <= WORK.keys()  # which is tried with choose_size
 
 
 @pytest.mark.parametrize("backend", ["sequential", *BACKENDS])

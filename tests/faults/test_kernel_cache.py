@@ -94,7 +94,7 @@ def no_place_at_all(source: Path) -> dict[str, str]:
 
 def test_a_kernel_is_compiled_once_and_found_again(source: Path) -> None:
     assert used(source) == (0, [])
-    assert len(kept(source.parent)) == 2  # for whole numbers, and for others
+    assert len(kept(source.parent)) == 2  # for integers, and for others
     assert used(source) == (2, [])
 
 

@@ -89,7 +89,7 @@ def test_ctrl_c_before_the_command_line_is_there_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "errors", "share", "is_old", "is_right"),
+    ("code", "errors", "fraction", "is_old", "is_right"),
     [
         (130, "Stopped by SIGINT.\n", 0.5, True, True),
         (130, "Traceback ... lost in a callback\nStopped by SIGINT.\n", 0.5, True, False),
@@ -105,7 +105,9 @@ def test_ctrl_c_before_the_command_line_is_there_is_one_line() -> None:
     ],
 )
 def test_the_harness_tells_right_endings_from_wrong_ones(
-    code: int, errors: str, share: float, is_old: bool, is_right: bool
+    code: int, errors: str, fraction: float, is_old: bool, is_right: bool
 ) -> None:
-    faults = signals_cli._wrong_ending(signals_cli.Ended(code, errors, share), signal.SIGINT, is_old=is_old)
+    faults = signals_cli._wrong_ending(
+        signals_cli.Ended(code, errors, fraction), signal.SIGINT, is_old=is_old
+    )
     assert (faults == []) is is_right

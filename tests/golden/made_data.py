@@ -1,4 +1,4 @@
-"""Tables made of whole numbers alone: no random generator and no mathematical library has a part in them."""
+"""Tables made of integers alone: no random generator and no mathematical library has a part in them."""
 
 from collections.abc import Iterator
 from functools import cache

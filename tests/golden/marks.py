@@ -1,6 +1,6 @@
 """What is kept of a result: a digest of all that is exact, and a few sums of all that is rounded.
 
-Structure, thresholds and counts come from whole numbers and single roundings: they are the same on every
+Structure, thresholds and counts come from integers and single roundings: they are the same on every
 processor. Shares, impurities and scores may end in other bits, so their sums are compared with a tolerance.
 """
 
@@ -16,7 +16,7 @@ from holdfast import Ensemble, Frontier, SizeTable, Tree
 from holdfast.data.schema import Schema
 
 DIGITS = 12  # of a number in the file
-TOLERANCE = 1e-8  # of a sum, as a share of the sum of the sizes of its terms
+TOLERANCE = 1e-8  # of a sum, as a fraction of the sum of the sizes of its terms
 
 
 class Marks(NamedTuple):

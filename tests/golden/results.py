@@ -15,10 +15,10 @@ from holdfast import (
     BoostingClassifier,
     BoostingRegressor,
     DensityTree,
-    Evidence,
     ForestClassifier,
     ForestRegressor,
     GrowthRules,
+    SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -158,32 +158,32 @@ def _of_stable(model: Any, target: str) -> Marks:
 
 @result("stable tree of classes")
 def _stable() -> Marks:
-    return _of_stable(StableTreeClassifier(n_trees=15, max_depth=5), "outcome")
+    return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=5), "outcome")
 
 
 @result("stable tree by log loss")
 def _stable_log_loss() -> Marks:
     model = StableTreeClassifier(
-        n_trees=15, max_depth=4, scoring="log_loss", criterion="entropy", rule="knee"
+        n_estimators=15, max_depth=4, scoring="log_loss", criterion="entropy", rule="knee"
     )
     return _of_stable(model, "lived")
 
 
 @result("stable tree of numbers")
 def _stable_numbers() -> Marks:
-    return _of_stable(StableTreeRegressor(n_trees=15, max_depth=4), "stay")
+    return _of_stable(StableTreeRegressor(n_estimators=15, max_depth=4), "stay")
 
 
 @result("stable tree from one pruning path")
 def _stable_pruned() -> Marks:
-    return _of_stable(StableTreeClassifier(n_trees=15, max_depth=6, candidates="pruned"), "outcome")
+    return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=6, candidates="pruned"), "outcome")
 
 
 # -- sizes ------------------------------------------------------------------------------------------------
 
 
 def _sized(target: str, rules: GrowthRules, parameter: Any, **evidence: Any) -> Marks:
-    found = choose_size(table(target), rules, parameter, evidence=Evidence(**evidence))
+    found = choose_size(table(target), rules, parameter, evidence=SizeSearch(**evidence))
     return marks.joined({"tree": marks.of_tree(found.tree), "sizes": marks.of_sizes(found.sizes)})
 
 

@@ -16,8 +16,8 @@ from holdfast.growth.grow import grow
 from holdfast.growth.learner import own_learner
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.stability.collection import grow_collection
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.disagreement import disagreements
 from reference.tables import class_tables, fractional_weights, rules, whole_weights
@@ -393,7 +393,7 @@ def test_weights_of_a_thousand_times_the_size_grow_the_same_c45_tree(
     class_weight: Any, raising: bool
 ) -> None:
     table, growth = patients(), replace(C45, class_weight=class_weight, subtree_raising=raising)
-    weight = np.random.default_rng(1).random(table.n_rows) + 0.1  # no whole numbers, however scaled
+    weight = np.random.default_rng(1).random(table.n_rows) + 0.1  # no integers, however scaled
     one, other = (grow(replace(table, weight=weight * factor), growth) for factor in (1.0, 1000.0))
     for name in ("feature", "threshold", "left", "in_set", "count"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

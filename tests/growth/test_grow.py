@@ -79,7 +79,7 @@ def test_exclusive_or_of_numbers_is_split_too(criterion: str, low: float, high: 
 @pytest.mark.parametrize("criterion", CRITERIA[:2])
 @pytest.mark.parametrize("others", [17, 12_345, 99_999, 1_000_003])
 def test_rare_classes_do_not_hide_a_split_that_gains_nothing(criterion: str, others: int) -> None:
-    # The rare class has the same share on both sides, 3 in 3 * (1 + others) and 7 in 7 * (1 + others).
+    # The rare class has the same fraction on both sides, 3 in 3 * (1 + others) and 7 in 7 * (1 + others).
     table = numbers([0, 0, 1, 1], y=["a", "b", "a", "b"], weight=[3, 3 * others, 7, 7 * others])
     assert grow(table, GrowthRules(criterion)).n_leaves == 2
 

@@ -42,7 +42,7 @@ def is_leaf(tree: Tree) -> Any:
         ("min_samples_leaf", 0),
         ("min_samples_leaf", 1.0),
         ("min_weight_fraction_leaf", 0.6),
-        ("min_gain", -0.1),
+        ("min_impurity_decrease", -0.1),
         ("min_relative_gain", 1.1),
         ("max_seconds", -1.0),
         ("max_features", 0),
@@ -135,15 +135,15 @@ def test_nodes_of_too_few_rows_are_not_split() -> None:
 )
 def test_a_split_needs_the_least_gain(criterion: str, y: list[Any], gain: float) -> None:
     table = Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], y)
-    assert grow(table, GrowthRules(criterion, min_gain=gain)).n_leaves == 2
-    assert grow(table, GrowthRules(criterion, min_gain=gain + 1e-6)).n_leaves == 1
+    assert grow(table, GrowthRules(criterion, min_impurity_decrease=gain)).n_leaves == 2
+    assert grow(table, GrowthRules(criterion, min_impurity_decrease=gain + 1e-6)).n_leaves == 1
 
 
 def test_the_least_gain_of_poisson_is_that_of_half_the_deviance() -> None:
     table = Table.from_arrays([[1.0], [2.0]], [1.0, 3.0], task="regression")
     gain = (1.0 * math.log(0.5) + 3.0 * math.log(1.5)) / 2
-    assert grow(table, GrowthRules("poisson", min_gain=gain - 1e-6)).n_leaves == 2
-    assert grow(table, GrowthRules("poisson", min_gain=gain + 1e-6)).n_leaves == 1
+    assert grow(table, GrowthRules("poisson", min_impurity_decrease=gain - 1e-6)).n_leaves == 2
+    assert grow(table, GrowthRules("poisson", min_impurity_decrease=gain + 1e-6)).n_leaves == 1
 
 
 def test_a_split_needs_the_least_share_of_the_impurity_of_its_own_node() -> None:

@@ -11,7 +11,7 @@ from holdfast.data.table import Table
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.criteria import CLASS_CRITERIA
 from holdfast.growth.grow import grow
-from holdfast.growth.leaf_values import revalued
+from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
@@ -49,7 +49,7 @@ def test_classes_come_out_as_they_were_grown(data: Any, weights: Any, criterion:
     class_weight = data.draw(CLASS_WEIGHT) if len(table.schema.target.classes) > 1 else None
     rules = GrowthRules(criterion, max_depth=depth, class_weight=class_weight)
     tree = grow(table, rules)
-    assert_same_bits(revalued(tree, table, rules), tree)
+    assert_same_bits(refit_leaf_values(tree, table, rules), tree)
 
 
 @settings(max_examples=50)
@@ -57,7 +57,7 @@ def test_classes_come_out_as_they_were_grown(data: Any, weights: Any, criterion:
 def test_numbers_come_out_as_they_were_grown(table: Table):
     rules = GrowthRules("squared_error", max_depth=3)
     tree = grow(table, rules)
-    assert_same_bits(revalued(tree, table, rules), tree)
+    assert_same_bits(refit_leaf_values(tree, table, rules), tree)
 
 
 @settings(max_examples=30)
@@ -68,7 +68,7 @@ def test_counts_come_out_as_they_were_grown_by_poisson(table: Table):
         return
     rules = GrowthRules("poisson", max_depth=3)
     tree = grow(table, rules)
-    assert_same_bits(revalued(tree, table, rules), tree)
+    assert_same_bits(refit_leaf_values(tree, table, rules), tree)
 
 
 # -- on other rows ----------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_values_on_other_rows_are_a_plain_recount(table: Table, data: Any):
         return
     rules = CART if table.schema.target.is_classes else GrowthRules("squared_error")
     tree = grow(early, rules)
-    again = revalued(tree, late, rules)
+    again = refit_leaf_values(tree, late, rules)
     total, value = recounted(tree, late)
     assert same_structure(tree, again)
     assert again.weight == pytest.approx(total)
@@ -118,7 +118,7 @@ def two_leaves() -> tuple[Tree, Table]:
 def test_an_empty_leaf_keeps_its_value_without_weight():
     tree, table = two_leaves()
     only_left = Table.from_arrays([[1.0], [2.0]], ["a", "b"], schema=table.schema)
-    again = revalued(tree, only_left, CART)
+    again = refit_leaf_values(tree, only_left, CART)
     assert again.value.tolist() == [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
     assert again.weight.tolist() == again.count.tolist() == [2.0, 2.0, 0.0]
     assert again.impurity.tolist() == [0.5, 0.5, 0.0]
@@ -129,7 +129,7 @@ def test_an_empty_leaf_of_a_regression_keeps_its_mean():
     table = Table.from_arrays([[1.0], [2.0], [8.0], [9.0]], [1.5, 2.5, 7.5, 8.5])
     rules = GrowthRules("squared_error", max_depth=1)
     tree = grow(table, rules)
-    again = revalued(tree, Table.from_arrays([[8.0]], [3.25], schema=table.schema), rules)
+    again = refit_leaf_values(tree, Table.from_arrays([[8.0]], [3.25], schema=table.schema), rules)
     assert again.value.ravel().tolist() == [3.25, 2.0, 3.25]
     assert again.count.tolist() == [1.0, 0.0, 1.0]
     check_tree(again)
@@ -139,7 +139,7 @@ def test_an_empty_leaf_of_a_regression_keeps_its_mean():
 def test_an_empty_branch_of_several_nodes_keeps_all_its_values():
     table = Table.from_arrays([[1.0], [2.0], [8.0], [9.0]], ["a", "b", "c", "d"])
     tree = grow(table)
-    again = revalued(tree, Table.from_arrays([[1.0], [1.0]], ["d", "a"], schema=table.schema), CART)
+    again = refit_leaf_values(tree, Table.from_arrays([[1.0], [1.0]], ["d", "a"], schema=table.schema), CART)
     empty = again.weight == 0
     assert empty.sum() == 5  # all but the root and its first leaf
     assert np.array_equal(again.value[empty], tree.value[empty])
@@ -149,7 +149,7 @@ def test_an_empty_branch_of_several_nodes_keeps_all_its_values():
 def test_rows_without_weight_do_not_count():
     tree, table = two_leaves()
     more = Table.from_arrays([[1.0], [1.5], [9.0]], ["a", "b", "b"], [1.0, 0.0, 2.0], schema=table.schema)
-    again = revalued(tree, more, CART)
+    again = refit_leaf_values(tree, more, CART)
     assert again.value.tolist() == [[1 / 3, 2 / 3], [1.0, 0.0], [0.0, 1.0]]
     assert again.count.tolist() == [3.0, 1.0, 2.0]
 
@@ -157,7 +157,7 @@ def test_rows_without_weight_do_not_count():
 def test_weights_of_classes_count_in_the_values():
     tree, table = two_leaves()
     mixed = Table.from_arrays([[1.0], [2.0], [9.0]], ["a", "b", "b"], schema=table.schema)
-    again = revalued(tree, mixed, GrowthRules(class_weight={"a": 3.0, "b": 1.0}))
+    again = refit_leaf_values(tree, mixed, GrowthRules(class_weight={"a": 3.0, "b": 1.0}))
     assert again.value[1].tolist() == [0.75, 0.25]
     assert again.count.tolist() == [3.0, 2.0, 1.0]
     assert again.weight.tolist() == [5.0, 4.0, 1.0]
@@ -168,8 +168,8 @@ def test_a_bootstrap_tree_gets_the_values_of_all_rows():
     X = random.normal(size=(200, 3))
     X[random.random(X.shape) < 0.1] = np.nan
     table = Table.from_arrays(X, np.where(np.nan_to_num(X[:, 0]) + random.normal(size=200) > 0, "a", "b"))
-    for tree in grow_bootstraps(table, GrowthRules(max_depth=4), n_trees=5):
-        again = revalued(tree, table, CART)
+    for tree in grow_bootstraps(table, GrowthRules(max_depth=4), n_estimators=5):
+        again = refit_leaf_values(tree, table, CART)
         total, value = recounted(tree, table)
         assert again.weight.tolist() == total.tolist()
         assert again.value == pytest.approx(value)
@@ -192,7 +192,7 @@ def test_questions_that_gain_nothing_on_other_rows_have_no_importance_at_all(cri
         )
         table = Table.from_arrays(X, y, weight)
         other = Table.from_arrays(X, random.permutation(y), weight, schema=table.schema)
-        importances = revalued(grow(table, rules), other, rules).importances
+        importances = refit_leaf_values(grow(table, rules), other, rules).importances
         assert importances.min() >= 0.0
         assert importances.max() <= 1.0
         assert not ((importances > 0) & (importances < 1e-12)).any()

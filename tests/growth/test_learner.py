@@ -23,7 +23,7 @@ from holdfast.tree.tree import Tree
 
 ONE = ({},)
 random = np.random.default_rng(3)
-X = random.integers(0, 12, (80, 3)).astype(float)  # small whole numbers: exact in float32 too
+X = random.integers(0, 12, (80, 3)).astype(float)  # small integers: exact in float32 too
 LABELS = np.array(["low", "mid", "top"])[np.clip((X[:, 0] + X[:, 1]) // 8, 0, 2).astype(int)]
 NUMBERS = X[:, 0] * 2 + X[:, 1] + random.normal(size=80)
 WEIGHT = random.random(80) * 3 + 0.01
@@ -75,9 +75,11 @@ def test_every_combination_is_there_with_the_last_parameter_running_fastest():
 
 
 def test_a_grid_may_be_made_of_arrays_and_generators():
-    found = combinations_of({"max_depth": np.array([2, 3]), "min_gain": (gain / 10 for gain in range(2))})
+    found = combinations_of(
+        {"max_depth": np.array([2, 3]), "min_impurity_decrease": (gain / 10 for gain in range(2))}
+    )
     assert [dict(each) for each in found] == [
-        {"max_depth": depth, "min_gain": gain} for depth in (2, 3) for gain in (0.0, 0.1)
+        {"max_depth": depth, "min_impurity_decrease": gain} for depth in (2, 3) for gain in (0.0, 0.1)
     ]
 
 
@@ -91,7 +93,7 @@ def test_an_empty_grid_is_one_combination_of_nothing():
         ({"max_depth": 3}, "grid has 3 for max_depth"),
         ({"criterion": "gini"}, "grid has 'gini' for criterion"),
         ({"max_depth": None}, "grid has None for max_depth"),
-        ({"max_depth": [], "min_gain": [0.0]}, "grid has no value for max_depth"),
+        ({"max_depth": [], "min_impurity_decrease": [0.0]}, "grid has no value for max_depth"),
     ],
 )
 def test_a_grid_without_lists_of_values_is_refused(grid: Any, message: str):
@@ -307,7 +309,7 @@ def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_job
 def test_the_first_trees_of_a_larger_collection_are_those_of_a_smaller():
     learner = own_learner(TABLE, CART, combinations_of({"max_depth": [2, 4]}))
     rows = [np.ones(80, np.bool_)]
-    few, many = (grow_collection(learner, rows, n_trees, seed=(1, 2)) for n_trees in (5, 12))
+    few, many = (grow_collection(learner, rows, n_estimators, seed=(1, 2)) for n_estimators in (5, 12))
     assert list(map(drawing, many.trees[:5])) == list(map(drawing, few.trees))
 
 

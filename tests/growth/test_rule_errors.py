@@ -18,7 +18,7 @@ NUMBERS = {
     "min_samples_split": 0.5,
     "min_samples_leaf": 2,
     "min_weight_fraction_leaf": 0.25,
-    "min_gain": 0.5,
+    "min_impurity_decrease": 0.5,
     "min_relative_gain": 0.5,
     "max_features": 0.5,
     "max_seconds": 60.0,

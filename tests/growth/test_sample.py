@@ -1,4 +1,4 @@
-"""Rows as whole numbers: weights and targets keep their meaning, whatever their size."""
+"""Rows as integers: weights and targets keep their meaning, whatever their size."""
 
 from typing import Any
 
@@ -114,7 +114,7 @@ def test_the_least_gain_is_measured_on_the_scale_of_the_target(scale: float) -> 
     y = list(np.array([0.0, 0.0, 3.0, 4.0]) * scale)
     # The first split takes the variance from 3.1875 to 0.125, the second one to 0.
     for gain, n_leaves in ((0.1, 3), (0.2, 2), (3.2, 1)):
-        limit = GrowthRules("squared_error", min_gain=gain * scale * scale)
+        limit = GrowthRules("squared_error", min_impurity_decrease=gain * scale * scale)
         assert grow(numbers([1, 2, 3, 4], y=y, task="regression"), limit).n_leaves == n_leaves
 
 

@@ -8,6 +8,7 @@ import pytest
 from numba import njit
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles import newton
@@ -17,7 +18,6 @@ from holdfast.kernels.boosting import losses
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks, subtract
 from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.backends.tasks import Team
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 
@@ -76,8 +76,8 @@ def tree_of(
     rows = np.flatnonzero(repeats).astype(np.int32)
     role = np.where(repeats > 0, losses.LEARNT, losses.UNUSED).astype(np.uint8)
     splits = BinnedSplits(table, repeats, rules, least, l2)
-    with Team(n_threads) as team:
-        return splits.tree(Slopes(*slopes, np.ones(table.n_rows), role, rows), seed, team)
+    with ThreadPool(n_threads) as pool:
+        return splits.tree(Slopes(*slopes, np.ones(table.n_rows), role, rows), seed, pool)
 
 
 def leaves_of(shaped: Shaped) -> set[frozenset[int]]:
@@ -284,10 +284,10 @@ def test_the_memory_of_one_tree_serves_the_next() -> None:
     everyone = np.ones(60, np.int32)
     role, rows = np.full(60, losses.LEARNT, np.uint8), np.arange(60, dtype=np.int32)
     splits = BinnedSplits(table, everyone, rules, 0.0, 0.0)
-    with Team(1) as team:
+    with ThreadPool(1) as pool:
         for seed in (1, 2, 1):
             slopes = slopes_of(table, seed)
-            again = splits.tree(Slopes(*slopes, np.ones(60), role, rows), 0, team)
+            again = splits.tree(Slopes(*slopes, np.ones(60), role, rows), 0, pool)
             assert leaves_of(again) == leaves_of(tree_of(table, rules, slopes))
 
 

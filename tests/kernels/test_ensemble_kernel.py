@@ -26,13 +26,13 @@ def random_rows(random: Random, schema: Schema, n_rows: int) -> Table:
     return Table(schema, tuple(columns), np.zeros(n_rows))
 
 
-def random_ensemble(random: Random, target: Target, n_trees: int, votes: bool = False) -> Ensemble:
+def random_ensemble(random: Random, target: Target, n_estimators: int, votes: bool = False) -> Ensemble:
     """Trees of one to twenty leaves with any weights."""
     schema = random_schema(random, target)
-    trees = [random_tree(random, schema, random.choice([1, 2, 5, 20])) for _ in range(n_trees)]
+    trees = [random_tree(random, schema, random.choice([1, 2, 5, 20])) for _ in range(n_estimators)]
     weights = [random.uniform(0.1, 3) for _ in trees]
     start = np.zeros(max(len(target.classes), 1))
-    return Ensemble(schema, tuple(trees), weights, np.zeros(n_trees), start, "mean", votes)
+    return Ensemble(schema, tuple(trees), weights, np.zeros(n_estimators), start, "mean", votes)
 
 
 def added_one_by_one(ensemble: Ensemble, table: Table) -> FloatArray:

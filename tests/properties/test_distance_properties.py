@@ -20,12 +20,12 @@ label_weights = st.none() | st.sampled_from((0.0, 1.0)) | st.floats(0.0, 50.0)
 
 
 @st.composite
-def measured_trees(draw: Any, n_trees: int, most_leaves: int = 7) -> tuple[list[Tree], dict[str, Any]]:
+def measured_trees(draw: Any, n_estimators: int, most_leaves: int = 7) -> tuple[list[Tree], dict[str, Any]]:
     """Some trees on one schema, and a way to compare them."""
     outcome = draw(outcomes)
     random: Random = draw(st.randoms(use_true_random=False))
     schema = random_schema(random, STAY if outcome == "value" else OUTCOMES)
-    trees = [random_tree(random, schema, random.randint(1, most_leaves)) for _ in range(n_trees)]
+    trees = [random_tree(random, schema, random.randint(1, most_leaves)) for _ in range(n_estimators)]
     options = {"outcome": outcome, "matching": draw(matchings), "label_weight": draw(label_weights)}
     return trees, options
 
@@ -63,7 +63,7 @@ def test_a_detour_is_no_shorter_in_the_metric(drawn: Any, label_weight: float) -
 
 
 def in_units(distance: TreeDistance) -> int:
-    """The distance of small trees as the whole number that it is."""
+    """The distance of small trees as the integer that it is."""
     units = distance.raw * 2**44
     assert units == int(units) < 2**53
     return int(units)

@@ -19,8 +19,8 @@ from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import going_left
 from reference.large_tables import large_table

@@ -50,8 +50,8 @@ CLASSIFIERS: dict[str, Any] = {
     "stopped boosting": hf.BoostingClassifier(n_estimators=4, early_stopping=True, random_state=0),
     "AdaBoost": hf.AdaBoostClassifier(n_estimators=4),
     "density": hf.DensityTree(),
-    "stable": hf.StableTreeClassifier(n_trees=12, random_state=0),
-    "pruned": hf.StableTreeClassifier(n_trees=12, candidates="pruned", random_state=0),
+    "stable": hf.StableTreeClassifier(n_estimators=12, random_state=0),
+    "pruned": hf.StableTreeClassifier(n_estimators=12, candidates="pruned", random_state=0),
 }
 REGRESSORS: dict[str, Any] = {
     "tree": hf.TreeRegressor(),
@@ -61,7 +61,7 @@ REGRESSORS: dict[str, Any] = {
     "forest": hf.ForestRegressor(n_estimators=4, oob_score=True, random_state=0),
     "boosting": hf.BoostingRegressor(n_estimators=4),
     "huber": hf.BoostingRegressor(n_estimators=4, loss="huber", subsample=0.6, random_state=0),
-    "stable": hf.StableTreeRegressor(n_trees=12, random_state=0),
+    "stable": hf.StableTreeRegressor(n_estimators=12, random_state=0),
 }
 CASES = [(model, SICK) for model in CLASSIFIERS.values()] + [(model, RISK) for model in REGRESSORS.values()]
 NAMES = [*CLASSIFIERS, *(f"{name} of numbers" for name in REGRESSORS)]

@@ -16,8 +16,8 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.prune import weakest_links
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference import pruning as twin
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree

@@ -1,4 +1,4 @@
-"""Weights at the edge: rows without weight are no rows, and only the shares of the weights matter."""
+"""Weights at the edge: rows without weight are no rows, and only the fractions of the weights matter."""
 
 import warnings
 from collections.abc import Callable
@@ -29,8 +29,8 @@ from holdfast import (
 )
 from holdfast.arrays import FloatArray
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree.check import check_tree
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of, trees_of
 
 N_ROWS = 60
@@ -103,7 +103,7 @@ GROUPED = [
     BoostingRegressor(n_estimators=3, min_samples_leaf=2, early_stopping="cv", random_state=0),
     TreeRegressor(max_depth="cv", cv=GroupKFold(3)),
     TreeRegressor(ccp_alpha="cv", cv=4),
-    StableTreeRegressor(n_trees=3, max_depth=3, random_state=0),
+    StableTreeRegressor(n_estimators=3, max_depth=3, random_state=0),
 ]
 
 

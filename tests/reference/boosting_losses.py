@@ -78,9 +78,9 @@ class Loss:
         total = math.fsum(self.weight[row] for row in rows)
         return math.fsum(self.weight[row] * values[row] for row in rows) / total
 
-    def quantile(self, values: FloatArray, rows: Rows, share: float) -> float:
-        """The weighted quantile; the mean of two neighbours where the share falls exactly between them."""
-        return quantile([(float(values[row]), float(self.weight[row])) for row in rows], share)
+    def quantile(self, values: FloatArray, rows: Rows, fraction: float) -> float:
+        """The weighted quantile; the mean of two neighbours where the fraction falls exactly between them."""
+        return quantile([(float(values[row]), float(self.weight[row])) for row in rows], fraction)
 
 
 class SquaredError(Loss):
@@ -96,27 +96,27 @@ class SquaredError(Loss):
 
 class Quantile(Loss):
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         return self.setting.alpha
 
     def constant(self, counted: Rows) -> FloatArray:
-        return np.array([self.quantile(self.y, counted, self.share)])
+        return np.array([self.quantile(self.y, counted, self.fraction)])
 
     def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         is_above = self.y[:, None] > scores
-        return np.where(is_above, -self.share, 1 - self.share), np.ones_like(scores)
+        return np.where(is_above, -self.fraction, 1 - self.fraction), np.ones_like(scores)
 
     def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
-        return self.quantile(self.y - scores[:, output], rows, self.share)
+        return self.quantile(self.y - scores[:, output], rows, self.fraction)
 
     def loss(self, scores: FloatArray) -> FloatArray:
         error = self.y - scores[:, 0]
-        return np.where(error > 0, self.share * error, (self.share - 1) * error)
+        return np.where(error > 0, self.fraction * error, (self.fraction - 1) * error)
 
 
 class AbsoluteError(Quantile):
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         return 0.5
 
     def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -184,8 +184,8 @@ class Poisson(CheckedLoss):
 
 class Logistic(CheckedLoss):
     def constant(self, counted: Rows) -> FloatArray:
-        share = self.mean(self.y, counted)
-        return np.array([math.log(share / (1 - share))])
+        fraction = self.mean(self.y, counted)
+        return np.array([math.log(fraction / (1 - fraction))])
 
     def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         p = 1 / (1 + np.exp(-scores))
@@ -200,8 +200,8 @@ class Exponential(Logistic):
         return np.where(np.asarray(target) == 1, 1.0, -1.0)
 
     def constant(self, counted: Rows) -> FloatArray:
-        share = (self.mean(self.y, counted) + 1) / 2
-        return np.array([math.log(share / (1 - share)) / 2])
+        fraction = (self.mean(self.y, counted) + 1) / 2
+        return np.array([math.log(fraction / (1 - fraction)) / 2])
 
     def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         loss = np.exp(-self.y[:, None] * scores)
@@ -244,16 +244,16 @@ LOSSES: dict[str, Callable[[Table, Setting], Loss]] = {
 }
 
 
-def quantile(weighted: list[tuple[float, float]], share: float) -> float:
+def quantile(weighted: list[tuple[float, float]], fraction: float) -> float:
     """The averaged inverse of the distribution of (value, weight) pairs."""
     pairs = sorted(pair for pair in weighted if pair[1] > 0)
     total = math.fsum(weight for _, weight in pairs)
     below = 0.0
     for (value, weight), (following, _) in zip(pairs, [*pairs[1:], pairs[-1]], strict=True):
         below += weight
-        if abs(below - share * total) <= 1e-12 * total:
+        if abs(below - fraction * total) <= 1e-12 * total:
             return (value + following) / 2
-        if below > share * total:
+        if below > fraction * total:
             return value
     return pairs[-1][0]
 

@@ -196,7 +196,7 @@ class Oracle:
         return found
 
     def threshold_cost(self, rows: Rows, feature: int) -> float:
-        """log2 of the number of thresholds, a bit for the whole node: its share of each row, times weight."""
+        """log2 of the number of thresholds, a bit for the whole node: its part in each row, times weight."""
         column = self.table.columns[feature]
         n_values = len({float(column[row]) for row in rows if not np.isnan(column[row])})
         return math.log2(max(n_values - 1, 1)) / self.count(rows) * float(self.weight(rows))
@@ -247,7 +247,7 @@ class Oracle:
     def is_enough(self, rows: Rows, split: Candidate) -> bool:
         """True if the split gains what the rules ask for; the limit itself is enough."""
         whole = float(self.impurity(rows))
-        least = self.rules.min_gain * float(self.weight(self.root))
+        least = self.rules.min_impurity_decrease * float(self.weight(self.root))
         gain = float(split.gain)
         if self.rules.threshold_cost and not self.table.schema.features[split.feature].is_subset:
             gain += self.threshold_cost(rows, split.feature)  # limits are for the impurity, whatever was paid
@@ -255,7 +255,7 @@ class Oracle:
 
 
 def exact(value: float) -> Exact:
-    """The number as it is stored, to the last bit; whole numbers as such, for speed."""
+    """The number as it is stored, to the last bit; integers as such, for speed."""
     fraction = Fraction(float(value))
     return fraction.numerator if fraction.denominator == 1 else fraction
 
@@ -274,7 +274,7 @@ def excess(x: Number) -> float:
 
 
 def rows_asked(value: int | float, n_rows: int) -> int:
-    """A number of rows given as such or as a share of all rows."""
+    """A number of rows given as such or as a fraction of all rows."""
     return value if isinstance(value, int) else math.ceil(value * n_rows)
 
 

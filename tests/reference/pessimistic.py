@@ -33,7 +33,7 @@ def upper_bound(errors: Exact, rows: Exact, confidence: float) -> float:
 
 
 def chance(errors: Exact, rows: Exact, rate: float) -> float:
-    """How likely so few errors are, or fewer, among the rows; continued between the whole numbers."""
+    """How likely so few errors are, or fewer, among the rows; continued between the integers."""
     if Fraction(errors).denominator == Fraction(rows).denominator == 1:
         n = int(rows)
         return math.fsum(math.comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(int(errors) + 1))

@@ -124,7 +124,7 @@ def whole(table: Table) -> list[Fraction]:
 
 
 def class_costs(tree: Tree, table: Table, impurity: Callable[[list[Fraction]], Any]) -> list[Any]:
-    """The impurity of the rows at each node, times their share of the weight."""
+    """The impurity of the rows at each node, times their fraction of the weight."""
     weight, costs = whole(table), []
     for rows in rows_at_nodes(tree, table):
         counts = [Fraction(0)] * len(table.schema.target.classes)
@@ -141,7 +141,7 @@ def gini(shares: list[Fraction]) -> Fraction:
 
 
 def misclassification(shares: list[Fraction]) -> Fraction:
-    """The share of the rows that the most frequent class is wrong about."""
+    """The fraction of the rows that the most frequent class is wrong about."""
     return 1 - max(shares)
 
 

@@ -13,7 +13,7 @@ from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, Tree
-from tree.trees import Node, leaf, split, tree_of
+from reference.trees import Node, leaf, split, tree_of
 
 FEATURES = (
     Feature("age", low=18.0, high=90.0),
@@ -66,7 +66,7 @@ def _random_leaf(random: Random, target: Target) -> Node:
     if not target.is_classes:
         width = target.high - target.low
         return leaf(count, random.uniform(target.low - width / 5, target.high + width / 5), impurity=1.0)
-    # Small whole numbers: pure leaves and leaves with two most frequent classes come up often.
+    # Small integers: pure leaves and leaves with two most frequent classes come up often.
     rows = [random.randint(0, 3) for _ in target.classes]
     rows[random.randrange(len(rows))] += 1
     return leaf(count, *(number / sum(rows) for number in rows))
@@ -125,13 +125,13 @@ def _targets(signal: FloatArray, target: Target) -> Any:
 
 
 def grown_trees(
-    random: Random, target: Target = OUTCOMES, n_trees: int = 2, max_depth: int = 4
+    random: Random, target: Target = OUTCOMES, n_estimators: int = 2, max_depth: int = 4
 ) -> list[Tree]:
     """Trees of different sizes, grown on bootstrap samples of one random table."""
     table = random_table(random, target)
     criterion = "gini" if target.is_classes else "squared_error"
     trees: list[Tree] = []
-    while len(trees) < n_trees:
+    while len(trees) < n_estimators:
         leaves = random.randint(2, 2**max_depth)
         rules = GrowthRules(criterion, random.randint(1, max_depth), leaves, max_features=0.5)
         trees += grow_bootstraps(table, rules, 1, seed=random.getrandbits(20))
@@ -150,4 +150,4 @@ def reordered(tree: Tree, random: Random) -> Tree:
         # The known classes keep their order: the first of the most frequent ones is the outcome.
         place = random.randint(0, len(target.classes))
         target = replace(target, classes=(*target.classes[:place], "never seen", *target.classes[place:]))
-    return tree.on(Schema((*columns, *asked), target))
+    return tree.with_schema(Schema((*columns, *asked), target))

@@ -98,7 +98,7 @@ def rules(draw: Any, /, criteria: tuple[str, ...] = tuple(CLASS_CRITERIA), **fix
         "min_samples_split": draw(st.just(2) | st.integers(2, 8) | st.sampled_from((0.1, 0.5))),
         "min_samples_leaf": draw(st.just(1) | st.integers(1, 5) | st.sampled_from((0.05, 0.25))),
         "min_weight_fraction_leaf": draw(st.just(0.0) | st.sampled_from((0.03, 0.125, 0.25))),
-        "min_gain": draw(st.just(0.0) | st.sampled_from((0.0, 0.013, 0.1))),
+        "min_impurity_decrease": draw(st.just(0.0) | st.sampled_from((0.0, 0.013, 0.1))),
         "min_relative_gain": draw(st.just(0.0) | st.sampled_from((0.0, 0.017, 0.3))),
     }
     return GrowthRules(**limits | fixed)

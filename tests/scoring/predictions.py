@@ -1,4 +1,4 @@
-"""Predictions and the truth, drawn at random, for every metric."""
+"""Predictions and the true_values, drawn at random, for every metric."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
-from holdfast.scoring.metric import Score, Truth, metric_of
+from holdfast.scoring.metric import Score, TrueValues, metric_of
 
 DIED_LIVED = Target("outcome", classes=("died", "lived"))
 WARDS = Target("ward", classes=("A", "B", "C"))
@@ -23,18 +23,18 @@ every_metric = pytest.mark.parametrize(("name", "target"), EVERY, ids=lambda it:
 if_weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 
 
-def drawn(target: Target, n_rows: int = 400, weighted: bool = False) -> tuple[FloatArray, Truth]:
-    """Predictions of some skill and with ties, as those of a tree, and the truth."""
+def drawn(target: Target, n_rows: int = 400, weighted: bool = False) -> tuple[FloatArray, TrueValues]:
+    """Predictions of some skill and with ties, as those of a tree, and the true_values."""
     random = np.random.default_rng(7)
     weight = random.choice([0.0, 0.5, 1.0, 3.0], n_rows) if weighted else None
     if not target.is_classes:
         means = random.integers(1, 8, n_rows).astype(float)
-        return means[:, np.newaxis], Truth(target, random.poisson(0.8 * means).astype(float), weight)
+        return means[:, np.newaxis], TrueValues(target, random.poisson(0.8 * means).astype(float), weight)
     leaves = random.dirichlet(np.ones(len(target.classes)), 12)
     shares = leaves[random.integers(12, size=n_rows)]
     values = (shares.cumsum(axis=1) < 0.999 * random.random((n_rows, 1))).sum(axis=1).astype(np.int32)
-    return shares, Truth(target, values, weight)
+    return shares, TrueValues(target, values, weight)
 
 
-def score(name: str, predicted: Any, truth: Truth) -> Score:
-    return metric_of(name, truth.target).score(np.asarray(predicted, float), truth)
+def score(name: str, predicted: Any, true_values: TrueValues) -> Score:
+    return metric_of(name, true_values.target).score(np.asarray(predicted, float), true_values)

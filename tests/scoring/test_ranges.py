@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.scoring.clusters import nmi_score, purity_score
-from holdfast.scoring.metric import Truth
+from holdfast.scoring.metric import TrueValues
 from scoring.predictions import DIED_LIVED, STAY, WARDS, score
 
 # The least and the greatest value, and what perfect predictions have; losses are negated.
@@ -31,7 +31,7 @@ weights = st.floats(0.01, 10.0)  # few of them, and no sum of them, are exact
 class Case(NamedTuple):
     """Rows of some class, with shares and weights, or with counts and means."""
 
-    truth: Truth
+    true_values: TrueValues
     predicted: Any
 
 
@@ -45,25 +45,25 @@ def classified(draw: Any) -> Case:
     amounts = np.array(draw(st.lists(parts, min_size=n_rows, max_size=n_rows)), float)
     weight = np.array(draw(st.lists(weights, min_size=n_rows, max_size=n_rows)))
     shares = amounts / amounts.sum(axis=1, keepdims=True)
-    return Case(Truth(target, np.array(labels, np.int32), weight), shares)
+    return Case(TrueValues(target, np.array(labels, np.int32), weight), shares)
 
 
 @st.composite
 def counted(draw: Any) -> Case:
     rows = st.tuples(st.integers(0, 9), st.floats(0.1, 9.0), weights)
     counts, means, weight = zip(*draw(st.lists(rows, min_size=2, max_size=30)), strict=True)
-    return Case(Truth(STAY, np.array(counts, float), np.array(weight)), np.array(means)[:, np.newaxis])
+    return Case(TrueValues(STAY, np.array(counts, float), np.array(weight)), np.array(means)[:, np.newaxis])
 
 
 def check_range(name: str, case: Case) -> None:
     least, greatest, _ = RANGES[name]
-    value, error = score(name, case.predicted, case.truth)
+    value, error = score(name, case.predicted, case.true_values)
     assert least <= value <= greatest
     assert error >= 0.0
 
 
-def check_perfect(name: str, perfect: Any, truth: Truth) -> None:
-    value, error = score(name, perfect, truth)
+def check_perfect(name: str, perfect: Any, true_values: TrueValues) -> None:
+    value, error = score(name, perfect, true_values)
     assert value == RANGES[name][2]
     assert error == 0.0
 
@@ -78,46 +78,48 @@ def test_a_score_of_classes_stays_in_its_range(name: str, case: Case) -> None:
 @given(case=counted())
 def test_a_score_of_numbers_stays_in_its_range(name: str, case: Case) -> None:
     check_range(name, case)
-    # Next to the truth, where a difference of logarithms has no digits left.
-    beside = np.nextafter(case.truth.values, 1e9)[:, np.newaxis]
-    check_range(name, Case(case.truth, beside))
+    # Next to the true_values, where a difference of logarithms has no digits left.
+    beside = np.nextafter(case.true_values.values, 1e9)[:, np.newaxis]
+    check_range(name, Case(case.true_values, beside))
 
 
 @pytest.mark.parametrize("name", OF_CLASSES)
 @given(case=classified())
 def test_perfect_shares_have_exactly_the_best_score(name: str, case: Case) -> None:
-    values = case.truth.values
+    values = case.true_values.values
     if name == "auc" and len(np.unique(values)) < 2:
         return  # cannot be told
-    check_perfect(name, np.eye(len(case.truth.target.classes))[values], case.truth)
+    check_perfect(name, np.eye(len(case.true_values.target.classes))[values], case.true_values)
 
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 @given(case=counted())
 def test_perfect_numbers_have_exactly_the_best_score(name: str, case: Case) -> None:
-    check_perfect(name, case.truth.values[:, np.newaxis], case.truth)
+    check_perfect(name, case.true_values.values[:, np.newaxis], case.true_values)
 
 
 @given(case=classified())
 def test_an_auc_of_shares_that_are_all_alike_is_one_half(case: Case) -> None:
     alike = np.full_like(case.predicted, 1 / 3)
-    assert score("auc", alike, case.truth).value == 0.5
+    assert score("auc", alike, case.true_values).value == 0.5
 
 
 @given(case=classified())
 def test_an_auc_of_shares_that_are_all_wrong_is_0(case: Case) -> None:
-    truth = case.truth
-    if len(np.unique(truth.values)) == 2 == len(truth.target.classes):
-        assert score("auc", 1.0 - np.eye(2)[truth.values], truth).value == 0.0
+    true_values = case.true_values
+    if len(np.unique(true_values.values)) == 2 == len(true_values.target.classes):
+        assert score("auc", 1.0 - np.eye(2)[true_values.values], true_values).value == 0.0
 
 
-@given(case=classified(), share=st.floats(0.01, 0.99))
-def test_rows_of_equal_loss_have_that_loss_and_no_error(case: Case, share: float) -> None:
-    truth = Truth(DIED_LIVED, np.zeros(len(case.truth.values), np.int32), case.truth.weight)
-    shares = np.tile([1.0 - share, share], (len(truth.values), 1))
-    alone = Truth(DIED_LIVED, truth.values[:1])
+@given(case=classified(), fraction=st.floats(0.01, 0.99))
+def test_rows_of_equal_loss_have_that_loss_and_no_error(case: Case, fraction: float) -> None:
+    true_values = TrueValues(
+        DIED_LIVED, np.zeros(len(case.true_values.values), np.int32), case.true_values.weight
+    )
+    shares = np.tile([1.0 - fraction, fraction], (len(true_values.values), 1))
+    alone = TrueValues(DIED_LIVED, true_values.values[:1])
     for name in ("brier", "log_loss"):
-        assert score(name, shares, truth) == (score(name, shares[:1], alone).value, 0.0)
+        assert score(name, shares, true_values) == (score(name, shares[:1], alone).value, 0.0)
 
 
 # -- clusters ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.scoring.metric import Truth, metric_of
+from holdfast.scoring.metric import TrueValues, metric_of
 from scoring.predictions import DIED_LIVED, EVERY, WARDS, drawn, every_metric, if_weighted, score
 
 # Beyond a plain mean of the rows, whose error is a textbook's.
@@ -39,60 +39,60 @@ def delong_error(scores: list[float], inside: list[bool]) -> float:
 
 @pytest.mark.parametrize("n_rows", [8, 60])
 def test_the_error_of_the_auc_is_that_of_delong(n_rows: int) -> None:
-    shares, truth = drawn(DIED_LIVED, n_rows)
-    expected = delong_error(shares[:, 1].tolist(), (truth.values == 1).tolist())
-    assert score("auc", shares, truth).error == pytest.approx(expected, rel=1e-12)
+    shares, true_values = drawn(DIED_LIVED, n_rows)
+    expected = delong_error(shares[:, 1].tolist(), (true_values.values == 1).tolist())
+    assert score("auc", shares, true_values).error == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])
 def test_the_error_of_a_mean_is_the_deviation_of_the_rows_over_the_root_of_their_number(name: str) -> None:
-    shares, truth = drawn(WARDS, 50)
-    alone = [score(name, shares[[i]], Truth(WARDS, truth.values[[i]])).value for i in range(50)]
-    assert score(name, shares, truth).error == pytest.approx(np.std(alone, ddof=1) / math.sqrt(50))
+    shares, true_values = drawn(WARDS, 50)
+    alone = [score(name, shares[[i]], TrueValues(WARDS, true_values.values[[i]])).value for i in range(50)]
+    assert score(name, shares, true_values).error == pytest.approx(np.std(alone, ddof=1) / math.sqrt(50))
 
 
 @almost_every_metric
 def test_the_error_is_that_of_the_bootstrap(name: str, target: Target) -> None:
-    predicted, truth = drawn(target)
+    predicted, true_values = drawn(target)
     metric, random = metric_of(name, target), np.random.default_rng(1)
-    n = len(truth.values)
+    n = len(true_values.values)
     draws = random.multinomial(n, np.full(n, 1 / n), 2000).astype(float)
-    values = [metric.score(predicted, Truth(target, truth.values, draw)).value for draw in draws]
-    assert metric.score(predicted, truth).error == pytest.approx(np.std(values), rel=0.15)
+    values = [metric.score(predicted, TrueValues(target, true_values.values, draw)).value for draw in draws]
+    assert metric.score(predicted, true_values).error == pytest.approx(np.std(values), rel=0.15)
 
 
 @made_of_ratios
 def test_the_error_with_weights_is_that_of_the_bootstrap(name: str, target: Target) -> None:
-    predicted, truth = drawn(target, weighted=True)
+    predicted, true_values = drawn(target, weighted=True)
     metric, random = metric_of(name, target), np.random.default_rng(2)
-    n = len(truth.values)
-    draws = random.multinomial(n, np.full(n, 1 / n), 300) * truth.weight
-    values = [metric.score(predicted, Truth(target, truth.values, draw)).value for draw in draws]
-    assert metric.score(predicted, truth).error == pytest.approx(np.std(values), rel=0.2)
+    n = len(true_values.values)
+    draws = random.multinomial(n, np.full(n, 1 / n), 300) * true_values.weight
+    values = [metric.score(predicted, TrueValues(target, true_values.values, draw)).value for draw in draws]
+    assert metric.score(predicted, true_values).error == pytest.approx(np.std(values), rel=0.2)
 
 
 @if_weighted
 @every_metric
 def test_a_row_twice_in_one_group_says_no_more_than_once(name: str, target: Target, weighted: bool) -> None:
-    predicted, truth = drawn(target, weighted=weighted)
-    n = len(truth.values)
+    predicted, true_values = drawn(target, weighted=weighted)
+    n = len(true_values.values)
     twice = np.tile(np.arange(n), 2)
-    weight = None if truth.weight is None else truth.weight[twice]
+    weight = None if true_values.weight is None else true_values.weight[twice]
     groups = twice.astype(np.int32) * 5 + 3  # numbers of any kind
-    once = score(name, predicted, truth)
-    grouped = score(name, predicted[twice], Truth(target, truth.values[twice], weight, groups))
+    once = score(name, predicted, true_values)
+    grouped = score(name, predicted[twice], TrueValues(target, true_values.values[twice], weight, groups))
     assert tuple(grouped) == pytest.approx(tuple(once), rel=1e-10)
-    ungrouped = score(name, predicted[twice], Truth(target, truth.values[twice], weight))
+    ungrouped = score(name, predicted[twice], TrueValues(target, true_values.values[twice], weight))
     assert ungrouped.error == pytest.approx(once.error / math.sqrt(2), rel=0.01)
 
 
 @every_metric
 def test_weights_count_only_by_their_ratio_and_a_weight_of_zero_is_no_row(name: str, target: Target) -> None:
-    predicted, truth = drawn(target, weighted=True)
-    expected = tuple(score(name, predicted, truth))
+    predicted, true_values = drawn(target, weighted=True)
+    expected = tuple(score(name, predicted, true_values))
     for factor in (2.0, 1e307, 1e-300):
-        scaled = Truth(target, truth.values, truth.weight * factor)
+        scaled = TrueValues(target, true_values.values, true_values.weight * factor)
         assert tuple(score(name, predicted, scaled)) == pytest.approx(expected, rel=1e-9)
-    kept = truth.weight > 0
-    fewer = Truth(target, truth.values[kept], truth.weight[kept])
+    kept = true_values.weight > 0
+    fewer = TrueValues(target, true_values.values[kept], true_values.weight[kept])
     assert tuple(score(name, predicted[kept], fewer)) == expected

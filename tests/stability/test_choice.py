@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.data.schema import Target
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import metric_of
-from holdfast.stability.choice import RULES, Choice, Wish, choose
+from holdfast.stability.choice import RULES, Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
 
 DIED = Target("outcome", classes=("died", "lived"))
@@ -29,8 +29,8 @@ STEPS = frontier_of_points(
 )
 
 
-def chosen(rule: str, frontier: Frontier = STEPS, metric: Any = AUC, **wish: Any) -> Choice:
-    return choose(frontier, metric, Wish(rule, **wish))
+def chosen(rule: str, frontier: Frontier = STEPS, metric: Any = AUC, **selection_rule: Any) -> Choice:
+    return choose(frontier, metric, SelectionRule(rule, **selection_rule))
 
 
 # -- each rule --------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_a_score_at_the_very_edge_of_the_tolerance_is_within(best: float, tolera
 
 
 def test_the_knee_stands_furthest_out_from_the_line_between_the_ends():
-    # Along 1, 2, 3, 0 in shares of the way: score 0, .833, .933, 1; distance 0, .333, .5, 1. So it is 2.
+    # Along 1, 2, 3, 0 in fractions of the way: score 0, .833, .933, 1; distance 0, .333, .5, 1. So it is 2.
     choice = chosen("knee")
     assert choice.candidate == 2
     assert choice.reason.startswith("It stands at the knee of the frontier: ")
@@ -263,10 +263,10 @@ def test_one_is_not_many(rule: str):
 
 
 def test_numbers_that_are_compared_do_not_print_alike():
-    near = choose(frontier_of_points([4.4741, 4.4739], [0.8, 0.799]), AUC, Wish("most-stable"))
+    near = choose(frontier_of_points([4.4741, 4.4739], [0.8, 0.799]), AUC, SelectionRule("most-stable"))
     assert "Instability 4.4739" in near.reason
     assert "has instability 4.4741" in near.reason
-    same = choose(frontier_of_points([4.474, 4.474 - 1e-13], [0.8, 0.799]), AUC, Wish("most-stable"))
+    same = choose(frontier_of_points([4.474, 4.474 - 1e-13], [0.8, 0.799]), AUC, SelectionRule("most-stable"))
     assert same.reason.endswith("Instability 4.474, AUC 0.799, 4 leaves.")
 
 
@@ -284,7 +284,7 @@ def test_numbers_are_scored_by_r2():
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("selection_rule", "message"),
     [
         ({"rule": "best"}, "rule='best' is unknown: choose one of 'within-tolerance'"),
         ({"rule": None}, "rule=None is unknown"),
@@ -300,11 +300,11 @@ def test_numbers_are_scored_by_r2():
         ({"rule": "weighted", "gamma": "1"}, "gamma='1' is out of range"),
     ],
 )
-def test_a_wish_out_of_range_is_refused_by_name(wish: dict[str, Any], message: str):
+def test_a_wish_out_of_range_is_refused_by_name(selection_rule: dict[str, Any], message: str):
     with pytest.raises(RulesError, match=message.replace("(", r"\(")):
-        Wish(**wish)
+        SelectionRule(**selection_rule)
 
 
 def test_numpy_numbers_are_numbers():
-    wish = Wish("weighted", tolerance=np.float32(0.5), gamma=np.int64(1))
-    assert choose(STEPS, AUC, wish).candidate == 1
+    selection_rule = SelectionRule("weighted", tolerance=np.float32(0.5), gamma=np.int64(1))
+    assert choose(STEPS, AUC, selection_rule).candidate == 1

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
+from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
-from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.stability.frontier import hypervolume, pareto_frontier
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train
@@ -55,9 +55,9 @@ def test_trees_alike_in_both_are_efficient_together():
     assert pareto_frontier([0.0, -0.0], [0.5, 0.5]).tolist() == [True, True]
 
 
-@pytest.mark.parametrize(("n_trees", "expected"), [(0, []), (1, [True])])
-def test_no_tree_and_one_tree_have_a_frontier(n_trees: int, expected: list[bool]):
-    assert pareto_frontier([1.0] * n_trees, [0.5] * n_trees).tolist() == expected
+@pytest.mark.parametrize(("n_estimators", "expected"), [(0, []), (1, [True])])
+def test_no_tree_and_one_tree_have_a_frontier(n_estimators: int, expected: list[bool]):
+    assert pareto_frontier([1.0] * n_estimators, [0.5] * n_estimators).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def trained(matching: str = "paper") -> StableTrees:
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 3))
     y = (X[:, 0] + X[:, 1] * random.random(90) > 0).astype(int)
-    chosen = Settings(rules=GrowthRules(max_depth=4), n_trees=17, matching=matching)
+    chosen = Settings(rules=GrowthRules(max_depth=4), n_estimators=17, matching=matching)
     return train(Table.from_arrays(X, y), chosen)
 
 
@@ -172,7 +172,7 @@ def trained(matching: str = "paper") -> StableTrees:
 def test_instabilities_are_means_of_distances_pair_by_pair(matching: str):
     model = trained(matching)
     # The grid goes to depth 4 and the label weighs 2 * 4, however deep the trees came out.
-    assert (model.terms.depth, model.terms.label_weight) == (4, 8.0)
+    assert (model.distance_settings.depth, model.distance_settings.label_weight) == (4, 8.0)
     for place, candidate in enumerate(model.candidates.trees):
         distances, shares = [], []
         for reference in model.references.trees:
@@ -224,10 +224,10 @@ def test_instabilities_are_compared_with_those_of_trees_of_the_same_size():
 
 def test_any_trees_have_an_instability_on_the_terms_of_the_frontier():
     model = trained()
-    means = mean_distance(model.candidates.trees, model.references.trees, **model.terms.options)
+    means = mean_distance(model.candidates.trees, model.references.trees, **model.distance_settings.options)
     assert means.tolist() == model.frontier.instability.tolist()
 
 
 def test_a_single_reference_tree_has_no_standard_error():
-    model = train(Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10), Settings(n_trees=1))
+    model = train(Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10), Settings(n_estimators=1))
     assert model.frontier.instability_error.tolist() == [0.0]

@@ -17,13 +17,13 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
+from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.grow import grow
+from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
-from holdfast.growth.leaf_values import revalued
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.collection import grow_collection
-from holdfast.distance.distances import tree_distance
 from holdfast.stability.division import Division, divide
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import (
@@ -39,7 +39,7 @@ from holdfast.tree.tree import Tree
 RULES = GrowthRules(max_depth=3)
 SQUARES = GrowthRules("squared_error", max_depth=3)
 GRID = {"max_depth": [2, 3], "min_samples_leaf": [2, 6]}
-SMALL = Settings(rules=RULES, grid=GRID, n_trees=9, shrink_scores=False)
+SMALL = Settings(rules=RULES, grid=GRID, n_estimators=9, shrink_scores=False)
 
 random = np.random.default_rng(11)
 X = random.normal(size=(80, 3)).round(2)
@@ -148,11 +148,11 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
         references.append(slow_tree(table, early, place, REFERENCES, settings, groups))
         candidates.append(slow_tree(table, ~held_out, place, CANDIDATES, settings, groups))
         # As honest as the tree that is delivered: leaf values from all rows but those that score it.
-        fair = revalued(candidates[-1], table.taken(~held_out), rules)
+        fair = refit_leaf_values(candidates[-1], table.taken(~held_out), rules)
         scores.append(slow_score(fair, table.taken(held_out)))
         assert trained.candidates.division[place] == way
 
-    candidates = [revalued(tree, table, rules) for tree in candidates]
+    candidates = [refit_leaf_values(tree, table, rules) for tree in candidates]
     assert_alike(trained.references.trees, references)
     assert_alike(trained.candidates.trees, candidates)
     instability = [slow_distance(candidate, references) for candidate in candidates]
@@ -175,13 +175,13 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
     return Table(table.schema, table.columns, target, table.weight)
 
 
-# Not "balanced": the shares of the classes are those of all rows.
+# Not "balanced": the fractions of the classes are those of all rows.
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
     division = divide(table, validation=4, seed=1)
     rules = GrowthRules(class_weight=class_weight)
-    settings = replace(SMALL, rules=rules, n_trees=24, refit_leaves=False)
+    settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
     plain = train_divided(table, division, settings)
     for way in (0, 5):
         turned = train_divided(with_other_targets(table, division.validation[way]), division, settings)
@@ -272,7 +272,7 @@ def test_a_weight_is_as_many_rows_to_the_bit(marked: bool):
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_the_number_of_jobs_changes_no_bit(n_jobs: int):
     table = Table.from_arrays(mixed_frame(), THREE)
-    settings = replace(SMALL, n_trees=45, rules=GrowthRules(max_features=2))
+    settings = replace(SMALL, n_estimators=45, rules=GrowthRules(max_features=2))
     assert all_bits(train(table, settings)) == all_bits(train(table, replace(settings, n_jobs=n_jobs)))
 
 
@@ -307,7 +307,7 @@ def tabulated(n_rows: int = 1000) -> tuple[np.ndarray, np.ndarray]:
 def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(validation: Any):
     # Whatever is held out, four rows in five are as their kind. Any candidate that asks scores 0.8.
     trained = train(
-        Table.from_arrays(*tabulated()), Settings(n_trees=15, scoring="accuracy", validation=validation)
+        Table.from_arrays(*tabulated()), Settings(n_estimators=15, scoring="accuracy", validation=validation)
     )
     assert trained.frontier.score == pytest.approx(np.full(15, 0.8), abs=0.05)
 
@@ -318,7 +318,7 @@ def test_scores_of_tables_of_counts_are_honest():
     flags = draw.integers(0, 2, (2000, 3)).astype(float)
     share = 0.1 + 0.5 * flags[:, 0] + 0.3 * flags[:, 1]
     ill = (draw.random(2000) < share).astype(int)
-    trained = train(Table.from_arrays(flags, ill), Settings(n_trees=30))
+    trained = train(Table.from_arrays(flags, ill), Settings(n_estimators=30))
     assert np.median(trained.frontier.score) == pytest.approx(roc_auc_score(ill, share), abs=0.03)
 
 
@@ -348,10 +348,10 @@ def test_levelling_takes_out_what_divisions_add(n_combinations: int, n_divisions
 
 @settings(max_examples=40)
 @given(st.integers(1, 40), st.randoms(use_true_random=False))
-def test_levelling_keeps_the_mean_and_the_order_inside_a_division(n_trees: int, draw: Any):
-    score = np.array([draw.random() for _ in range(n_trees)])
-    combination = np.array([draw.randrange(4) for _ in range(n_trees)])
-    division = np.array([draw.randrange(3) for _ in range(n_trees)])
+def test_levelling_keeps_the_mean_and_the_order_inside_a_division(n_estimators: int, draw: Any):
+    score = np.array([draw.random() for _ in range(n_estimators)])
+    combination = np.array([draw.randrange(4) for _ in range(n_estimators)])
+    division = np.array([draw.randrange(3) for _ in range(n_estimators)])
     levelled = level(score, combination, division)
     assert levelled.mean() == pytest.approx(score.mean())
     for way in range(3):
@@ -379,12 +379,12 @@ def slow_reliability(whole: Any, one: Any, other: Any, kind: Any) -> float:
     return min(max(agreed / variance, 0.0), 1.0)
 
 
-@pytest.mark.parametrize("n_trees", [4, 9, 30, 100])
-def test_reliability_is_what_two_halves_agree_on(n_trees: int):
-    one, other = np.random.default_rng(n_trees).normal(0.8, 0.1, (2, n_trees))
-    kind = np.arange(n_trees) % 3
+@pytest.mark.parametrize("n_estimators", [4, 9, 30, 100])
+def test_reliability_is_what_two_halves_agree_on(n_estimators: int):
+    one, other = np.random.default_rng(n_estimators).normal(0.8, 0.1, (2, n_estimators))
+    kind = np.arange(n_estimators) % 3
     whole = (one + other) / 2
-    one_way = np.zeros(n_trees, np.int64)
+    one_way = np.zeros(n_estimators, np.int64)
 
     def found(first: np.ndarray, second: np.ndarray) -> float:
         return reliability_of(whole, np.column_stack([first, second]), kind, one_way)
@@ -406,7 +406,7 @@ def test_reliability_rests_on_the_candidates_whose_rows_could_be_halved():
 @pytest.mark.parametrize("n_ways", [1, 3, 9, 15])
 def test_every_combination_meets_every_division(n_combinations: int, n_ways: int):
     table = Table.from_arrays(X, BINARY)
-    grid = {"max_depth": [1], "min_gain": [number / 100 for number in range(n_combinations)]}
+    grid = {"max_depth": [1], "min_impurity_decrease": [number / 100 for number in range(n_combinations)]}
     learner = own_learner(table, RULES, combinations_of(grid))
     rows = [np.ones(80, bool)] * n_ways
     grown = grow_collection(learner, rows, n_combinations * n_ways)
@@ -422,9 +422,9 @@ def test_one_tree_a_combination_is_levelled_by_the_means_of_the_divisions():
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
     table = Table.from_arrays(X, BINARY)
-    plain = train(table, replace(SMALL, n_trees=40, validation=3)).frontier
+    plain = train(table, replace(SMALL, n_estimators=40, validation=3)).frontier
     assert plain.score_error.tolist() == plain.measured_error.tolist()
-    shrunk = train(table, replace(SMALL, n_trees=40, validation=3, shrink_scores=True))
+    shrunk = train(table, replace(SMALL, n_estimators=40, validation=3, shrink_scores=True))
     frontier, share = shrunk.frontier, shrunk.reliability
     for number in range(4):
         inside = frontier.combination == number
@@ -441,7 +441,9 @@ def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on
 
 def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
     table = Table.from_arrays(X, BINARY)
-    free, shrunk = (train(table, replace(SMALL, n_trees=40, shrink_scores=flag)) for flag in (False, True))
+    free, shrunk = (
+        train(table, replace(SMALL, n_estimators=40, shrink_scores=flag)) for flag in (False, True)
+    )
     assert 0.0 <= shrunk.reliability <= 1.0
     for number in range(4):
         inside = free.frontier.combination == number
@@ -457,7 +459,7 @@ def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
     for seed in range(20):
         noise = np.random.default_rng(seed).integers(0, 2, 80)
         trained = train(
-            Table.from_arrays(X, noise), replace(SMALL, n_trees=40, seed=seed, shrink_scores=True)
+            Table.from_arrays(X, noise), replace(SMALL, n_estimators=40, seed=seed, shrink_scores=True)
         )
         if trained.reliability == 0.0:
             break
@@ -468,11 +470,11 @@ def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
 
 
 def test_cross_fitted_scores_stay_inside_their_range():
-    # Scores on hard and easy rows are levelled, and an accuracy is a share all the same.
+    # Scores on hard and easy rows are levelled, and an accuracy is a fraction all the same.
     for seed in range(3):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):
-            chosen = Settings(n_trees=30, scoring=scoring, seed=seed)
+            chosen = Settings(n_estimators=30, scoring=scoring, seed=seed)
             score = train(Table.from_arrays(X[:24], noise), chosen).frontier.score
             assert score.min() >= 0.0
             assert score.max() <= 1.0
@@ -513,7 +515,7 @@ def test_a_single_event_is_enough_for_poisson():
 @pytest.mark.parametrize("weight", [None, 1 / 80, 0.001, 1000.5])
 def test_the_grid_depends_on_the_rows_and_not_on_the_scale_of_their_weights(weight: float | None):
     given_weight = None if weight is None else np.full(80, weight)
-    trained = train(Table.from_arrays(X, BINARY, given_weight), Settings(n_trees=3, validation=0.25))
+    trained = train(Table.from_arrays(X, BINARY, given_weight), Settings(n_estimators=3, validation=0.25))
     sizes = {combination["min_samples_leaf"] for combination in trained.candidates.combinations}
     assert sizes == {3, 5, 10}  # half of 60 rows are early: 2 * 10 of them can be split
 
@@ -551,17 +553,17 @@ def test_a_learner_of_another_library_goes_the_same_way():
 
 def test_the_depth_of_the_terms_is_the_deepest_the_grid_allows():
     table = Table.from_arrays(X, BINARY)
-    assert train(table, replace(SMALL, grid={"max_depth": [1, 7]})).terms.depth == 7
+    assert train(table, replace(SMALL, grid={"max_depth": [1, 7]})).distance_settings.depth == 7
     free = train(table, replace(SMALL, grid={"max_depth": [None]}, rules=GrowthRules()))
     deepest = max(tree.depth for tree in [*free.references.trees, *free.candidates.trees])
-    assert free.terms.depth == deepest
-    assert train(table, replace(SMALL, label_weight=1.5)).terms.label_weight == 1.5
+    assert free.distance_settings.depth == deepest
+    assert train(table, replace(SMALL, label_weight=1.5)).distance_settings.label_weight == 1.5
 
 
 def test_leaves_keep_the_values_of_the_sample_if_asked():
     table = Table.from_arrays(X, BINARY)
     grown, settled = train(table, replace(SMALL, refit_leaves=False)), canonical(table)[0]
-    again = [revalued(tree, settled, RULES) for tree in grown.candidates.trees]
+    again = [refit_leaf_values(tree, settled, RULES) for tree in grown.candidates.trees]
     delivered = train(table, SMALL).candidates.trees
     assert list(map(tree_bits, again)) == list(map(tree_bits, delivered))
     assert list(map(tree_bits, grown.candidates.trees)) != list(map(tree_bits, delivered))
@@ -577,7 +579,8 @@ def test_a_few_rows_are_enough(n_rows: int, validation: Any):
     for y in (BINARY, NUMBERS):
         rules = RULES if y is BINARY else SQUARES
         trained = train(
-            Table.from_arrays(X[:n_rows], y[:n_rows]), Settings(rules=rules, n_trees=4, validation=validation)
+            Table.from_arrays(X[:n_rows], y[:n_rows]),
+            Settings(rules=rules, n_estimators=4, validation=validation),
         )
         assert len(trained.frontier) == 4
         assert trained.frontier.efficient.any()
@@ -595,9 +598,9 @@ def test_a_row_without_weight_is_no_row():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"n_trees": 0}, "n_trees=0 is out of range"),
-        ({"n_trees": 2.0}, "n_trees=2.0 is out of range"),
-        ({"n_trees": True}, "n_trees=True is out of range"),
+        ({"n_estimators": 0}, "n_estimators=0 is out of range"),
+        ({"n_estimators": 2.0}, "n_estimators=2.0 is out of range"),
+        ({"n_estimators": True}, "n_estimators=True is out of range"),
         ({"grid": [3, 4]}, r"grid=\[3, 4\] is no grid"),
     ],
 )

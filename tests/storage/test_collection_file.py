@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_file import MIXED, assert_same
-from trees import AGE, FARE_KNOWN, LONE_LEAF, NUMERIC, PRICE, SUBSET, SURVIVED, leaf, split, tree_of
+from test_model_file import MIXED, assert_same
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
@@ -19,6 +18,7 @@ from holdfast.storage.collection_file import load_trees, save_trees, trees_from_
 from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, STAY, grown_trees, random_schema, random_tree
+from reference.trees import AGE, FARE_KNOWN, LONE_LEAF, NUMERIC, PRICE, SUBSET, SURVIVED, leaf, split, tree_of
 
 OTHER = MIXED.replace(criterion="entropy", notes=())
 PAIR = [MIXED, OTHER]
@@ -49,7 +49,7 @@ def edited_tree(position: int, change: Callable[[dict[str, Any]], None]) -> byte
         PAIR,
         [SUBSET],
         [PRICE, PRICE.replace(notes=("cut back",))],
-        [NUMERIC, LONE_LEAF.on(NUMERIC.schema)],
+        [NUMERIC, LONE_LEAF.with_schema(NUMERIC.schema)],
         [FARE_KNOWN, FARE_KNOWN],
     ],
     ids=["mixed", "categories", "regression", "a lone leaf", "missing"],
@@ -69,7 +69,7 @@ def test_random_and_grown_trees_come_back_as_they_were(seed: int, target: Target
     random = Random(seed)
     schema = random_schema(random, target)
     made = [random_tree(random, schema, random.randint(1, 20)) for _ in range(10)]
-    for trees in (made, grown_trees(random, target, n_trees=4)):
+    for trees in (made, grown_trees(random, target, n_estimators=4)):
         data = trees_to_json(trees)
         loaded = trees_from_json(data)
         for after, before in zip(loaded, trees, strict=True):
@@ -166,7 +166,9 @@ def test_trees_on_different_rulers_are_refused_with_the_way_out(
     feature: Feature, target: Target, difference: str
 ) -> None:
     trees = [stump(AGE, SURVIVED), stump(AGE, SURVIVED), stump(feature, target)]
-    with pytest.raises(SchemaMismatch, match=rf"tree 0 and tree 2 differ in {difference}.*\[tree.on\(wide\)"):
+    with pytest.raises(
+        SchemaMismatch, match=rf"tree 0 and tree 2 differ in {difference}.*\[tree.with_schema\(wide\)"
+    ):
         trees_to_json(trees)
 
 
@@ -180,7 +182,7 @@ def test_labels_that_are_equal_but_not_the_same_are_told_apart() -> None:
 def test_the_way_out_works() -> None:
     first, second = stump(AGE, SURVIVED), stump(Feature("age", low=0.0, high=200.0), SURVIVED)
     wide = first.schema.widened(second.schema)
-    loaded = trees_from_json(trees_to_json([tree.on(wide) for tree in (first, second)]))
+    loaded = trees_from_json(trees_to_json([tree.with_schema(wide) for tree in (first, second)]))
     assert loaded[0].schema.features[0].high == 200.0
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trees import AGE, NUMERIC, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.storage.collection_file import load_trees, trees_from_json
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json, load_ensemble
 from holdfast.storage.model_file import load, load_tree, save, tree_to_json
+from holdfast.tree.ensemble import Ensemble
+from reference.trees import AGE, NUMERIC, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 
 FEATURES = (AGE, PAIN, SEX)
 LEFT_OVER = Target("left over", low=-1.0, high=1.0)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_file import MIXED
-from trees import SURVIVED, leaf, tree_of
+from test_model_file import MIXED
 
 from holdfast.data.schema import Feature
 from holdfast.errors import ModelFileError
 from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
+from reference.trees import SURVIVED, leaf, tree_of
 
 
 def edited(*changes: tuple[str, str]) -> bytes:

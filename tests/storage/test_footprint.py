@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from trees import AGE, SURVIVED, leaf, split, tree_of
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree import check
 from holdfast.storage import footprint, json_array
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json
 from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.tree import check
+from holdfast.tree.ensemble import Ensemble
+from reference.trees import AGE, SURVIVED, leaf, split, tree_of
 
 STUMP = tree_of(split("age", 50.0, leaf(3, 1.0, 0.0), leaf(2, 0.0, 1.0)), (AGE,), SURVIVED)
 TEXT = tree_to_json(STUMP).decode()

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import (
+
+from holdfast.data.schema import Feature, Label, Schema, Target
+from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.storage.model_file import load, load_tree, save, save_tree, tree_from_json, tree_to_json
+from holdfast.tree.check import check_tree
+from holdfast.tree.tree import Tree
+from reference.trees import (
     AGE,
     FARE_KNOWN,
     LONE_LEAF,
@@ -28,12 +34,6 @@ from trees import (
     split,
     tree_of,
 )
-
-from holdfast.data.schema import Feature, Label, Schema, Target
-from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree.check import check_tree
-from holdfast.storage.model_file import load, load_tree, save, save_tree, tree_from_json, tree_to_json
-from holdfast.tree.tree import Tree
 
 YOUNG = Feature("age ** 2 < 900", "question", categories=(False, True))
 MIXED = tree_of(

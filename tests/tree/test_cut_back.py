@@ -11,14 +11,24 @@ from hypothesis import strategies as st
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import prune, pruning_path
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import load, save, tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.prune import cut_back, rearranged
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree
+from reference.trees import (
+    FARE_KNOWN,
+    LONE_LEAF,
+    NUMERIC,
+    ORDERED,
+    PRICE,
+    QUESTION,
+    SPECIES,
+    SUBSET,
+    balanced,
+)
 from reference.walk import goes_left, path_of
-from tree.trees import FARE_KNOWN, LONE_LEAF, NUMERIC, ORDERED, PRICE, QUESTION, SPECIES, SUBSET, balanced
 
 STRUCTURE = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
 ARRAYS = (*STRUCTURE, "value", "count", "weight", "impurity")

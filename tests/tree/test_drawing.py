@@ -1,5 +1,8 @@
 import pytest
-from trees import (
+
+from holdfast.data.schema import Feature, Target
+from holdfast.tree.drawing import drawing, shortened
+from reference.trees import (
     AGE,
     FARE_KNOWN,
     FORTY_LEAVES,
@@ -13,9 +16,6 @@ from trees import (
     split,
     tree_of,
 )
-
-from holdfast.data.schema import Feature, Target
-from holdfast.tree.drawing import drawing, shortened
 
 
 def test_a_tree_of_two_classes():

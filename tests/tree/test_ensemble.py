@@ -7,7 +7,6 @@ import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from trees import AGE, NUMERIC, PAIN, PRICE, QUESTION, SUBSET, SURVIVED, leaf, split, tree_of
 
 from holdfast.adapters import forest_trees
 from holdfast.data.schema import Feature, Schema, Target
@@ -15,6 +14,7 @@ from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, DataError, DataWarning, RulesError, SchemaMismatch
 from holdfast.tree.ensemble import Ensemble, Link
 from holdfast.tree.tree import Tree
+from reference.trees import AGE, NUMERIC, PAIN, PRICE, QUESTION, SUBSET, SURVIVED, leaf, split, tree_of
 
 SCORE = Target("score", low=-2.0, high=2.0)
 

@@ -1,6 +1,11 @@
 import narwhals as nw
 import pytest
-from trees import (
+
+from holdfast.data.schema import Feature, Target
+from holdfast.errors import DataError
+from holdfast.tree import frame
+from holdfast.tree.frame import BACKENDS, node_columns, node_frame
+from reference.trees import (
     AGE,
     FARE_KNOWN,
     FORTY_LEAVES,
@@ -13,11 +18,6 @@ from trees import (
     split,
     tree_of,
 )
-
-from holdfast.data.schema import Feature, Target
-from holdfast.errors import DataError
-from holdfast.tree import frame
-from holdfast.tree.frame import BACKENDS, node_columns, node_frame
 
 
 def cells(native):

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from test_file import MIXED
-from trees import NUMERIC, SUBSET, SURVIVED
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.tree.check import check_tree
@@ -14,6 +12,8 @@ from holdfast.tree.frame import node_columns
 from holdfast.tree.regions import Region, known_before, reaching, regions_at
 from holdfast.tree.rules import answer_text, conditions, rules
 from holdfast.tree.tree import LEAF, Tree
+from reference.trees import NUMERIC, SUBSET, SURVIVED
+from storage.test_model_file import MIXED
 
 
 def chain(n_questions: int, n_features: int) -> Tree:

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import AGE, FARE_KNOWN, LONE_LEAF, NUMERIC, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of
 
 from holdfast.arrays import frozen
 from holdfast.data.schema import Feature, Target
@@ -15,6 +14,20 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 from holdfast.tree.route import leaves_of, passed_nodes
 from holdfast.tree.tree import KNOWN, Tree
+from reference.trees import (
+    AGE,
+    FARE_KNOWN,
+    LONE_LEAF,
+    NUMERIC,
+    PAIN,
+    SEX,
+    SLOPE,
+    SURVIVED,
+    Node,
+    leaf,
+    split,
+    tree_of,
+)
 from reference.walk import path_of
 
 BMI = Feature("bmi", low=15.0, high=50.0)
@@ -156,9 +169,9 @@ def test_a_table_is_routed_as_the_frame_it_was_read_from() -> None:
 def test_a_table_on_another_ruler_is_refused_where_the_tree_would_misread_it() -> None:
     frame = pd.DataFrame({"age": [20.0, 60.0], "sex": ["male", "diverse"]})
     table = Table.from_arrays(frame, ["no", "yes"])
-    with pytest.raises(SchemaMismatch, match=r"'sex' at position 1.*tree.on\(table.schema\)"):
+    with pytest.raises(SchemaMismatch, match=r"'sex' at position 1.*tree.with_schema\(table.schema\)"):
         leaves_of(BY_SEX, table)
-    assert leaves_of(BY_SEX.on(BY_SEX.schema.widened(table.schema)), frame).tolist() == [2, 1]
+    assert leaves_of(BY_SEX.with_schema(BY_SEX.schema.widened(table.schema)), frame).tolist() == [2, 1]
 
 
 def test_missing_values_are_refused_on_request() -> None:

@@ -2,7 +2,12 @@ import re
 
 import numpy as np
 import pytest
-from trees import (
+
+from holdfast.data.schema import Feature, Target
+from holdfast.tree.rules import answer_text, rules, rules_text
+from holdfast.tree.tree import KNOWN
+from holdfast.tree.wording import number_text, percent_text, probability_text
+from reference.trees import (
     AGE,
     FARE,
     FARE_KNOWN,
@@ -20,11 +25,6 @@ from trees import (
     split,
     tree_of,
 )
-
-from holdfast.data.schema import Feature, Target
-from holdfast.tree.rules import answer_text, rules, rules_text
-from holdfast.tree.tree import KNOWN
-from holdfast.tree.wording import number_text, percent_text, probability_text
 
 NO, YES = leaf(10, 0.9, 0.1), leaf(10, 0.1, 0.9)
 
@@ -163,7 +163,7 @@ def test_line_breaks_in_names_are_spelt_out():
         (0.123456789, "0.123457"),
         (-0.0, "0"),
         (1e6, "1000000"),
-        (123457.5, "123457.5"),  # never rounded onto a whole number that a row may have
+        (123457.5, "123457.5"),  # never rounded onto an integer that a row may have
         (20000001.5, "20000001.5"),
         (1e-7, "1e-07"),
         (1e20, "1e+20"),
@@ -250,13 +250,13 @@ def test_conditions_stand_in_the_order_of_asking():
 
 def test_a_rule_carries_its_support():
     rule = rules(NUMERIC)[1]
-    assert (rule.outcome, rule.leaf, rule.count, rule.weight, rule.share) == ("yes", 3, 20, 20, 0.2)
+    assert (rule.outcome, rule.leaf, rule.count, rule.weight, rule.fraction) == ("yes", 3, 20, 20, 0.2)
     assert rule.probabilities == (0.1, 0.9)
 
 
 @pytest.mark.parametrize("tree", [NUMERIC, SUBSET, SPECIES, PRICE, LONE_LEAF, FORTY_LEAVES])
 def test_the_rules_share_all_rows_out(tree):
-    assert sum(rule.share for rule in rules(tree)) == pytest.approx(1.0)
+    assert sum(rule.fraction for rule in rules(tree)) == pytest.approx(1.0)
 
 
 def test_classes_that_read_alike_are_told_apart():

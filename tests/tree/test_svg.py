@@ -2,7 +2,11 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
-from trees import (
+
+from holdfast.data.schema import Feature, Target
+from holdfast.tree.layout import text_width
+from holdfast.tree.svg import PALETTE, svg
+from reference.trees import (
     AGE,
     FARE_KNOWN,
     FORTY_LEAVES,
@@ -19,10 +23,6 @@ from trees import (
     split,
     tree_of,
 )
-
-from holdfast.data.schema import Feature, Target
-from holdfast.tree.layout import text_width
-from holdfast.tree.svg import PALETTE, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALL = [NUMERIC, SUBSET, QUESTION, ORDERED, FARE_KNOWN, SPECIES, PRICE, LONE_LEAF, FORTY_LEAVES]

@@ -6,13 +6,26 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import AGE, FARE, FARE_KNOWN, LONE_LEAF, PAIN, PRICE, SEX, SLOPE, SURVIVED, leaf, split, tree_of
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.check import check_tree
-from holdfast.tree.with_schema import remeasured
 from holdfast.tree.tree import KNOWN, LEAF
+from holdfast.tree.with_schema import remeasured
+from reference.trees import (
+    AGE,
+    FARE,
+    FARE_KNOWN,
+    LONE_LEAF,
+    PAIN,
+    PRICE,
+    SEX,
+    SLOPE,
+    SURVIVED,
+    leaf,
+    split,
+    tree_of,
+)
 
 OLD = Feature("age > 60", "question", categories=(False, True))
 FEATURES = (AGE, SEX, PAIN, SLOPE, OLD)
@@ -96,13 +109,13 @@ def test_predictions_are_the_same_on_every_wider_ruler(
 
 
 def test_features_are_found_by_name() -> None:
-    moved = TREE.on(Schema((SLOPE, FARE, PAIN, SEX, AGE, OLD), SURVIVED))
+    moved = TREE.with_schema(Schema((SLOPE, FARE, PAIN, SEX, AGE, OLD), SURVIVED))
     asked = [moved.schema.names[index] for index in moved.feature if index != LEAF]
     assert asked == ["pain", "slope", "age > 60", "sex"]
 
 
 def test_a_new_category_goes_where_missing_values_go() -> None:
-    moved = TREE.on(
+    moved = TREE.with_schema(
         schema_with(
             replace(PAIN, categories=("atypical", "none", "odd", "other", "typical")),
             replace(SEX, categories=("diverse", "female", "male")),
@@ -115,25 +128,25 @@ def test_a_new_category_goes_where_missing_values_go() -> None:
 
 def test_a_threshold_on_ordered_categories_follows_the_category_it_stood_behind() -> None:
     between = replace(SLOPE, categories=("cliff", "down", "flat", "level", "up", "steep"), high=5.0)
-    moved = TREE.on(schema_with(between))
+    moved = TREE.with_schema(schema_with(between))
     assert moved.threshold[1] == 2.5  # still behind "flat"; "level" is beyond it
 
 
 def test_the_question_whether_a_value_is_known_stays_that_question() -> None:
     by_slope = tree_of(split("slope", KNOWN, leaf(5, 0.9, 0.1), leaf(5, 0.2, 0.8)), (SLOPE,), SURVIVED)
     longer = replace(SLOPE, categories=(*SLOPE.categories, "cliff"), high=4.0)
-    assert by_slope.on(Schema((longer,), SURVIVED)).threshold[0] == KNOWN
-    assert FARE_KNOWN.on(Schema((AGE, FARE), SURVIVED)).threshold[0] == KNOWN
+    assert by_slope.with_schema(Schema((longer,), SURVIVED)).threshold[0] == KNOWN
+    assert FARE_KNOWN.with_schema(Schema((AGE, FARE), SURVIVED)).threshold[0] == KNOWN
 
 
 def test_thresholds_between_other_points_keep_the_same_categories_on_the_left() -> None:
     off_centre = TREE.replace(threshold=np.where(TREE.threshold == 1.5, 1.0, TREE.threshold))
     first = replace(SLOPE, categories=("cliff", *SLOPE.categories), high=4.0)
-    assert off_centre.on(schema_with(first)).threshold[1] == 2.5
+    assert off_centre.with_schema(schema_with(first)).threshold[1] == 2.5
 
 
 def test_a_new_class_has_no_share_and_the_old_ones_keep_theirs() -> None:
-    moved = TREE.on(schema_with(classes=("yes", "maybe", "no")))
+    moved = TREE.with_schema(schema_with(classes=("yes", "maybe", "no")))
     assert moved.value[2].tolist() == [0.1, 0.0, 0.9]
     assert moved.value.sum(axis=1) == pytest.approx(1)
 
@@ -141,11 +154,11 @@ def test_a_new_class_has_no_share_and_the_old_ones_keep_theirs() -> None:
 def test_a_number_is_predicted_as_before_on_a_wider_range() -> None:
     schema = Schema((AGE, *PRICE.schema.features[:1]), Target("price", low=0.0, high=99.0))
     rows = pd.DataFrame({"rooms": [5.0, 5.0, 8.0], "age": [40.0, 60.0, 1.0]})
-    assert PRICE.on(schema).predict(rows).tolist() == PRICE.predict(rows).tolist()
+    assert PRICE.with_schema(schema).predict(rows).tolist() == PRICE.predict(rows).tolist()
 
 
 def test_a_lone_leaf_has_nothing_to_move_but_its_shares() -> None:
-    moved = LONE_LEAF.on(Schema((FARE, AGE), Target("survived", classes=("maybe", "no", "yes"))))
+    moved = LONE_LEAF.with_schema(Schema((FARE, AGE), Target("survived", classes=("maybe", "no", "yes"))))
     assert moved.value.tolist() == [[0.0, 0.677, 0.323]]
     assert moved.feature.tolist() == [LEAF]
 
@@ -170,7 +183,7 @@ def test_a_lone_leaf_has_nothing_to_move_but_its_shares() -> None:
         ),
         (
             schema_with(replace(PAIN, categories=("atypical", "odd", "other"))),
-            r"(?s)'pain' has no categories 'none', 'typical'.*tree.on\(schema.widened\(tree.schema\)\)",
+            r"(?s)'pain' has no categories 'none', 'typical'.*with_schema\(schema.widened\(tree.schema\)\)",
         ),
         (
             schema_with(replace(SLOPE, categories=("up", "flat", "down", "steep"))),
@@ -187,14 +200,14 @@ def test_a_ruler_that_cannot_hold_the_tree_is_refused_with_what_it_lacks(
     schema: Schema, message: str
 ) -> None:
     with pytest.raises(SchemaMismatch, match=message):
-        TREE.on(schema)
+        TREE.with_schema(schema)
 
 
 def test_all_that_is_lacking_is_named_at_once() -> None:
     with pytest.raises(
         SchemaMismatch, match=r"(?s)'sex' has no categories 'male'.*'slope' is in .*classes 'yes'"
     ):
-        TREE.on(
+        TREE.with_schema(
             Schema(
                 (AGE, PAIN, replace(SEX, categories=("female",)), OLD),
                 Target("survived", classes=("no", "perhaps")),
@@ -204,6 +217,6 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
 
 def test_the_way_out_works() -> None:
     narrow = schema_with(replace(PAIN, categories=("none", "odd")), classes=("no", "perhaps"))
-    moved = TREE.on(narrow.widened(TREE.schema))
+    moved = TREE.with_schema(narrow.widened(TREE.schema))
     rows = patients(np.random.default_rng(0))
     assert moved.predict(rows).tolist() == TREE.predict(rows).tolist()

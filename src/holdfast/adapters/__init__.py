@@ -49,7 +49,7 @@ def as_tree(model: Any, schema: Schema | None = None) -> Tree:
         raise TypeError(f"schema must be a Schema, such as table.schema, and is a {type(schema).__name__}.")
     own = model if isinstance(model, Tree) else getattr(model, "tree_", None)
     if isinstance(own, Tree):
-        return own if schema is None else own.on(schema)
+        return own if schema is None else own.with_schema(schema)
     for file in _files(model):
         if file.is_tree(model):
             tree: Tree = file.read_tree(model, schema)
@@ -86,7 +86,7 @@ def _members(ensemble: Ensemble, schema: Schema | None) -> list[Tree]:
     rulers = [
         schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
     ]
-    return [tree.on(ruler) for tree, ruler in zip(ensemble, rulers, strict=True)]
+    return [tree.with_schema(ruler) for tree, ruler in zip(ensemble, rulers, strict=True)]
 
 
 def base_score(model: Any) -> FloatArray:

@@ -10,8 +10,8 @@ from holdfast.adapters.reading import Model, span, trees_on
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.text.lists import listed
 from holdfast.errors import DataError
+from holdfast.text.lists import listed
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -63,10 +63,12 @@ def classes_of(model: Any, n_classes: int) -> tuple[Label, ...]:
     return labels
 
 
-def score_note(place: int, n_trees: int, label: Label | None) -> str:
+def score_note(place: int, n_estimators: int, label: Label | None) -> str:
     """What the reader of one tree of a boosted model must know."""
     of_class = "" if label is None else f" for the class {label!r}"
-    return f"Tree {place + 1} of {n_trees}: its values are raw scores{of_class}, which the model adds up."
+    return (
+        f"Tree {place + 1} of {n_estimators}: its values are raw scores{of_class}, which the model adds up."
+    )
 
 
 # -- nodes ------------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def mean_below(value: FloatArray, weight: FloatArray, left: IntArray, right: Int
 def impurity_of_gains(gain: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
     """The impurity that each node would have if every split took away as much as its gain says.
 
-    So the importances of the tree are the shares of its features in the gain.
+    So the importances of the tree are the fractions of its features in the gain.
     """
     risk = summed_up(np.maximum(gain, 0.0), left, right)
     return np.divide(risk, weight, out=np.zeros(len(risk)), where=weight > 0)

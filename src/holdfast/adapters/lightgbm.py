@@ -25,8 +25,8 @@ from holdfast.adapters.reading import Chosen, Member, Model, column_names, nomin
 from holdfast.arrays import FloatArray
 from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
-from holdfast.text.lists import listed
 from holdfast.errors import DataError, SchemaMismatch
+from holdfast.text.lists import listed
 from holdfast.tree.builder import Nodes
 from holdfast.tree.tree import LEAF, Tree
 

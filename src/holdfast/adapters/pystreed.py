@@ -204,7 +204,7 @@ def _rows_at(X: NDArray[Any], entries: Sequence[Any], binary: Sequence[_Binary])
 
 
 def _class_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
-    """The shares of the classes among the rows of each node, and their gini impurity."""
+    """The fractions of the classes among the rows of each node, and their gini impurity."""
     is_class = np.asarray(model.train_y_)[:, None] == np.asarray(model.classes_)[None, :]
     shares = np.array([is_class[each].mean(axis=0) for each in rows])
     return shares, 1.0 - (shares**2).sum(axis=1)
@@ -235,4 +235,4 @@ def _predict_in_leaves(
             value[place, predicted] = np.nextafter(value[place, predicted], 1.0)
     if not n_others:
         return ()
-    return (f"In {n_others} leaves the model predicts a rarer class, which has the share 1 there.",)
+    return (f"In {n_others} leaves the model predicts a rarer class, which has the fraction 1 there.",)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
-from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
+from holdfast.text.lists import listed
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 

@@ -42,7 +42,7 @@ def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) ->
 
 
 def _codes(name: str, ours: Feature | None) -> tuple[Label, ...]:
-    """The codes of a column that the user coded: every whole number up to the highest of the schema's."""
+    """The codes of a column that the user coded: every integer up to the highest of the schema's."""
     labels = ours.categories if ours else ()
     if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
         raise SchemaMismatch(

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
-from typing import Self, TypeVar
+from typing import TypeVar
 
-from holdfast.errors import RulesError
 from holdfast.backends.interruption import Run, current_run
+from holdfast.errors import RulesError
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
 ROWS_PER_TASK = 20_000
@@ -60,52 +60,16 @@ def _run_all(
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Raise a RulesError unless it is a number of jobs: a whole number other than 0, or None."""
+    """Raise a RulesError unless it is a number of jobs: an integer other than 0, or None."""
     if n_jobs is None:
         return
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise RulesError(
-            f"n_jobs={n_jobs!r} is out of range: it must be a whole number of at least 1, -1 for all cores, "
+            f"n_jobs={n_jobs!r} is out of range: it must be an integer of at least 1, -1 for all cores, "
             "or None."
         )
-
-
-def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-    return [task(item) for item in items]
 
 
 def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
     """The items in runs of `size`: one task each, where a single item is too small a task."""
     return [items[i : i + size] for i in range(0, len(items), size)]
-
-
-class Team:
-    """Threads that stand ready for many short tasks: starting them anew would take longer than the work."""
-
-    def __init__(self, n_jobs: int | None) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        from joblib import effective_n_jobs
-
-        check_jobs(n_jobs)
-        self.size = int(effective_n_jobs(n_jobs))
-        self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
-
-    def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-        """The results of the task on every item, in the order of the items."""
-        if self._threads is None or len(items) < 2:
-            return [task(item) for item in items]
-        # The caller does its share itself: another thread takes a tenth of a millisecond to wake up.
-        own, *others = batches(items, -(-len(items) // self.size))
-        waiting = [self._threads.submit(_all_of, task, share) for share in others]
-        results = _all_of(task, own)
-        for each in waiting:
-            results += each.result()
-        return results
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._threads is not None:
-            self._threads.shutdown()

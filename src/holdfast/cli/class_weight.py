@@ -2,9 +2,9 @@
 
 from holdfast.cli.model_options import ClassWeights
 from holdfast.data.schema import Label, Target
-from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.growth.rules import ClassWeight
+from holdfast.text.lists import listed
 from holdfast.tree.wording import class_names
 
 

@@ -23,12 +23,12 @@ from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.table import ModelComparison
 from holdfast.data.files.filetype import is_parquet
+from holdfast.data.files.writing import write_file
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.text.lists import listed
-from holdfast.data.files.writing import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45, GrowthRules
+from holdfast.text.lists import listed
 from holdfast.tree.wording import printable
 
 TITLES = {"pruned": "pruned tree", "c4.5": "C4.5", "stable": "stable tree"}
@@ -155,7 +155,7 @@ def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
 
 
 def _shared(rows: Rows, table: Table, options: Mapping[str, Any]) -> SharedFolds:
-    """The folds that the models will share: what there is to say of them is said before the work."""
+    """The folds that the models will fraction: what there is to say of them is said before the work."""
     return shared_folds(
         table,
         options["folds"],
@@ -206,7 +206,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
         warnings.simplefilter("always", CacheWarning)
         for model in models.values():
             # What is said of the user's columns and classes says nothing of these.
-            plain = {"n_trees": 2, "n_estimators": 2, "questions": None, "class_weight": None}
+            plain = {"n_estimators": 2, "questions": None, "class_weight": None}
             small = {name: value for name, value in plain.items() if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"
             y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)

@@ -57,7 +57,7 @@ def _test_text(study: Study) -> str:
     purpose = "set aside before any tree is grown, to test the model by"
     if study.test_stages:
         return f"{forward_text(study)}, {purpose}{known_text(study)}"
-    groups = " (whole groups)" if study.test.truth.groups is not None else ""
+    groups = " (whole groups)" if study.test.true_values.groups is not None else ""
     return f"{counted(study.n_test, 'row')}{groups}, {purpose}"
 
 

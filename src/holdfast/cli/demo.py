@@ -31,7 +31,7 @@ from holdfast.cli.words import (
     verbatim,
 )
 from holdfast.data.input.frame import Frame
-from holdfast.stability.choice import Wish
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
 from holdfast.tree.rules import rules
 from holdfast.tree.tree import Tree
@@ -48,7 +48,7 @@ def run(folder: Path, console: Console) -> None:
 
 
 def _run(place: Place, console: Console) -> None:
-    job = Job(Settings(n_jobs=-1, progress=console.is_terminal), Wish())
+    job = Job(Settings(n_jobs=-1, progress=console.is_terminal), SelectionRule())
     with plain_warnings() as notes:
         compiling = _ready_kernels(console)
         heading(console, "1. The data, and who may see what")

@@ -31,7 +31,7 @@ from holdfast.cli.words import (
 )
 from holdfast.errors import RulesError
 from holdfast.growth.rules import C45, CART
-from holdfast.stability.choice import Wish
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
 
 GROWTH = {"cart": CART, "c4.5": C45}
@@ -92,17 +92,19 @@ def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
     settings = Settings(
         rules=replace(GROWTH[options["growth"]], **{"max_depth": DEPTHS.get(model), **said}),
         candidates=options["candidates"],
-        n_trees=options["trees"] or N_TREES.get(model, N_MEMBERS),
-        early_share=options["early_share"],
+        n_estimators=options["trees"] or N_TREES.get(model, N_MEMBERS),
+        early_fraction=options["early_fraction"],
         validation=_validation(options["validation"]),
         scoring=options["scoring"],
         seed=options["seed"],
         n_jobs=options["jobs"],
         progress=progress,
     )
-    wish = Wish(options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"])
+    selection_rule = SelectionRule(
+        options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"]
+    )
     said_of_rows = options["test"], options["task"], options["test_rows"]
-    return Job(settings, wish, *said_of_rows, model, said, options["class_weight"])
+    return Job(settings, selection_rule, *said_of_rows, model, said, options["class_weight"])
 
 
 def _check_growth(study: Study, job: Job, options: Mapping[str, Any]) -> None:

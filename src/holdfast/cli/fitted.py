@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from holdfast.cli.growing import rules_for
 from holdfast.cli.study import Job, Study
 from holdfast.errors import RulesError
-from holdfast.scoring.metric import Score
-from holdfast.evidence.split_support import Certificate, certificates
-from holdfast.stability.choice import Choice, Wish, choose
 from holdfast.evidence.feature_use import FeatureUse, feature_use
+from holdfast.evidence.split_support import SplitSupport, split_support
+from holdfast.scoring.metric import Score
+from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.training import StableTrees, train_divided
 from holdfast.tree.tree import Tree
 
@@ -39,7 +39,7 @@ class Fit:
     trained: StableTrees
     choice: Choice
     delivered: tuple[Delivered, ...]  # the chosen tree first, then the ends of the frontier
-    certificates: tuple[Certificate, ...]
+    split_support: tuple[SplitSupport, ...]
     uses: tuple[FeatureUse, ...]
 
     @property
@@ -57,8 +57,11 @@ def fitted(study: Study, job: Job) -> Fit:
     settings = replace(job.settings, rules=rules_for(job, study.table.schema.target))
     with scoring_refused():
         trained = train_divided(study.table, study.division, settings, groups=study.groups)
-        choice = choose(trained.frontier, trained.metric, job.wish)
-        ends = {rule: choose(trained.frontier, trained.metric, Wish(rule)).candidate for rule in LANDMARKS}
+        choice = choose(trained.frontier, trained.metric, job.selection_rule)
+        ends = {
+            rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate
+            for rule in LANDMARKS
+        }
         delivered = _delivered(study, trained, {CHOSEN: choice.candidate, **ends})
     references, candidates = trained.references.trees, trained.candidates.trees
     return Fit(
@@ -67,7 +70,7 @@ def fitted(study: Study, job: Job) -> Fit:
         trained=trained,
         choice=choice,
         delivered=delivered,
-        certificates=tuple(certificates(delivered[0].tree, references, candidates)),
+        split_support=tuple(split_support(delivered[0].tree, references, candidates)),
         uses=tuple(feature_use([*references, *candidates])),
     )
 

@@ -7,13 +7,13 @@ from holdfast.cli.figures import score_texts
 from holdfast.cli.fitted import Fit
 from holdfast.cli.study import Study
 from holdfast.cli.words import counted
-from holdfast.text.lists import joined
-from holdfast.scoring.metric import Metric, Score
 from holdfast.evidence.feature_use import rounded_percent
+from holdfast.scoring.metric import Metric, Score
+from holdfast.text.lists import joined
 from holdfast.tree.wording import printable
 
 CHANCE = 2.0  # standard errors of a difference between two scores
-RARELY, OFTEN = 0.05, 0.25  # shares of the trees that ask the same question first
+RARELY, OFTEN = 0.05, 0.25  # fractions of the trees that ask the same question first
 MOST_STAGES = 4
 
 
@@ -61,13 +61,13 @@ def forward_text(study: Study) -> str:
     later = f"{counted(study.n_test, 'row')} of stage {stages_text(study.test_stages)}"
     if study.earlier_test is None:
         return later
-    groups = " (whole groups)" if study.test is not None and study.test.truth.groups is not None else ""
+    groups = " (whole groups)" if study.test is not None and study.test.true_values.groups is not None else ""
     return f"{later}, and {counted(study.n_earlier_test, 'random row')}{groups} of the stages before"
 
 
 def known_text(study: Study) -> str:
     """How many of the later rows belong to groups that are known; nothing without groups."""
-    if study.test is None or study.test.truth.groups is None:
+    if study.test is None or study.test.true_values.groups is None:
         return ""
     return (
         f"; {study.n_known:,} of the {study.n_test:,} belong to groups of which earlier rows are learnt from"
@@ -112,9 +112,9 @@ def _scores_text(of_model: Tested) -> str:
 
 def _root_text(fit: Fit) -> str:
     """A sentence if the early trees do not ask what the chosen tree asks first, and the others do."""
-    if not fit.study.early_stages or not fit.certificates:
+    if not fit.study.early_stages or not fit.split_support:
         return ""
-    root = fit.certificates[0]
+    root = fit.split_support[0]
     if root.references > RARELY or root.candidates < OFTEN:
         return ""
     return (

@@ -10,9 +10,9 @@ from holdfast.cli.source import Rows
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.split.fractions import late_stages
 from holdfast.data.table import Table
-from holdfast.text.lists import joined
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.stability.division import hold_out
+from holdfast.text.lists import joined
 from holdfast.tree.wording import class_names, printable
 
 LEAST_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
@@ -27,7 +27,7 @@ class HeldOut(NamedTuple):
     stages: tuple[str, ...] = ()  # of the test rows, if they are held out as a whole
 
 
-def rows_to_test_by(whole: Table, rows: Rows, share: float, kind: str | None, seed: int) -> HeldOut:
+def rows_to_test_by(whole: Table, rows: Rows, fraction: float, kind: str | None, seed: int) -> HeldOut:
     """Rows that nothing may see that grows or chooses a tree.
 
     The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
@@ -35,30 +35,30 @@ def rows_to_test_by(whole: Table, rows: Rows, share: float, kind: str | None, se
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
         raise RulesError("--test-rows forward holds out the last stages: say which column has them, --stage.")
-    if share == 0:
+    if fraction == 0:
         return HeldOut(none, none)
     if rows.stage is None or kind == "random":
-        is_test = _drawn(whole, rows, share, seed)
+        is_test = _drawn(whole, rows, fraction, seed)
         if is_test.all():
             units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
             raise DataError(
                 f"With test rows held out, none of the {units} is left to train on: say --test 0."
             )
         return HeldOut(is_test, none)
-    return _forward(whole, rows, rows.stage, share, seed)
+    return _forward(whole, rows, rows.stage, fraction, seed)
 
 
-def _forward(whole: Table, rows: Rows, stage: LongArray, share: float, seed: int) -> HeldOut:
-    """The last stages, at most half of the share if they are small, and random rows of those before.
+def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: int) -> HeldOut:
+    """The last stages, at most half of the fraction if they are small, and random rows of those before.
 
     The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
     forward. Earlier rows of the same group are learnt from, as they will be in use.
     """
-    is_late = late_stages(stage, share / 2)
+    is_late = late_stages(stage, fraction / 2)
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
     before, early = whole.taken(~is_late), rows.taken(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
-    drawn = _drawn(before, early, share / 2, seed)
+    drawn = _drawn(before, early, fraction / 2, seed)
     if not drawn.all():
         earlier[~is_late] = drawn
     is_test = is_late & ~_of_new_class(whole, is_late, stages)
@@ -104,14 +104,14 @@ def _named(stages: tuple[str, ...]) -> str:
     return joined([printable(stage) for stage in stages], MOST_NAMED)
 
 
-def _drawn(whole: Table, rows: Rows, share: float, seed: int) -> BoolArray:
+def _drawn(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
     marks = [mark for mark in (rows.stage, rows.groups) if mark is not None]
     order = fixed_order(whole, marks)
     ordered, marks = whole.taken(order), [mark[order] for mark in marks]
     flags = hold_out(
         ordered,
-        share,
+        fraction,
         stage=None if rows.stage is None else marks[0],
         groups=unit_numbers(ordered, marks) if rows.groups is None else marks[-1],
         seed=seed,

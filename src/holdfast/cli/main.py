@@ -179,7 +179,7 @@ def predict(model: Path, data: Path, output: Path | None, raw: bool, **options: 
 
     Columns are matched by name, and stay as they are; only those that the tree asks about are needed. Text
     that a spreadsheet would take for a formula gets an apostrophe in front, unless you say --raw. A class
-    comes with a column p(class) for each class: its share among the training rows in the same leaf.
+    comes with a column p(class) for each class: its fraction among the training rows in the same leaf.
     """
     from holdfast.cli.predict import run
 

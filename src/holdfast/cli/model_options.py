@@ -12,7 +12,7 @@ _MEANT_FOR = {
     "growth": _SINGLE_AND_FOREST,
     "trees": ("stable", "forest", "boosting"),
     **dict.fromkeys(
-        ("candidates", "rule", "tolerance", "tolerance_unit", "gamma", "early_share", "validation"),
+        ("candidates", "rule", "tolerance", "tolerance_unit", "gamma", "early_fraction", "validation"),
         ("stable",),
     ),
 }
@@ -49,7 +49,7 @@ def column_in_order(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def leaf_size(text: str) -> int | float:
-    """A whole number of rows, or a share of all.
+    """An integer of rows, or a fraction of all.
 
     >>> leaf_size("5"), leaf_size("0.05")
     (5, 0.05)
@@ -60,7 +60,7 @@ def leaf_size(text: str) -> int | float:
         number = 0
     if number <= 0 or (isinstance(number, float) and not number < 1):
         raise click.BadParameter(
-            f"{text!r} has to be a whole number of at least 1, or a share of the rows such as 0.05."
+            f"{text!r} has to be an integer of at least 1, or a fraction of the rows such as 0.05."
         )
     return number
 
@@ -123,7 +123,7 @@ GROWING = (
         "--min-samples-leaf",
         type=leaf_size,
         metavar="ROWS",
-        help="Fewest rows of a leaf: a number, or a share of all.",
+        help="Fewest rows of a leaf: a number, or a fraction of all.",
     ),
     click.option(
         "--class-weight",

@@ -16,8 +16,8 @@ from holdfast.cli.overview import importance_columns
 from holdfast.cli.summary import data_facts, division_facts, metric_facts, score_facts, shared_settings
 from holdfast.data.files.writing import write_file
 from holdfast.files import replace_file
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.model_file import save
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 _OF_STABLE = ("early_", "held_out", "cross_fitted")  # how facts begin that other models have no use for

@@ -17,7 +17,7 @@ from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
 from holdfast.growth.grow import grow
-from holdfast.growth.size.search import Evidence, choose_size
+from holdfast.growth.size.search import SizeSearch, choose_size
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, metric_of
 from holdfast.tree.ensemble import Ensemble
@@ -69,7 +69,7 @@ def fit_smallest(job: Job, target: Target) -> None:
     labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
     # By a score that even one row has.
     scoring = "accuracy" if target.is_classes else "squared_error"
-    settings = replace(job.settings, n_trees=2, scoring=scoring, progress=False)
+    settings = replace(job.settings, n_estimators=2, scoring=scoring, progress=False)
     table = Table.from_arrays(rows, labels)
     metric = metric_of(scoring, table.schema.target)
     grown = MODELS[job.model](table, None, replace(job, settings=settings, class_weight=None), metric)
@@ -85,7 +85,7 @@ def _tree(table: Table, groups: LongArray | None, job: Job, metric: Metric) -> G
 
 def _pruned(table: Table, groups: LongArray | None, job: Job, metric: Metric) -> Grown:
     settings = job.settings
-    evidence = Evidence(scoring=settings.scoring, seed=drawn_seed(settings.seed), n_jobs=settings.n_jobs)
+    evidence = SizeSearch(scoring=settings.scoring, seed=drawn_seed(settings.seed), n_jobs=settings.n_jobs)
     tree, sizes = choose_size(table, rules_for(job, table.schema.target), evidence=evidence, groups=groups)
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
     return Grown(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
@@ -97,7 +97,7 @@ def _forest(table: Table, groups: LongArray | None, job: Job, metric: Metric) ->
     bagging = grow_bagging(
         table,
         rules_for(job, target, **defaults),
-        settings.n_trees,
+        settings.n_estimators,
         sampling=Sampling(drawn_seed(settings.seed), groups=groups),
         n_jobs=settings.n_jobs,
         progress="Growing trees" if settings.progress else "",
@@ -113,7 +113,7 @@ def _boosting(table: Table, groups: LongArray | None, job: Job, metric: Metric) 
     settings, target = job.settings, table.schema.target
     rules = BoostingRules(
         "log_loss" if target.is_classes else "squared_error",
-        n_rounds=settings.n_trees,
+        n_rounds=settings.n_estimators,
         class_weight=rules_for(job, target).class_weight,
         **job.said,
     )

@@ -95,21 +95,21 @@ _FIT = (
         "--gamma", type=click.FloatRange(0), help="For --rule weighted: score per unit of distance."
     ),
     click.option(
-        "--early-share",
+        "--early-fraction",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.5,
-        help="Share of the rows that are early.",
+        help="Fraction of the rows that are early.",
     ),
     click.option(
         "--validation",
         default="auto",
-        help="Rows to choose by: a share, or a number of folds held out in turn.",
+        help="Rows to choose by: a fraction, or a number of folds held out in turn.",
     ),
     click.option(
         "--test",
         type=click.FloatRange(0, 1, max_open=True),
         default=0.25,
-        help="Share of the rows set aside to test the chosen tree by; 0 for none.",
+        help="Fraction of the rows set aside to test the chosen tree by; 0 for none.",
     ),
     click.option(
         "--test-rows",

@@ -12,8 +12,8 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.ordered import OrderedText
-from holdfast.text.lists import joined, listed
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import joined, listed
 
 # A year, a date or a moment, which read in their order.
 _IN_TIME = re.compile(r"\d{4}([-/.]\d\d?)*([-/ ]?[QWqw]\d\d?)?([T ].*)?")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import without_last_digits
-from holdfast.text.lists import aligned, joined
 from holdfast.evidence.feature_use import feature_table, feature_use, first_features, rounded_percent
+from holdfast.text.lists import aligned, joined
 from holdfast.tree.drawing import shortened
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import answer_text
@@ -57,8 +57,8 @@ def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = W
 def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
     """One entry per feature, the most important first.
 
-    `importance` is its share of what all splits gained, `splits` their number, and `trees` the share of the
-    trees that ask about it.
+    `importance` is its fraction of what all splits gained, `splits` their number, and `trees` the fraction of
+    the trees that ask about it.
     """
     asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
     order = np.argsort(-without_last_digits(ensemble.importances), kind="stable")
@@ -75,8 +75,8 @@ def _importance_text(ensemble: Ensemble, most: int | None, whole: str) -> str:
     lines = list(zip(*importance_columns(ensemble).values(), strict=True))
     asked = [line for line in lines if line[2]]
     cells = [
-        [shortened(printable(name), WIDEST_NAME), f"{share:.3f}", f"{splits:,}", rounded_percent(trees)]
-        for name, share, splits, trees in asked[:most]
+        [shortened(printable(name), WIDEST_NAME), f"{fraction:.3f}", f"{splits:,}", rounded_percent(trees)]
+        for name, fraction, splits, trees in asked[:most]
     ]
     parts = [aligned([["feature", "importance", "splits", "in trees"], *cells])]
     if more := len(asked) - len(cells):
@@ -98,9 +98,9 @@ def tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
 
 
 def _kind_text(ensemble: Ensemble) -> str:
-    target, n_trees = ensemble.schema.target, len(ensemble)
+    target, n_estimators = ensemble.schema.target, len(ensemble)
     what = joined(list(class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
-    trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
+    trees = "1 tree" if n_estimators == 1 else f"{n_estimators} trees"
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"
     features = len(ensemble.schema.names)

@@ -16,17 +16,17 @@ from holdfast.data.files.cells import MOST_DIGITS, Cells
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.parquet_columns import parquet_columns
 from holdfast.data.files.reading import Choices, column_names, csv_records, read_file
 from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.writing import write_file
+from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import columns_asked
 from holdfast.data.schema import Feature
-from holdfast.text.lists import listed
-from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, SchemaMismatch
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.model_file import load
+from holdfast.text.lists import listed
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
@@ -81,7 +81,7 @@ def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, ru
 
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
-    """The prediction of each row and, of classes, the share of each class."""
+    """The prediction of each row and, of classes, the fraction of each class."""
     shares = model.values(features)
     target = model.schema.target
     if not target.is_classes:

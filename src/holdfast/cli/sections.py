@@ -19,8 +19,8 @@ from holdfast.cli.forward import (
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim, with_errors
-from holdfast.evidence.split_support import NARROWEST, certificate_text
 from holdfast.evidence.feature_use import feature_table
+from holdfast.evidence.split_support import NARROWEST, split_support_text
 from holdfast.tree.drawing import drawing
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import number_text
@@ -29,7 +29,7 @@ MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
 WIDEST_TITLE = 15  # of a metric over its column
 NARROW_TITLE = 4  # of one with a word after it
-WIDEST = 100  # columns of a certificate
+WIDEST = 100  # columns of a split_support
 # Other scales of the instability: the headings of their columns, and what the legend says of them.
 SCALED = {
     "per rule": "per rule of the larger tree",
@@ -115,12 +115,12 @@ def show_drawing(tree: Tree, console: Console) -> None:
 
 def _caution(fit: Fit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
-    frontier, metric, wish = fit.trained.frontier, fit.trained.metric, fit.job.wish
+    frontier, metric, selection_rule = fit.trained.frontier, fit.trained.metric, fit.job.selection_rule
     best = fit.named("best-score").candidate
-    unit = wish.tolerance_unit or metric.default_tolerance_unit
-    loss = wish.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
+    unit = selection_rule.tolerance_unit or metric.default_tolerance_unit
+    loss = selection_rule.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
-    if wish.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
+    if selection_rule.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
         return ""
     return (
         f" The best {metric.title} has a standard error of {number_text(error, 2)}, which is more than the "
@@ -183,14 +183,14 @@ def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
 
 def show_certificates(fit: Fit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
-    verbatim(console, certificate_text(fit.certificates, max(NARROWEST, min(console.width, WIDEST))))
+    verbatim(console, split_support_text(fit.split_support, max(NARROWEST, min(console.width, WIDEST))))
 
 
 def show_features(fit: Fit, console: Console) -> None:
     """The features that the trees of both collections ask about most."""
-    n_trees = len(fit.trained.references) + len(fit.trained.candidates)
+    n_estimators = len(fit.trained.references) + len(fit.trained.candidates)
     verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
-    paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
+    paragraph(console, f"\nIn all {n_estimators} trees, reference and candidate.", style="dim")
 
 
 def show_files(folder: Path, console: Console) -> None:

@@ -10,19 +10,19 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.orders import stage_places, warn_of_alphabet, with_orders
-from holdfast.data.input.columns import read_column
 from holdfast.data.files.dates import date_columns
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.parquet_columns import parquet_columns
 from holdfast.data.files.reading import Choices, column_names, read_file
 from holdfast.data.files.reading_rules import ReadingRules
-from holdfast.data.split.fractions import numbered, read_groups, read_stage
-from holdfast.data.table import Table
+from holdfast.data.input.columns import read_column
+from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.input.weight import read_weight
-from holdfast.text.lists import first_rows, listed
+from holdfast.data.split.fractions import numbered, read_groups, read_stage
+from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import first_rows, listed
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from holdfast.cli.held_out import rows_to_test_by
 from holdfast.cli.model_options import ClassWeights
 from holdfast.cli.source import Rows
 from holdfast.data.input.frame import Frame
+from holdfast.data.input.target import Task
 from holdfast.data.split.fractions import known_rows
 from holdfast.data.table import Table
-from holdfast.data.input.target import Task
 from holdfast.errors import DataWarning
-from holdfast.scoring.metric import Metric, Score, Truth
-from holdfast.stability.choice import Wish
+from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.division import Division
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import prepare
@@ -32,8 +32,8 @@ class Job:
     """What the user asks for, but for the data."""
 
     settings: Settings
-    wish: Wish
-    test: float = 0.25  # share of the rows; 0 for none
+    selection_rule: SelectionRule
+    test: float = 0.25  # fraction of the rows; 0 for none
     task: Task | None = None
     test_rows: Literal["forward", "random"] | None = None  # by default forward if there are stages
     model: str = "stable"
@@ -46,16 +46,18 @@ class TestRows:
     """Rows that nothing sees that grows or chooses a tree."""
 
     frame: Frame
-    truth: Truth
+    true_values: TrueValues
 
     def can_tell(self, metric: Metric) -> bool:
         """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
-        units = self.truth.values if self.truth.groups is None else np.unique(self.truth.groups)
-        return len(units) >= LEAST_TOLD and len(np.unique(self.truth.values)) >= metric.least_values
+        units = (
+            self.true_values.values if self.true_values.groups is None else np.unique(self.true_values.groups)
+        )
+        return len(units) >= LEAST_TOLD and len(np.unique(self.true_values.values)) >= metric.least_values
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""
-        return metric.score(model.values(self.frame), self.truth)
+        return metric.score(model.values(self.frame), self.true_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class Study:
         return round(float(np.mean([self._n_rows(rows) for rows in self.division.validation])))
 
     def _n_rows(self, rows: BoolArray) -> int:
-        """How many rows of the file these stand for, by their share of the weight."""
+        """How many rows of the file these stand for, by their fraction of the weight."""
         weight = np.ones(self.table.n_rows) if self.table.weight is None else self.table.weight
         return round(self.n_training * float(weight[rows].sum() / weight.sum()))
 
@@ -144,10 +146,10 @@ def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) ->
     if not is_test.any():
         return None
     # The training rows have every class, so that each has the same number in both tables.
-    truth = Truth(
+    true_values = TrueValues(
         training.schema.target,
         whole.target[is_test],
         None if whole.weight is None else whole.weight[is_test],
         None if rows.groups is None else rows.groups[is_test].astype(np.int32),
     )
-    return TestRows(rows.features.taken(is_test), truth)
+    return TestRows(rows.features.taken(is_test), true_values)

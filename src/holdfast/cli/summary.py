@@ -14,11 +14,11 @@ from holdfast.cli.forward import disagreement
 from holdfast.cli.growing import rules_for
 from holdfast.cli.json_file import write_json
 from holdfast.cli.study import Job, Study
-from holdfast.data.schema import Target
 from holdfast.data.files.writing import write_file
+from holdfast.data.schema import Target
+from holdfast.evidence.split_support import SplitSupport
 from holdfast.files import replace_file
 from holdfast.scoring.metric import Metric, Score
-from holdfast.evidence.split_support import Certificate
 from holdfast.storage.collection_file import save_trees
 from holdfast.storage.model_file import save
 from holdfast.tree.wording import class_names
@@ -56,10 +56,10 @@ def summary(fit: Fit) -> dict[str, Any]:
         "division": division_facts(fit.study),
         "metric": metric_facts(trained.metric),
         "distance": {
-            "matching": trained.terms.matching,
-            "label_weight": trained.terms.label_weight,
-            "outcome": trained.terms.outcome,
-            "depth": trained.terms.depth,
+            "matching": trained.distance_settings.matching,
+            "label_weight": trained.distance_settings.label_weight,
+            "outcome": trained.distance_settings.outcome,
+            "depth": trained.distance_settings.depth,
         },
         "choice": {
             "candidate": fit.choice.candidate,
@@ -73,7 +73,7 @@ def summary(fit: Fit) -> dict[str, Any]:
         },
         "disagreement": disagreement(fit),
         "trees": {name: _tree_facts(each, trained.metric) for each in fit.delivered for name in each.names},
-        "certificates": [_certificate_facts(each) for each in fit.certificates],
+        "split_support": [_certificate_facts(each) for each in fit.split_support],
         "features": [asdict(each) for each in fit.uses],
     }
 
@@ -133,7 +133,7 @@ def shared_settings(job: Job, target: Target) -> dict[str, Any]:
         **job.said,
         "criterion": rules_for(job, target).criterion,
         "class_weight": weights if weights is None or isinstance(weights, str) else dict(weights),
-        "trees": job.settings.n_trees,
+        "trees": job.settings.n_estimators,
         "scoring": job.settings.scoring,
         "test": job.test,
         "test_rows": job.test_rows,
@@ -147,15 +147,15 @@ def _settings(job: Job, target: Target) -> dict[str, Any]:
     return {
         **shared_settings(job, target),
         "candidates": settings.candidates,
-        **asdict(job.wish),
-        "early_share": settings.early_share,
+        **asdict(job.selection_rule),
+        "early_fraction": settings.early_fraction,
         "validation": settings.validation,
     }
 
 
-def _certificate_facts(certificate: Certificate) -> dict[str, Any]:
-    """The certificate, but for the question as a line of text has it."""
-    return {name: fact for name, fact in asdict(certificate).items() if name != "short"}
+def _certificate_facts(split_support: SplitSupport) -> dict[str, Any]:
+    """The split_support, but for the question as a line of text has it."""
+    return {name: fact for name, fact in asdict(split_support).items() if name != "short"}
 
 
 def _target_facts(study: Study) -> dict[str, Any]:

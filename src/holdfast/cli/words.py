@@ -128,4 +128,4 @@ def _train_smallest() -> None:
 
     rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no" if number < 6 else "yes" for number in range(12)]
-    train(Table.from_arrays(rows, labels), Settings(n_trees=2))
+    train(Table.from_arrays(rows, labels), Settings(n_estimators=2))

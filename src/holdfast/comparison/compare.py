@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray
+from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
 from holdfast.comparison.trial import Rows, Trial, is_by_labels, takes, tried
-from holdfast.data.split.folds import Fold
 from holdfast.data.input.frame import frame_of
+from holdfast.data.input.target import Task, read_vector
+from holdfast.data.split.folds import Fold
 from holdfast.data.split.fractions import read_groups, read_stage
 from holdfast.data.table import Table
-from holdfast.data.input.target import Task, read_line
-from holdfast.text.lists import listed
 from holdfast.errors import DataError, DataWarning, ModelError, RulesError
-from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.text.lists import listed
 
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
 
@@ -48,12 +48,12 @@ def compare_models(
     `models` are estimators with the face of scikit-learn, ours or others', by name or as a list. Clones are
     fitted, on rows in the type in which X has them, and the models stay as they are.
 
-    `cv` is a number of folds, a share of rows to hold out once, a splitter of scikit-learn's, or pairs of row
-    numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of the rows.
-    With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
-    number of folds: more stages than that are pooled. Earlier rows of a group that comes back are learnt from
-    then, as they will be in use; `strict_groups=True` leaves them out, and says how many rows and which
-    shares of the classes remain.
+    `cv` is a number of folds, a fraction of rows to hold out once, a splitter of scikit-learn's, or pairs of
+    row numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of the
+    rows. With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the
+    greatest number of folds: more stages than that are pooled. Earlier rows of a group that comes back are
+    learnt from then, as they will be in use; `strict_groups=True` leaves them out, and says how many rows and
+    which fractions of the classes remain.
 
     `scoring` is one metric or a list of them, as in `metric_of`: the first decides the order. What a model
     reports of itself, such as an out-of-bag score, has no part in it. Differences are to the `baseline`, by
@@ -193,7 +193,7 @@ def _kind(model: Any) -> str | None:
 def _read(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: Any) -> tuple[Rows, Table]:
     """The rows as the models get them, and as a table that says how they can be divided."""
     n_rows = frame_of(X).n_rows
-    line = read_line(y, n_rows)
+    line = read_vector(y, n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
         table = Table.from_arrays(X, line, weight, task=task, target=_name_of(y))
@@ -236,7 +236,7 @@ def _check_model(name: str, model: Any, rows: Rows, metrics: Sequence[Metric]) -
     in_need = [metric.name for metric in metrics if not is_by_labels(metric)]
     if rows.target.is_classes and in_need and not hasattr(model, "predict_proba"):
         raise RulesError(
-            f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs shares of the "
+            f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs fractions of the "
             f"classes: score by 'accuracy', or give the model some, as CalibratedClassifierCV({kind}()) does."
         )
 

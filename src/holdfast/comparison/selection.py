@@ -8,11 +8,11 @@ from math import sqrt
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
+from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
-from holdfast.text.lists import joined
 from holdfast.errors import DataWarning
+from holdfast.text.lists import joined
 from holdfast.tree.wording import class_names, number_text, percent_text
 
 SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
@@ -29,7 +29,7 @@ class Selection:
     n_earlier: int
     n_learnt: int
     n_folds: int
-    earlier: FloatArray  # share of every class, or the mean, among all earlier rows
+    earlier: FloatArray  # fraction of every class, or the mean, among all earlier rows
     learnt: FloatArray  # the same among those that are learnt from
     deviation: float  # standard deviation of a numeric target among the earlier rows
 
@@ -73,7 +73,7 @@ class Selection:
 
 
 def selection_text(selection: Selection) -> str:
-    """How many rows, and which shares of the classes or which mean, remain, against all earlier rows."""
+    """How many rows, and which fractions of the classes or which mean, remain, against all earlier rows."""
     folds = f" over {selection.n_folds} folds" if selection.n_folds > 1 else ""
     return (
         f"Whole groups are kept apart: {selection.n_learnt:,} of the {selection.n_earlier:,} earlier rows"

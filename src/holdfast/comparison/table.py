@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
 from holdfast.comparison.differences import Differences, held_out_ratio
-from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.text.lists import listed
+from holdfast.data.split.folds import Fold
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
+from holdfast.text.lists import listed
 
 
 class Failure(NamedTuple):
@@ -164,7 +164,7 @@ class ModelComparison:
             **{other.metric.name: other.mean for other in others},
             **{f"{other.metric.name}_error": other.error for other in others},
             "n_leaves": mean_known(self.leaves),
-            "n_trees": mean_known(self.trees),
+            "n_estimators": mean_known(self.trees),
             "fit_seconds": median_known(self.fit_seconds),
             "predict_seconds": median_known(self.predict_seconds),
             **{f"fold_{number + 1}": scores for number, scores in enumerate(self.scores.T)},

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.comparison.rows import rows_of
 from holdfast.data.input.columns import as_label
-from holdfast.data.split.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.text.lists import listed
+from holdfast.data.split.folds import Fold
 from holdfast.errors import DataError
-from holdfast.scoring.metric import Metric, Score, Truth
+from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.text.lists import listed
 
 _BY_LABELS = ("accuracy", "balanced_accuracy")  # of our own metrics
 
@@ -32,11 +32,11 @@ class Rows:
     groups: LongArray | None
     stage: LongArray | None
 
-    def truth(self, numbers: LongArray) -> Truth:
+    def true_values(self, numbers: LongArray) -> TrueValues:
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[numbers]
         groups = None if self.groups is None else self.groups[numbers].astype(np.int32)
-        return Truth(self.target, self.values[numbers], weight, groups)
+        return TrueValues(self.target, self.values[numbers], weight, groups)
 
 
 class Trial(NamedTuple):
@@ -84,12 +84,14 @@ def tried(model: Any, rows: Rows, fold: Fold, metrics: Sequence[Metric], *, with
     own, fit_seconds = fitted(model, rows, fold)
     numbers = np.flatnonzero(fold.held_out)
     found = predictions(own, rows_of(rows.X, numbers), len(numbers), rows.target, metrics)
-    truth = rows.truth(numbers)
+    true_values = rows.true_values(numbers)
     scores = []
     for metric in metrics:
         predicted = found.labels if found.labels is not None and is_by_labels(metric) else found.values
         scores.append(
-            metric.score(predicted, truth) if with_errors else Score(metric.value(predicted, truth), 0.0)
+            metric.score(predicted, true_values)
+            if with_errors
+            else Score(metric.value(predicted, true_values), 0.0)
         )
     leaves, trees = size_of(own)
     return Trial(tuple(scores), found.values, fit_seconds, found.seconds, leaves, trees)
@@ -107,7 +109,7 @@ class Predicted(NamedTuple):
 
 
 def is_by_labels(metric: Metric) -> bool:
-    """True if the metric asks which class a model settles on, not for shares of the classes."""
+    """True if the metric asks which class a model settles on, not for fractions of the classes."""
     if metric.formula is not None:
         return metric.name in _BY_LABELS
     return bool(getattr(metric.scorer, "_response_method", None) == "predict")
@@ -116,7 +118,7 @@ def is_by_labels(metric: Metric) -> bool:
 def predictions(model: Any, X: Any, n_rows: int, target: Target, metrics: Sequence[Metric]) -> Predicted:
     """What the fitted model says of the rows, as far as the metrics need it.
 
-    The class that it settles on is its own affair: it need not be the one with the greatest share.
+    The class that it settles on is its own affair: it need not be the one with the greatest fraction.
     """
     if not target.is_classes:
         numbers, seconds = _timed(lambda: model.predict(X))

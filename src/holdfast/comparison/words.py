@@ -9,8 +9,8 @@ import numpy as np
 
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
-from holdfast.text.lists import aligned, joined
 from holdfast.scoring.metric import Metric
+from holdfast.text.lists import aligned, joined
 from holdfast.tree.wording import number_text, printable
 
 MOST_READ = 40  # leaves of a tree that a person still reads

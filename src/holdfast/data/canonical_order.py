@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.table import Table
 from holdfast.data.input.weight import are_repetitions
+from holdfast.data.table import Table
 
-MOST_COPIES = 0.1  # share of the rows; a kind of row that is more frequent is no copy of one
+MOST_COPIES = 0.1  # fraction of the rows; a kind of row that is more frequent is no copy of one
 MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
 
 
@@ -45,7 +45,7 @@ def fixed_order(table: Table, marks: Sequence[LongArray] = (), *, telling: bool 
 def telling_order(table: Table) -> list[int]:
     """The features in an order that does not depend on where they stand: those first that tell most.
 
-    What a feature tells of the target is the share of the variance of its ranks that lies between the
+    What a feature tells of the target is the fraction of the variance of its ranks that lies between the
     classes, or between tenths of the numbers. So a column that has nothing to do with the target comes last,
     and the order of rows that differ in other columns is the same with it and without it. Of equal ones the
     first by name comes first.
@@ -74,7 +74,7 @@ def _tenths(values: FloatArray, weight: FloatArray) -> LongArray:
 
 
 def _share_between(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
-    """Share of the variance of the ranks that lies between the groups, to five decimals, not the last bit."""
+    """Fraction of the variance of the ranks that lies between the groups (five decimals)."""
     from_mean = rank - np.average(rank, weights=weight)
     size, sums = np.bincount(group, weight), np.bincount(group, weight * from_mean)
     between = float((sums * sums / np.where(size > 0, size, 1.0)).sum())
@@ -137,8 +137,8 @@ def _kinds(table: Table, marks: Sequence[LongArray]) -> tuple[LongArray, BoolArr
     kind = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     n_kinds = np.bincount(place[np.append(True, kind[1:] != kind[:-1])])
-    share = np.bincount(kind, weight / weight.max())
-    is_copy = (n_kinds[place] == 1) & (share[kind] <= MOST_COPIES * share.sum())
+    fraction = np.bincount(kind, weight / weight.max())
+    is_copy = (n_kinds[place] == 1) & (fraction[kind] <= MOST_COPIES * fraction.sum())
     return np.asarray(kind, np.int64), np.asarray(is_copy, np.bool_)
 
 

@@ -1,4 +1,4 @@
-"""Columns as small whole numbers, once per table and shared by every tree grown from it."""
+"""Columns as small integers, once per table and shared by every tree grown from it."""
 
 from collections.abc import Sequence
 
@@ -79,8 +79,8 @@ def bin_ranks(ranks: IntArray, n_ranks: int, repeats: LongArray | None = None) -
         bin_of_rank = np.maximum(np.cumsum(rows_at > 0) - 1, 0)
     else:
         rows_below = np.cumsum(rows_at) - rows_at
-        share = rows_below * MOST_BINS // max(int(rows_at.sum()), 1)
-        bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(share) > 0)))
+        fraction = rows_below * MOST_BINS // max(int(rows_at.sum()), 1)
+        bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(fraction) > 0)))
     bin_of_rank = bin_of_rank.astype(np.int32)
     tops = np.flatnonzero(np.append(np.diff(bin_of_rank) > 0, True)).astype(np.int32)
     return bin_of_rank[ranks], tops  # missing rows read the last rank's bin, which the caller overwrites

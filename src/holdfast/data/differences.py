@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from holdfast.data.schema import Label
-from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
+from holdfast.text.lists import listed
 
 
 @dataclass(eq=False)

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, frozen
+from holdfast.data.differences import Differences
+from holdfast.data.expressions.question import parse_questions
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.columns import Reading
 from holdfast.data.input.counted import defined_column, defined_target, matched_column, matched_target
-from holdfast.data.differences import Differences
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.matching import named_by
-from holdfast.data.expressions.question import parse_questions
-from holdfast.data.schema import Feature, Schema
-from holdfast.data.input.target import Task, check_task, read_line
+from holdfast.data.input.target import Task, check_task, read_vector
 from holdfast.data.input.weight import are_repetitions, check_sum, counted_rows, read_weight
-from holdfast.text.lists import listed
+from holdfast.data.schema import Feature, Schema
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
     from holdfast.kernels.growth.histogram import Coded
@@ -65,7 +65,7 @@ class Table:
 
     @cached_property
     def coded(self) -> "Coded":
-        """The columns, by name, as small whole numbers: made once, shared by every tree grown from them."""
+        """The columns, by name, as small integers: made once, shared by every tree grown from them."""
         from holdfast.data.coding import code_columns
 
         repeats = None
@@ -101,7 +101,7 @@ class Table:
         check_task(task)
         questions = _texts_of(questions)
         frame = frame_of(X)
-        line = read_line(y, frame.n_rows)
+        line = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         counted = counted_rows(weight)
         if schema is not None:
@@ -182,7 +182,7 @@ def _read(
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
-    _refuse_repeated_questions(questions, frame.names)
+    _raise_for_repeated_questions(questions, frame.names)
     asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
     return features + asked, values + _answers(questions, features, values)
 
@@ -235,7 +235,7 @@ def _check_questions(questions: Sequence[str], schema: Schema) -> None:
         )
 
 
-def _refuse_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+def _raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
     texts = [*names, *questions]
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:

@@ -13,15 +13,15 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.errors import RulesError
 from holdfast.backends.interruption import call_kernel, stop_flag
-from holdfast.kernels.distance.assignment import Prices
-from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.distance.matching import TreeDistance, matched
 from holdfast.distance.packing import frozen_fields, memory, pack
-from holdfast.distance.reference_schema import on_one_ruler
-from holdfast.distance.settings import Terms, terms_of
+from holdfast.distance.reference_schema import on_one_schema
+from holdfast.distance.settings import DistanceSettings, settings_for
+from holdfast.errors import RulesError
+from holdfast.kernels.distance.assignment import Prices
+from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
 from holdfast.tree.tree import LEAF, Tree
 
 CELLS_A_TASK = 2**21  # of cost matrices: some 20 ms of work
@@ -53,13 +53,13 @@ def tree_distance(
     >>> round(tree_distance(at_40, at_45).total, 6)  # each of two leaves: 5 / (2 * 100)
     0.05
     """
-    first, second = on_one_ruler([as_tree(a), as_tree(b)])
-    terms = terms_of([first, second], matching, label_weight, outcome, normalised, depth)
-    packed, unit = pack([first, second], terms)
+    first, second = on_one_schema([as_tree(a), as_tree(b)])
+    distance_settings = settings_for([first, second], matching, label_weight, outcome, normalised, depth)
+    packed, unit = pack([first, second], distance_settings)
     one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
     scratch, prices = memory(packed, one, other)
     _measure(packed, (one, other), matching, True, scratch, prices, out)
-    return matched(first, second, terms, float(out[0] / unit), scratch.cost, prices)
+    return matched(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
 
 
 def distance_matrix(
@@ -76,7 +76,7 @@ def distance_matrix(
 ) -> FloatArray:
     """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
 
-    All distances are on the same terms: one depth and one label weight for both collections. See
+    All distances are on the same distance_settings: one depth and one label weight for both collections. See
     `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
     number of them.
     """
@@ -130,22 +130,24 @@ def _matrix(
     all_b = all_a if trees_b is None else _trees(trees_b)
     if not all_a or not all_b:
         return np.zeros((len(all_a), len(all_b)))
-    trees = on_one_ruler(all_a if trees_b is None else [*all_a, *all_b])
-    terms = terms_of(trees, *options)
-    distinct, number = _distinct(trees, terms)
-    packed, unit = pack(distinct, terms)
+    trees = on_one_schema(all_a if trees_b is None else [*all_a, *all_b])
+    distance_settings = settings_for(trees, *options)
+    distinct, number = _distinct(trees, distance_settings)
+    packed, unit = pack(distinct, distance_settings)
     own, inverse_a = np.unique(number[: len(all_a)], return_inverse=True)
     others, inverse_b = np.unique(number[len(trees) - len(all_b) :], return_inverse=True)
-    work = partial(_measured, packed, terms.matching, n_jobs=n_jobs, progress="Distances" if progress else "")
+    work = partial(
+        _measured, packed, distance_settings.matching, n_jobs=n_jobs, progress="Distances" if progress else ""
+    )
     if trees_b is None:
         grid = _symmetric(work, len(own))
     elif at_most is None:
         grid = _rectangle(work, own, others)
     else:
-        scale = terms.total(1.0)
+        scale = distance_settings.total(1.0)
         limit = at_most / scale * unit * len(all_b) if scale > 0 else np.inf
         grid = _bounded(work, own, others, np.bincount(inverse_b), limit)
-    return np.asarray(terms.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
+    return np.asarray(distance_settings.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
 
 
 def _trees(models: Iterable[Any]) -> list[Tree]:
@@ -157,13 +159,13 @@ def _trees(models: Iterable[Any]) -> list[Tree]:
     return [as_tree(model) for model in models]
 
 
-def _distinct(trees: list[Tree], terms: Terms) -> tuple[list[Tree], LongArray]:
+def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[list[Tree], LongArray]:
     """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
     numbers: dict[bytes, int] = {}
     distinct: list[Tree] = []
     number = np.empty(len(trees), np.int64)
     for place, tree in enumerate(trees):
-        number[place] = numbers.setdefault(_fingerprint(tree, terms.outcome), len(numbers))
+        number[place] = numbers.setdefault(_fingerprint(tree, distance_settings.outcome), len(numbers))
         if number[place] == len(distinct):
             distinct.append(tree)
     return distinct, number

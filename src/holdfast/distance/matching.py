@@ -8,9 +8,9 @@ from scipy.optimize import linear_sum_assignment
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.schema import Feature, Schema
+from holdfast.distance.paths import Path, fraction_of_range, tree_paths
+from holdfast.distance.settings import DistanceSettings
 from holdfast.kernels.distance.assignment import Prices
-from holdfast.distance.paths import Path, share_of_range, tree_paths
-from holdfast.distance.settings import Terms
 from holdfast.tree.tree import Tree
 
 Side = Literal["first", "second"]
@@ -55,7 +55,7 @@ class TreeDistance:
 
     first: Tree
     second: Tree
-    terms: Terms
+    distance_settings: DistanceSettings
     raw: float  # before normalising
     pairs: tuple[PathPair, ...]  # in the order of the first tree's leaves
     unmatched: tuple[UnmatchedPath, ...]
@@ -63,22 +63,22 @@ class TreeDistance:
     @property
     def total(self) -> float:
         """The distance; normalised, if that was asked for."""
-        return float(self.terms.total(self.raw))
+        return float(self.distance_settings.total(self.raw))
 
     @property
     def matching(self) -> str:
         """Which of the three matchings it is."""
-        return self.terms.matching
+        return self.distance_settings.matching
 
     @property
     def label_weight(self) -> float:
         """The cost of an entirely different outcome."""
-        return self.terms.label_weight
+        return self.distance_settings.label_weight
 
     @property
     def depth(self) -> int:
         """The greatest depth allowed."""
-        return self.terms.depth
+        return self.distance_settings.depth
 
     def __float__(self) -> float:
         return self.total
@@ -103,7 +103,12 @@ class TreeDistance:
 
 
 def matched(
-    first: Tree, second: Tree, terms: Terms, raw: float, cost: LongArray, prices: Prices
+    first: Tree,
+    second: Tree,
+    distance_settings: DistanceSettings,
+    raw: float,
+    cost: LongArray,
+    prices: Prices,
 ) -> TreeDistance:
     """The distance with its matching, from the costs that the kernel left and the prices that prove it."""
     is_swapped = first.n_leaves > second.n_leaves
@@ -115,7 +120,7 @@ def matched(
     column = _assignment(reduced == 0, prices.v[:m], _unlike(rows, columns))
     couples = [(int(i), int(j)) for i, j in enumerate(column)]
     rest = np.setdiff1d(np.arange(m), column).tolist()
-    if terms.matching == "cover":
+    if distance_settings.matching == "cover":
         couples += [(_nearest(cost[:, j], j, m), j) for j in rest]
         rest = []
     ways = sorted((j, i) if is_swapped else (i, j) for i, j in couples)
@@ -123,10 +128,10 @@ def matched(
     return TreeDistance(
         first=first,
         second=second,
-        terms=terms,
+        distance_settings=distance_settings,
         raw=raw,
-        pairs=tuple(_pair(paths[0][i], paths[1][j], first.schema, terms) for i, j in ways),
-        unmatched=tuple(_unmatched(columns[j], large.schema, terms, is_swapped) for j in rest),
+        pairs=tuple(_pair(paths[0][i], paths[1][j], first.schema, distance_settings) for i, j in ways),
+        unmatched=tuple(_unmatched(columns[j], large.schema, distance_settings, is_swapped) for j in rest),
     )
 
 
@@ -168,7 +173,7 @@ def _nearest(costs: LongArray, j: int, m: int) -> int:
 # -- what it costs --------------------------------------------------------------------------------------
 
 
-def _pair(first: Path, second: Path, schema: Schema, terms: Terms) -> PathPair:
+def _pair(first: Path, second: Path, schema: Schema, distance_settings: DistanceSettings) -> PathPair:
     asked = {*first.asks, *second.asks}
     features = [feature for feature in schema.features if feature.name in asked]
     parts = [Part(feature.name, _feature_cost(first, second, feature)) for feature in features]
@@ -176,7 +181,8 @@ def _pair(first: Path, second: Path, schema: Schema, terms: Terms) -> PathPair:
         first=first,
         second=second,
         parts=tuple(part for part in parts if part.cost > 0),
-        outcome_cost=terms.label_weight * _outcome_difference(first, second, schema, terms.outcome),
+        outcome_cost=distance_settings.label_weight
+        * _outcome_difference(first, second, schema, distance_settings.outcome),
     )
 
 
@@ -189,7 +195,7 @@ def _feature_cost(first: Path, second: Path, feature: Feature) -> float:
         return 0.0
     whole = (feature.low, feature.high)
     ends = zip(first.bounds.get(name, whole), second.bounds.get(name, whole), strict=True)
-    cost = sum(float(share_of_range(one, other, *whole)) for one, other in ends) / 2
+    cost = sum(float(fraction_of_range(one, other, *whole)) for one, other in ends) / 2
     return cost if cost > NOTHING else 0.0
 
 
@@ -203,16 +209,20 @@ def _outcome_difference(first: Path, second: Path, schema: Schema, outcome: str)
     if not low < high:
         return 0.0
     one, other = np.clip([float(path.outcome) for path in (first, second)], low, high)
-    return float(share_of_range(one, other, low, high))
+    return float(fraction_of_range(one, other, low, high))
 
 
-def _unmatched(path: Path, schema: Schema, terms: Terms, is_swapped: bool) -> UnmatchedPath:
+def _unmatched(
+    path: Path, schema: Schema, distance_settings: DistanceSettings, is_swapped: bool
+) -> UnmatchedPath:
     weight = 0.0
     whole = Path(-1, {}, {}, path.outcome, path.shares, 0.0, 0.0)
     for feature in schema.features:
         if feature.name in path.asks:
             cut = _feature_cost(path, whole, feature)
-            weight += cut if terms.matching == "metric" else 1 - (cut if feature.is_subset else 2 * cut)
-    if terms.matching == "metric":
-        weight += terms.label_weight / 2
+            weight += (
+                cut if distance_settings.matching == "metric" else 1 - (cut if feature.is_subset else 2 * cut)
+            )
+    if distance_settings.matching == "metric":
+        weight += distance_settings.label_weight / 2
     return UnmatchedPath(path, "first" if is_swapped else "second", weight)

@@ -8,6 +8,8 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
+from holdfast.distance.paths import fraction_of_range
+from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance.distances import Packed, Scratch
@@ -23,8 +25,6 @@ from holdfast.kernels.distance.rules import (
     place_profiles,
     walk,
 )
-from holdfast.distance.paths import share_of_range
-from holdfast.distance.settings import Terms
 from holdfast.tree.check import TOLERANCE
 from holdfast.tree.tree import LEAF, Tree
 
@@ -34,9 +34,9 @@ SUM_BITS = 59
 _T = TypeVar("_T", Forest, Ruler, Packed)
 
 
-def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
+def pack(trees: Sequence[Tree], distance_settings: DistanceSettings) -> tuple[Packed, float]:
     """The trees, which share a schema, for the kernels, and how many units make a distance of 1."""
-    schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, terms.label_weight)
+    schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, distance_settings.label_weight)
     forest = _forest(trees)
     _check_numbers(trees, forest)
     ruler = _ruler(schema, forest, unit)
@@ -46,9 +46,9 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
     category_length, words_of_axis = _coordinates(ruler)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
-    outcomes, label_cost = _outcomes(trees, terms.label_weight * unit, terms.outcome)
+    outcomes, label_cost = _outcomes(trees, distance_settings.label_weight * unit, distance_settings.outcome)
     # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
-    null_weight = edges.cut + math.ceil(terms.label_weight * unit / 2)
+    null_weight = edges.cut + math.ceil(distance_settings.label_weight * unit / 2)
     packed = Packed(
         **_walks(forest, edges),
         **_profiles(edges, tree, category_length),
@@ -58,7 +58,7 @@ def pack(trees: Sequence[Tree], terms: Terms) -> tuple[Packed, float]:
         words=edges.words,
         leaf_start=np.cumsum([0, *(tree.n_leaves for tree in trees)]),
         cut=edges.cut[is_leaf],
-        weight=(null_weight if terms.matching == "metric" else edges.weight)[is_leaf],
+        weight=(null_weight if distance_settings.matching == "metric" else edges.weight)[is_leaf],
         outcome=outcomes,
         label_cost=label_cost,
         n_labels=len(schema.target.classes),
@@ -102,7 +102,7 @@ def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
     most = 1.0 + TOLERANCE if schema.target.is_classes else np.inf
     for number, tree in enumerate(trees):
         if not (np.isfinite(tree.value) & (np.abs(tree.value) <= most)).all():
-            what = "shares of classes from 0 to 1" if schema.target.is_classes else "finite numbers"
+            what = "fractions of classes from 0 to 1" if schema.target.is_classes else "finite numbers"
             raise BrokenTreeError(f"tree {number} predicts {_strangest(tree.value)}: trees predict {what}.")
 
 
@@ -195,13 +195,13 @@ def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict
 
 def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
     """The edges that cut off categories, by tree and coordinate."""
-    n_trees, n_coordinates = tree[-1] + 1, len(category_length)
+    n_estimators, n_coordinates = tree[-1] + 1, len(category_length)
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] > 0))
     place = tree[node] * (n_coordinates + 1) + edges.coordinate[node]
     node = node[np.argsort(place, kind="stable")]
-    counts = np.bincount(place, minlength=n_trees * (n_coordinates + 1))
+    counts = np.bincount(place, minlength=n_estimators * (n_coordinates + 1))
     return {
-        "edge_start": (np.cumsum(counts) - counts).reshape(n_trees, n_coordinates + 1),
+        "edge_start": (np.cumsum(counts) - counts).reshape(n_estimators, n_coordinates + 1),
         "edge_words": edges.low[node],
         "edge_first": edges.first_leaf[node],
         "edge_end": edges.end_leaf[node],
@@ -223,7 +223,7 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
     low, high = trees[0].schema.target.low, trees[0].schema.target.high
     if not low < high:
         return np.zeros(values.shape, np.int64), -1
-    shares = share_of_range(np.clip(values, low, high), low, low, high)
+    shares = fraction_of_range(np.clip(values, low, high), low, low, high)
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 

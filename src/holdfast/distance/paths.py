@@ -46,8 +46,8 @@ def tree_paths(tree: Tree) -> tuple[Path, ...]:
     return tuple(_path(tree, leaf, boxes[leaf]) for leaf in sorted(boxes))
 
 
-def share_of_range(one: Any, other: Any, low: float, high: float) -> Any:
-    """The share of the range that lies between two of its numbers; of several, one share for each."""
+def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
+    """The fraction of the range that lies between two of its numbers; of several, one share for each."""
     if np.isinf(high - low):
         return abs(one / 2 - other / 2) / (high / 2 - low / 2)
     return abs(one - other) / (high - low)

@@ -5,27 +5,27 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from holdfast.data.schema import Feature, Schema, Target, sorted_labels
-from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
+from holdfast.text.lists import listed
 from holdfast.tree.tree import LEAF, Tree
 
 _WAYS_OUT = (
-    "Measure all trees on one ruler. Read the second data set with the schema of the first, "
+    "Measure all trees on one schema. Read the second data set with the schema of the first, "
     "Table.from_frame(data, target=..., schema=first.schema); give other libraries' trees the schema of the "
-    "table, as_tree(model, schema=table.schema); or put trees with the same columns on a schema that holds "
-    "both, wide = first.schema.widened(second.schema), then first.on(wide) and second.on(wide)."
+    "table, as_tree(model, schema=table.schema); or put trees with the same columns on a schema that "
+    "holds both, wide = first.schema.widened(second.schema), then tree.with_schema(wide)."
 )
 
 
-def on_one_ruler(trees: Sequence[Tree]) -> list[Tree]:
-    """The trees on the schema that all of them share, features by name and classes by value.
+def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
+    """The trees on the schema that all of them fraction, features by name and classes by value.
 
     A tree may lack columns or classes that another has; they have no length. A column that two trees ask
     about must have the same range or categories in both, or a SchemaMismatch names all that have not.
     """
     groups = {id(tree.schema): tree.schema for tree in trees}
     if all(schema == trees[0].schema for schema in groups.values()):
-        return [tree.on(trees[0].schema) for tree in trees]
+        return [tree.with_schema(trees[0].schema) for tree in trees]
     asked = {key: _asked([tree for tree in trees if id(tree.schema) == key]) for key in groups}
     features = {feature.name: feature for schema in groups.values() for feature in schema.features}
     settled: dict[str, Feature] = {}
@@ -60,7 +60,7 @@ def _placed(tree: Tree, ruler: Schema, features: dict[str, Feature]) -> Tree:
     """The tree on the ruler. What it does not ask about may be anything there."""
     asked = _asked([tree])
     own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
-    return tree.replace(schema=Schema(tuple(own), tree.schema.target)).on(ruler)
+    return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(ruler)
 
 
 # -- differences ----------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from holdfast.data.schema import Target
-from holdfast.text.lists import listed
 from holdfast.errors import RulesError
+from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
 MATCHINGS = ("paper", "cover", "metric")
@@ -17,8 +17,8 @@ MOST_DEPTH = 1000
 
 
 @dataclass(frozen=True)
-class Terms:
-    """The terms of one comparison; the same for all pairs of a collection."""
+class DistanceSettings:
+    """The distance_settings of one comparison; the same for all pairs of a collection."""
 
     matching: str
     outcome: str
@@ -28,7 +28,7 @@ class Terms:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The terms as options of `distance_matrix`, apart from normalising."""
+        """The distance_settings as options of `distance_matrix`, apart from normalising."""
         return {
             "matching": self.matching,
             "outcome": self.outcome,
@@ -43,24 +43,24 @@ class Terms:
         return raw / (2 * self.depth + self.label_weight) * math.ldexp(1.0, -self.depth)
 
 
-def terms_of(
+def settings_for(
     trees: Sequence[Tree],
     matching: str,
     label_weight: float | None,
     outcome: str | None,
     normalised: bool,
     depth: int | None,
-) -> Terms:
-    """The terms with everything that was left open filled in from the trees."""
+) -> DistanceSettings:
+    """The distance_settings with everything that was left open filled in from the trees."""
     outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
     elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
         raise RulesError(
-            f"depth={depth!r} is out of range: it must be a whole number from 1 to {MOST_DEPTH}, or None."
+            f"depth={depth!r} is out of range: it must be an integer from 1 to {MOST_DEPTH}, or None."
         )
     weight = 2.0 * depth if label_weight is None else float(label_weight)
-    return Terms(matching, outcome, weight, int(depth), bool(normalised))
+    return DistanceSettings(matching, outcome, weight, int(depth), bool(normalised))
 
 
 def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:

@@ -1,7 +1,7 @@
 """AdaBoost: every tree attends most to the rows that the trees before it got wrong, and the trees vote.
 
 SAMME (Zhu, Zou, Rosset and Hastie, 2009), which for two classes is the classic AdaBoost.M1 of Freund and
-Schapire. With K classes and a tree that errs on a share e of the weight,
+Schapire. With K classes and a tree that errs on a fraction e of the weight,
 
     alpha = learning_rate * (log((1 - e) / e) + log(K - 1)),
 
@@ -37,7 +37,9 @@ class AdaBoost:
     """The trees and their votes, and how often each of them errs."""
 
     ensemble: Ensemble  # its weights are the alphas
-    errors: FloatArray  # (trees,) share of the weight that each tree got wrong, as rows weighed in its round
+    errors: (
+        FloatArray  # (trees,) fraction of the weight that each tree got wrong, as rows weighed in its round
+    )
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class _Round:
 def grow_adaboost(
     table: Table,
     rules: GrowthRules = STUMPS,
-    n_trees: int = 50,
+    n_estimators: int = 50,
     *,
     learning_rate: float = 1.0,
     seed: int = 0,
@@ -63,17 +65,17 @@ def grow_adaboost(
     seed matters only where features are drawn.
 
     >>> table = Table.from_arrays([[1.0], [2.0], [3.0], [4.0], [5.0]], ["no", "yes", "yes", "no", "no"])
-    >>> boosted = grow_adaboost(table, n_trees=3)
+    >>> boosted = grow_adaboost(table, n_estimators=3)
     >>> boosted.errors.round(3), boosted.ensemble.predict([[1.0], [2.5], [4.5]])
     (array([0.2  , 0.25 , 0.167]), array(['no', 'yes', 'no'], dtype='<U3'))
     """
-    check_n_trees(n_trees)
+    check_n_trees(n_estimators)
     _check_rate(learning_rate)
     units = measure(table, rules)
     n_classes = len(np.unique(table.target[units.repeats > 0]))
     rounds: list[_Round] = []
     log_weight = np.log(units.importance)
-    while len(rounds) < n_trees:
+    while len(rounds) < n_estimators:
         tree = grow_samples(table, rules, units, [units.repeats], [_seed_of(seed, len(rounds))])[0]
         is_wrong = tree.outcome[tree.apply(table)] != table.target
         error = _share(units, is_wrong)
@@ -94,7 +96,7 @@ def grow_adaboost(
 
 
 def _share(units: Units, is_wrong: BoolArray) -> float:
-    """Share of the weight that is wrong, from whole numbers: the order of the rows changes no bit of it."""
+    """Fraction of the weight that is wrong, from integers: the order of the rows changes no bit of it."""
     repeats = units.repeats.astype(np.int64)
     weight = repeats if units.weight is None else repeats * units.weight
     return int(weight[is_wrong].sum()) / int(weight.sum())

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import Units, measure
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import Tree
@@ -53,7 +53,7 @@ class Bagging:
 def grow_bagging(
     table: Table,
     rules: GrowthRules = CART,
-    n_trees: int = 100,
+    n_estimators: int = 100,
     *,
     sampling: Sampling = BOOTSTRAP,
     votes: bool = False,
@@ -62,23 +62,23 @@ def grow_bagging(
 ) -> Bagging:
     """Trees on bags of the table, which is coded once for all of them; a forest if the rules draw features.
 
-    The ensemble predicts the mean of the class shares or, with `votes`, the shares of the trees that vote for
-    each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs or on
-    the order of the rows. A bar with the text of `progress` shows how far it is.
+    The ensemble predicts the mean of the class shares or, with `votes`, the fractions of the trees that vote
+    for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs or
+    on the order of the rows. A bar with the text of `progress` shows how far it is.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
-    >>> bagging = grow_bagging(table, n_trees=8)
+    >>> bagging = grow_bagging(table, n_estimators=8)
     >>> bagging.bags[0], bagging.bags.left_out(0)
     (array([0, 0, 1, 3], dtype=int32), array([0, 1]))
     """
-    check_n_trees(n_trees)
+    check_n_trees(n_estimators)
     check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
         raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
     units = measure(table, rules)
     bags = Bags.of(table, units.repeats, sampling)
     _ = table.coded  # before the threads start
-    tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // table.n_rows))
+    tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(partial(_grown, table, rules, units, bags), tasks, n_jobs, progress=progress)
     trees = [tree for part in parts for tree in part]
     notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
@@ -87,8 +87,8 @@ def grow_bagging(
     ensemble = Ensemble(
         schema=table.schema,
         trees=tuple(trees),
-        weights=np.ones(n_trees),
-        outputs=np.zeros(n_trees, np.int32),
+        weights=np.ones(n_estimators),
+        outputs=np.zeros(n_estimators, np.int32),
         start=np.zeros(max(len(table.schema.target.classes), 1)),
         link="mean",
         votes=votes,
@@ -102,7 +102,7 @@ def _grown(table: Table, rules: GrowthRules, units: Units, bags: Bags, indices: 
     return grow_samples(table, rules, units, samples, [bags.tree_seed(index) for index in indices])
 
 
-def check_n_trees(n_trees: Any, name: str = "n_trees") -> None:
-    """Raise a RulesError unless it is a whole number of at least 1."""
-    if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
-        raise RulesError(f"{name}={n_trees!r} is out of range: it must be a whole number of at least 1.")
+def check_n_trees(n_estimators: Any, name: str = "n_estimators") -> None:
+    """Raise a RulesError unless it is an integer of at least 1."""
+    if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
+        raise RulesError(f"{name}={n_estimators!r} is out of range: it must be an integer of at least 1.")

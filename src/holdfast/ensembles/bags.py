@@ -21,7 +21,7 @@ class Sampling:
 
     seed: int = 0
     bootstrap: bool = True  # with replacement
-    max_samples: int | float | None = None  # draws; a float is a share of all rows, or of all groups
+    max_samples: int | float | None = None  # draws; a float is a fraction of all rows, or of all groups
     groups: LongArray | None = None  # of every row; whole groups are drawn
     branch: int = BAGS  # of the seed
 
@@ -34,7 +34,7 @@ class Sampling:
         is_number = isinstance(most, Real) and not isinstance(most, bool)
         if not is_number or not (most >= 1 if isinstance(most, Integral) else 0.0 < most <= 1.0):
             raise RulesError(
-                f"max_samples={most!r} is out of range: it must be a whole number of at least 1, a share "
+                f"max_samples={most!r} is out of range: it must be an integer of at least 1, a fraction "
                 "above 0.0 and up to 1.0, or None."
             )
 
@@ -103,6 +103,6 @@ def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:
         return max(1, round(most * n_all))
     if most > n_all:
         raise RulesError(
-            f"max_samples={most} is out of range: there are {n_all} {what}. Give at most as many, or a share."
+            f"max_samples={most} is out of range: there are {n_all} {what}. Give fewer, or a fraction."
         )
     return int(most)

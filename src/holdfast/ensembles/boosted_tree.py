@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, Shaped
 from holdfast.growth.grow import node_features, thresholds
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
-from holdfast.backends.tasks import Team
 from holdfast.tree.tree import LEAF, Tree
 
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
@@ -29,26 +29,26 @@ class Steps:
     weight_exponent: int = 0  # gradients, hessians and weights are times 2 ** -weight_exponent
 
 
-def node_parts(fields: LongArray, n_rows: int, team: Team) -> list[tuple[int, int]]:
+def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     """Runs of nodes with about equal numbers of rows, one for each thread."""
-    if team.size == 1 or n_rows < LEAST_SHARED:
+    if pool.size == 1 or n_rows < LEAST_SHARED:
         return [(0, len(fields))]
     is_leaf = fields[:, FEATURE] == LEAF
     done = np.cumsum(np.where(is_leaf, fields[:, END] - fields[:, START], 0))
-    ends = np.searchsorted(done, n_rows * np.arange(1, team.size) / team.size, side="right")
+    ends = np.searchsorted(done, n_rows * np.arange(1, pool.size) / pool.size, side="right")
     borders = [0, *ends.tolist(), len(fields)]
     return list(pairwise(borders))
 
 
 def summed(
-    shaped: Shaped, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], team: Team
+    shaped: Shaped, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
     """What the rows of every leaf add up to: gradient, hessian, weight and number."""
     fields, rows = shaped.grown.fields, shaped.rows
     sums = np.zeros((len(fields), 4))
-    team.run(
+    pool.run(
         lambda part: kernels.leaf_sums(fields, rows, *lines, *part, sums),
-        node_parts(fields, len(rows), team),
+        node_parts(fields, len(rows), pool),
     )
     return sums
 

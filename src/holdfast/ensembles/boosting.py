@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.backends.tasks import check_jobs
+from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.split.fractions import read_groups
@@ -17,7 +19,6 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
-from holdfast.backends.tasks import Team, check_jobs
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingRules", "boost"]
@@ -63,20 +64,20 @@ def boost(
     order = fixed_order(table, [] if marks is None else [marks], telling=False)
     table, marks = table.taken(order), None if marks is None else marks[order]
     folds = [fold.taken(order) for fold in folds]
-    with Team(n_jobs) as team:
+    with ThreadPool(n_jobs) as pool:
         if rules.early_stopping != "cv":
             (fold,) = folds
-            rounds = Rounds.of(table, rules, marks, fold, seed, team)
+            rounds = Rounds.of(table, rules, marks, fold, seed, pool)
             return _history(rounds, progress).result(rounds)
         by_round = []
         for number, fold in enumerate(folds):
-            rounds = Rounds.of(table, rules, marks, fold, seed, team)
+            rounds = Rounds.of(table, rules, marks, fold, seed, pool)
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
         n_rounds = int(without_last_digits(mean).argmin()) + 1  # the first of several
         best = replace(rules, n_rounds=n_rounds, early_stopping=False)
-        rounds = Rounds.of(table, best, marks, _whole(table), seed, team)
+        rounds = Rounds.of(table, best, marks, _whole(table), seed, pool)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
 
@@ -125,7 +126,7 @@ def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, se
     if not fold.held_out.any() or fold.held_out.all():
         raise RulesError(
             f"validation_fraction={rules.validation_fraction:g} of {table.n_rows} rows leaves none to hold "
-            "out, or none to learn from: give another share, or leave early_stopping out."
+            "out, or none to learn from: give another fraction, or leave early_stopping out."
         )
     return fold
 

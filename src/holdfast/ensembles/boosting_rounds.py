@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.backends.thread_pool import ThreadPool
+from holdfast.data.input.weight import counted_rows
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.data.input.weight import counted_rows
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
@@ -19,9 +20,8 @@ from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
 from holdfast.kernels.boosting import losses as kernels
-from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
-from holdfast.backends.tasks import Team
+from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 ROWS_A_SUM = 2**16
@@ -36,7 +36,7 @@ class Rounds:
     rules: BoostingRules
     loss: Loss
     seed: int
-    team: Team
+    pool: ThreadPool
     groups: LongArray | None
     splits: list[Splits]  # one for each output, which has its own memory
     y: FloatArray  # the number, or the class
@@ -64,7 +64,7 @@ class Rounds:
         groups: LongArray | None,
         fold: Fold,
         seed: int,
-        team: Team,
+        pool: ThreadPool,
     ) -> "Rounds":
         """Where boosting starts."""
         loss = loss_of(rules.loss, table.schema.target)
@@ -94,7 +94,7 @@ class Rounds:
             rules=rules,
             loss=loss,
             seed=seed,
-            team=team,
+            pool=pool,
             groups=groups,
             splits=[_splits(table, rules, growth, repeats, least) for _ in range(n_outputs)],
             y=y,
@@ -120,7 +120,7 @@ class Rounds:
         self.first_alpha = self.first_alpha or self.alpha
         parts = runs(self.table.n_rows, ROWS_A_SUM)
         sums = np.empty((len(parts), kernels.N_ROLES))
-        self.team.run(
+        self.pool.run(
             lambda part: kernels.derive(
                 self.loss.number,
                 self.alpha,
@@ -179,20 +179,20 @@ class Rounds:
         rows = np.flatnonzero(self.role == LEARNT).astype(np.int32)
         outputs = range(len(self.splits))
         if len(outputs) == 1:
-            return [self._tree(0, rows, number, self.team)]
-        alone = Team(1)  # whole trees are the tasks
-        return self.team.run(lambda output: self._tree(output, rows, number, alone), outputs)
+            return [self._tree(0, rows, number, self.pool)]
+        alone = ThreadPool(1)  # whole trees are the tasks
+        return self.pool.run(lambda output: self._tree(output, rows, number, alone), outputs)
 
-    def _tree(self, output: int, rows: IntArray, number: int, team: Team) -> Steps:
+    def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> Steps:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by = hessian if self.rules.second_order else np.ones(len(hessian))
         seed = np.random.SeedSequence(self.seed, spawn_key=(_SAMPLES, number, output)).generate_state(1)[0]
         shaped = self.splits[output].tree(
-            Slopes(gradient, by, self.importance, self.role, rows), int(seed), team
+            Slopes(gradient, by, self.importance, self.role, rows), int(seed), pool
         )
-        sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), team)
+        sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), pool)
         value = self._values(shaped, sums, output)
-        self._add(shaped, value, output, team)
+        self._add(shaped, value, output, pool)
         return Steps(shaped.grown, sums, value, self.weight_exponent)
 
     def _values(self, shaped: Shaped, sums: FloatArray, output: int) -> FloatArray:
@@ -217,12 +217,12 @@ class Rounds:
             value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.alpha)
         return value
 
-    def _add(self, shaped: Shaped, value: FloatArray, output: int, team: Team) -> None:
+    def _add(self, shaped: Shaped, value: FloatArray, output: int, pool: ThreadPool) -> None:
         fields, rows = shaped.grown.fields, shaped.rows
         step, score = self.rules.learning_rate * value, self.score[output]
-        team.run(
+        pool.run(
             lambda part: kernels.add_values(fields, rows, step, *part, score),
-            node_parts(fields, len(rows), team),
+            node_parts(fields, len(rows), pool),
         )
         others = np.flatnonzero((self.role == LEFT_OUT) | (self.role == HELD_OUT)).astype(np.int32)
         if len(others):
@@ -250,9 +250,9 @@ def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
 def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:
     """The rules for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
     with np.errstate(over="ignore"):
-        changed = np.ldexp([rules.l2_regularization, rules.min_gain], -exponent)
+        changed = np.ldexp([rules.l2_regularization, rules.min_impurity_decrease], -exponent)
     l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()
-    return replace(rules, l2_regularization=l2, min_gain=gain)
+    return replace(rules, l2_regularization=l2, min_impurity_decrease=gain)
 
 
 def _check_steps(rules: BoostingRules, n_outputs: int) -> None:

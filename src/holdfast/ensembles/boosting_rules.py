@@ -29,16 +29,18 @@ class BoostingRules:
     learning_rate: float = 0.1
     max_depth: int | None = 3  # the interaction depth: so many features act together at most
     max_leaf_nodes: int | None = None  # the most useful splits first
-    min_samples_leaf: int | float = 10  # rows; a float is a share of all rows
-    min_gain: float = 0.0  # what a split must gain at least: twice the decrease of the summed loss
+    min_samples_leaf: int | float = 10  # rows; a float is a fraction of all rows
+    min_impurity_decrease: float = (
+        0.0  # what a split must gain at least: twice the decrease of the summed loss
+    )
     l2_regularization: float = 0.0  # added to the curvature of a leaf: small leaves take smaller steps
     max_features: MaxFeatures = None  # drawn anew at every split
-    subsample: float = 1.0  # share of the rows that each round learns from
+    subsample: float = 1.0  # fraction of the rows that each round learns from
     second_order: bool = True  # False: splits by slope alone, a regression tree on pseudo-residuals
     leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
     splits: Literal["auto", "exact", "binned"] = "auto"
     start: Literal["constant", "zero"] = "constant"
-    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the share of residuals that count squared
+    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
     class_weight: ClassWeight = None
     early_stopping: bool | Literal["cv"] = False  # end when rows held out no longer gain, or by folds
     cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
@@ -85,7 +87,7 @@ class BoostingRules:
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
-            min_gain=self.min_gain,
+            min_impurity_decrease=self.min_impurity_decrease,
             max_features=self.max_features,
             class_weight=self.class_weight,
         )
@@ -100,7 +102,7 @@ class BoostingRules:
 
 def _check_whole(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise RulesError(f"{name}={value!r} is out of range: it must be a whole number of at least {least}.")
+        raise RulesError(f"{name}={value!r} is out of range: it must be an integer of at least {least}.")
 
 
 def _check(name: str, value: Any, low: float, high: float, words: str) -> None:

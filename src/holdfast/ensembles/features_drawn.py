@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.backends.tasks import check_jobs
 from holdfast.data.split.resampling import groups_there
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
@@ -17,11 +18,10 @@ from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divided
-from holdfast.backends.tasks import check_jobs
-from holdfast.scoring.metric import Metric, Truth
+from holdfast.scoring.metric import Metric, TrueValues
 
 _FOLDS = 55  # the branch of the seed that divides the rows
-TIED = 1e-12  # mean scores that differ by less, as a share of the best, are equal
+TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
 
 
@@ -102,7 +102,7 @@ class Search:
     """How the number of features is chosen, and how large the forests are."""
 
     evidence: Literal["oob", "cv"] = "oob"
-    n_trees: int = 100
+    n_estimators: int = 100
     scoring: Any = None  # by default the accuracy, or R²
     cv: Any = 5  # as `divided` takes it
     votes: bool = False
@@ -168,10 +168,12 @@ def _scores_by_folds(
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):
         learnt, held_out, bags = _parts(folds, place, sampling)
-        truth = Truth.of(held_out)
+        true_values = TrueValues.of(held_out)
         for line, number in enumerate(numbers.tolist()):
             bagging = _grown(learnt, rules, number, search, bags)
-            scores[line, place] = metric.value(bagging.ensemble.values(held_out, n_jobs=search.n_jobs), truth)
+            scores[line, place] = metric.value(
+                bagging.ensemble.values(held_out, n_jobs=search.n_jobs), true_values
+            )
     return scores
 
 
@@ -194,7 +196,7 @@ def _grown(table: Table, rules: GrowthRules, number: int, search: Search, sampli
     return grow_bagging(
         table,
         rules.replace(max_features=number),
-        search.n_trees,
+        search.n_estimators,
         sampling=sampling,
         votes=search.votes,
         n_jobs=search.n_jobs,

@@ -25,7 +25,7 @@ class Importances:
     """How much each feature does for the trees of an ensemble, in the order of the schema."""
 
     names: tuple[str, ...]
-    n_trees: int
+    n_estimators: int
     n_splits: LongArray  # on each feature, in all trees
     total_decrease: Spread  # of impurity, times the weight of the nodes
     decrease_per_split: Spread
@@ -76,7 +76,7 @@ class Importances:
         lines = [heading, *(self._line(place, width) for place in shown)]
         if len(shown) < len(order):
             lines.append(f"({len(shown)} of {len(order)} features; to_frame() has them all)")
-        trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        trees = "1 tree" if self.n_estimators == 1 else f"{self.n_estimators} trees"
         return "\n".join([*lines, f"± is one standard error over {trees}."])
 
     def _line(self, place: int, width: int) -> str:

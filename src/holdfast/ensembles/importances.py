@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, scaled, unscaled
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.scoring.metric import Metric, Truth, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.tree.tree import LEAF, Tree
 
 _PERMUTATIONS = 51  # the branch of the seed that permutes columns
@@ -42,7 +42,7 @@ def importances(trees: Sequence[Tree]) -> Importances:
         n_splits[place] = np.bincount(asked, minlength=n_features)
     return Importances(
         names=trees[0].schema.names,
-        n_trees=len(trees),
+        n_estimators=len(trees),
         n_splits=n_splits.sum(axis=0).astype(np.int64),
         total_decrease=_unscaled(_spread(total), of_weight + of_impurity),
         decrease_per_split=_unscaled(_spread_per_split(decrease, n_splits), of_impurity),
@@ -65,7 +65,7 @@ def permutation_importance(
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = _metric(scoring, table.schema.target)
-    task = partial(_lost_by_some, bagging, table.rows(range(table.n_features)), Truth.of(table), metric)
+    task = partial(_lost_by_some, bagging, table.rows(range(table.n_features)), TrueValues.of(table), metric)
     tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(task, tasks, n_jobs, progress=progress)
     lost = np.array([each for part in parts for each in part])
@@ -82,12 +82,12 @@ def _metric(scoring: Any, target: Target) -> Metric:
 
 
 def _lost_by_some(
-    bagging: Bagging, X: FloatArray, truth: Truth, metric: Metric, indices: Sequence[int]
+    bagging: Bagging, X: FloatArray, true_values: TrueValues, metric: Metric, indices: Sequence[int]
 ) -> list[FloatArray]:
-    return [_lost(bagging, index, X, truth, metric) for index in indices]
+    return [_lost(bagging, index, X, true_values, metric) for index in indices]
 
 
-def _lost(bagging: Bagging, index: int, X: FloatArray, truth: Truth, metric: Metric) -> FloatArray:
+def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, metric: Metric) -> FloatArray:
     """What each permuted feature takes from the score of one tree; NaN if no row is out of its bag."""
     bags, tree = bagging.bags, bagging.ensemble[index]
     rows = bags.left_out(index)
@@ -96,8 +96,8 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, truth: Truth, metric: Met
     if len(rows) == 0:
         return np.full_like(lost, np.nan)
     X, routes = X[rows], bagging.routes(index)
-    weight = None if truth.weight is None else truth.weight[rows]
-    known = Truth(truth.target, truth.values[rows], weight)
+    weight = None if true_values.weight is None else true_values.weight[rows]
+    known = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
     said = bagging.said(index, leaves)
     score = metric.value(said, known)
@@ -137,9 +137,9 @@ def _permutation(seed: int, index: int, place: int, n_rows: int) -> LongArray:
 
 def _spread(figures: FloatArray) -> Spread:
     """The mean of (trees, features) figures, with its spread; 0 of a single tree."""
-    n_trees = len(figures)
-    deviation = figures.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(figures.shape[1])
-    return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_trees))
+    n_estimators = len(figures)
+    deviation = figures.std(axis=0, ddof=1) if n_estimators > 1 else np.zeros(figures.shape[1])
+    return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_estimators))
 
 
 def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
@@ -147,7 +147,7 @@ def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
 
     The standard error is that of a ratio of sums over the trees, as far as its first derivatives tell.
     """
-    n_trees = len(decrease)
+    n_estimators = len(decrease)
     all_splits = np.maximum(n_splits.sum(axis=0), 1)
     mean = decrease.sum(axis=0) / all_splits
     uses = n_splits > 0
@@ -157,5 +157,5 @@ def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
     squares = np.where(uses, np.square(of_tree - centre), 0.0).sum(axis=0)
     deviation = np.sqrt(squares / np.maximum(n_uses - 1, 1))
     pull = np.square(decrease - mean * n_splits).sum(axis=0)
-    error = np.sqrt(pull * n_trees / max(n_trees - 1, 1)) / all_splits
+    error = np.sqrt(pull * n_estimators / max(n_estimators - 1, 1)) / all_splits
     return Spread(mean, deviation, error)

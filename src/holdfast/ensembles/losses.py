@@ -78,15 +78,15 @@ def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> Non
 # -- quantiles ------------------------------------------------------------------------------------------
 
 
-def weighted_quantile(values: FloatArray, weight: FloatArray, share: float) -> float:
-    """The value below which that share of the weight lies; half-way between two where it ends between them.
+def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
+    """The value below which that fraction of the weight lies; half-way between two values if it ends there.
 
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
     2.5
     """
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weight[order])
-    wanted = share * below[-1]
+    wanted = fraction * below[-1]
     place = int(np.searchsorted(below, wanted * (1 - 1e-12)))  # rounding must not hide the end of a value
     own = float(values[order[place]])
     if below[place] > wanted * (1 + 1e-12):
@@ -116,7 +116,7 @@ def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> flo
 
 
 def log_shares(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    """The logarithms of the shares of the classes, of one that no row has too."""
+    """The logarithms of the fractions of the classes, of one that no row has too."""
     of_class = np.bincount(y.astype(np.int64), weight, n_classes)
     return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_SHARE)), np.float64)
 
@@ -137,8 +137,8 @@ def _log_mean(y: FloatArray, weight: FloatArray, alpha: float) -> float:
 
 
 def _log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:
-    share = float(np.clip(np.average(y, weights=weight), _LEAST_SHARE, 1 - _LEAST_SHARE))
-    return float(np.log(share / (1 - share)))
+    fraction = float(np.clip(np.average(y, weights=weight), _LEAST_SHARE, 1 - _LEAST_SHARE))
+    return float(np.log(fraction / (1 - fraction)))
 
 
 def _half_log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray, frozen
+from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules, features_drawn
@@ -16,7 +17,6 @@ from holdfast.kernels.boosting.histogram import Gradients, count_blocks
 from holdfast.kernels.boosting.search import Limits, Scratch
 from holdfast.kernels.growth.criteria import SQUARED_ERROR, Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
-from holdfast.backends.tasks import Team
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
 LEAST_SHARED = 32_768  # rows
@@ -46,7 +46,7 @@ class Slopes(NamedTuple):
 class Splits(Protocol):
     """A way to choose splits."""
 
-    def tree(self, slopes: Slopes, seed: int, team: Team) -> Shaped:
+    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
         """The tree that lowers the loss most, split by split."""
 
 
@@ -55,9 +55,9 @@ def runs(n_rows: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
 
-def shares(n_rows: int, team: Team) -> list[tuple[int, int]]:
+def shares(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     """One run of rows for each thread, if there are enough to make it worth while."""
-    return runs(n_rows, -(-n_rows // team.size) if n_rows >= LEAST_SHARED else n_rows)
+    return runs(n_rows, -(-n_rows // pool.size) if n_rows >= LEAST_SHARED else n_rows)
 
 
 # -- between bins ---------------------------------------------------------------------------------------
@@ -78,15 +78,15 @@ class BinnedSplits:
         n_rows = int(self.repeats.sum(dtype=np.int64))
         object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, n_rows))
 
-    def tree(self, slopes: Slopes, seed: int, team: Team) -> Shaped:
+    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
         """The tree that lowers the loss most, split by split."""
-        gradients, limits = self._measured(slopes, team)
+        gradients, limits = self._measured(slopes, pool)
         memory, coded = self.memory, self.table.coded
         growing = memory.growing._replace(rows=slopes.rows.copy())
         _start(growing, gradients, memory.n_slots, seed)
         in_set = memory.in_set
         while True:
-            self._count(gradients, growing, team)
+            self._count(gradients, growing, pool)
             while True:
                 state = kernels.advance(limits, coded, gradients, growing, in_set, memory.histograms)
                 if state != kernels.ROOM:
@@ -99,12 +99,12 @@ class BinnedSplits:
         grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
         return Shaped(grown, growing.rows)
 
-    def _measured(self, slopes: Slopes, team: Team) -> tuple[Gradients, Limits]:
+    def _measured(self, slopes: Slopes, pool: ThreadPool) -> tuple[Gradients, Limits]:
         """Gradients and hessians in whole units, as fine as the sums over all rows allow, and the limits."""
         lines, rows = slopes[:4], slopes.rows
-        parts = shares(self.table.n_rows, team)
+        parts = shares(self.table.n_rows, pool)
         most = np.zeros((len(parts), 2))
-        team.run(lambda part: losses.greatest(*lines, *parts[part], most[part]), range(len(parts)))
+        pool.run(lambda part: losses.greatest(*lines, *parts[part], most[part]), range(len(parts)))
         most_gradient, most_hessian = most.max(axis=0).tolist()
         is_repeated = bool((self.repeats[rows] != 1).any())
         n_rows = int(self.repeats[rows].sum(dtype=np.int64)) if is_repeated else len(rows)
@@ -112,11 +112,11 @@ class BinnedSplits:
         hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
         units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
         packed = self.memory.packed
-        team.run(lambda part: losses.pack(*lines, *part, units, packed), parts)
+        pool.run(lambda part: losses.pack(*lines, *part, units, packed), parts)
         repeats = self.repeats if is_repeated else _ONCE
-        return Gradients(packed, frozen(repeats), count_bits), self._limits(units, team)
+        return Gradients(packed, frozen(repeats), count_bits), self._limits(units, pool)
 
-    def _limits(self, units: tuple[float, float], team: Team) -> Limits:
+    def _limits(self, units: tuple[float, float], pool: ThreadPool) -> Limits:
         of_gradient, of_hessian = units
         rules = self.rules
         return Limits(
@@ -125,22 +125,24 @@ class BinnedSplits:
             min_rows=min(int(rules.min_samples_leaf), _NO_LIMIT),
             min_hessian=self.least_hessian * of_hessian,
             l2=self.l2 * of_hessian,
-            min_gain=rules.min_gain * of_gradient / of_hessian * of_gradient if rules.min_gain else 0.0,
+            min_impurity_decrease=rules.min_impurity_decrease * of_gradient / of_hessian * of_gradient
+            if rules.min_impurity_decrease
+            else 0.0,
             n_drawn=features_drawn(rules.max_features, self.table.n_features),
             best_first=int(rules.max_leaf_nodes is not None),
-            rows_to_share=CELLS_SHARED // self.table.n_features + 1 if team.size > 1 else _NO_LIMIT,
+            rows_to_share=CELLS_SHARED // self.table.n_features + 1 if pool.size > 1 else _NO_LIMIT,
         )
 
-    def _count(self, gradients: Gradients, growing: kernels.Growing, team: Team) -> None:
+    def _count(self, gradients: Gradients, growing: kernels.Growing, pool: ThreadPool) -> None:
         """Count the node that is due, blocks of features side by side."""
         fields, counters, coded = growing.fields, growing.counters, self.table.coded
         node = counters[kernels.TO_COUNT]
         rows = growing.rows[fields[node, START] : fields[node, END]]
         histogram = self.memory.histograms[counters[kernels.SLOT_TO_COUNT]]
         n_blocks = len(coded.codes)
-        n_parts = min(team.size, n_blocks) if len(rows) * self.table.n_features >= CELLS_SHARED else 1
+        n_parts = min(pool.size, n_blocks) if len(rows) * self.table.n_features >= CELLS_SHARED else 1
         ends = [n_blocks * part // n_parts for part in range(n_parts + 1)]
-        team.run(
+        pool.run(
             lambda part: count_blocks(coded, gradients, rows, ends[part], ends[part + 1], histogram),
             range(n_parts),
         )
@@ -239,7 +241,7 @@ class ExactSplits:
     rules: GrowthRules
     least_hessian: float
 
-    def tree(self, slopes: Slopes, seed: int, team: Team) -> Shaped:
+    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
         """The tree that lowers the loss most, split by split."""
         gradient, hessian, importance, role, rows = slopes
         counts = np.where(role == losses.LEARNT, self.repeats, 0).astype(np.int32)
@@ -248,8 +250,10 @@ class ExactSplits:
         importance, exponent = relative(bend * importance, counts)
         total = float(counts[rows] @ importance[rows])
         with np.errstate(over="ignore"):
-            least, gain = np.ldexp([self.least_hessian, self.rules.min_gain], -exponent) / total
-        rules = self.rules.replace(min_weight_fraction_leaf=min(float(least), 0.5), min_gain=float(gain))
+            least, gain = np.ldexp([self.least_hessian, self.rules.min_impurity_decrease], -exponent) / total
+        rules = self.rules.replace(
+            min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
+        )
         units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
         task = ready(self.table, rules, units, counts, seed)
         return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.errors import DataError, DataWarning, RulesError
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.scoring.metric import Metric, Score, Truth, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
 ROWS_SCORED = 5_000_000  # in all points of the curve together
@@ -25,18 +25,18 @@ MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, where not every number of t
 class Curve:
     """The out-of-bag score of the first trees, by their number; losses are negated."""
 
-    n_trees: LongArray
+    n_estimators: LongArray
     scores: FloatArray  # NaN where the score cannot be told: of a few rows of one class, say
 
     def __post_init__(self) -> None:
-        for name in ("n_trees", "scores"):
+        for name in ("n_estimators", "scores"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __len__(self) -> int:
-        return len(self.n_trees)
+        return len(self.n_estimators)
 
     def __repr__(self) -> str:
-        return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_trees[-1]} trees>"
+        return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_estimators[-1]} trees>"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per point, as a pandas, polars or pyarrow frame (the first that is installed)."""
@@ -44,8 +44,8 @@ class Curve:
 
         from holdfast.tree.frame import frame_from
 
-        columns = {"n_trees": self.n_trees.tolist(), "score": self.scores.tolist()}
-        return frame_from(columns, {"n_trees": nw.Int64, "score": nw.Float64}, backend)
+        columns = {"n_estimators": self.n_estimators.tolist(), "score": self.scores.tolist()}
+        return frame_from(columns, {"n_estimators": nw.Int64, "score": nw.Float64}, backend)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,18 +53,18 @@ class OutOfBag:
     """Every row as predicted by the trees that were not grown on it."""
 
     values: FloatArray  # (rows, classes) shares, or (rows, 1) numbers; NaN where all trees know the row
-    n_trees: LongArray  # how many trees each row is predicted by
+    n_estimators: LongArray  # how many trees each row is predicted by
     score: Score  # of the rows that are predicted
     curve: Curve
     metric: Metric
 
     def __post_init__(self) -> None:
-        for name in ("values", "n_trees"):
+        for name in ("values", "n_estimators"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
         value = f"{self.metric.shown(self.score.value):.4g} ± {self.score.error:.2g}"
-        return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_trees)} rows>"
+        return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_estimators)} rows>"
 
 
 def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None) -> OutOfBag:
@@ -76,27 +76,27 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
 
     >>> from holdfast.ensembles.bagging import grow_bagging
     >>> table = Table.from_arrays([[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30)
-    >>> out_of_bag(grow_bagging(table, n_trees=50), table)
+    >>> out_of_bag(grow_bagging(table, n_estimators=50), table)
     <OutOfBag: accuracy 0.9833 ± 0.017, 60 rows>
     """
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = oob_metric(scoring, table.schema.target)
-    truth = Truth.of(table, bagging.bags.sampling.groups)
-    points = points_scored(len(bagging), int(np.count_nonzero(truth.counted)), metric)
+    true_values = TrueValues.of(table, bagging.bags.sampling.groups)
+    points = points_scored(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
-    n_trees = np.zeros(table.n_rows, np.int64)
+    n_estimators = np.zeros(table.n_rows, np.int64)
     for index, rows, leaves in _left_out(bagging, table, n_jobs):
         total[rows] += np.ldexp(bagging.said(index, leaves), -spare)
-        n_trees[rows] += 1
+        n_estimators[rows] += 1
         if index + 1 in scores and index + 1 < len(bagging):
-            scores[index + 1] = _score_so_far(total, spare, n_trees, truth, metric)
-    values = unscaled(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
-    score = _score(values, n_trees, truth, metric)
+            scores[index + 1] = _score_so_far(total, spare, n_estimators, true_values, metric)
+    values = unscaled(total / np.where(n_estimators > 0, n_estimators, np.nan)[:, None], spare)
+    score = _score(values, n_estimators, true_values, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
-    return OutOfBag(values, n_trees, score, curve, metric)
+    return OutOfBag(values, n_estimators, score, curve, metric)
 
 
 def check_rows_left_out(bagging: Bagging, table: Table) -> None:
@@ -122,15 +122,15 @@ def oob_metric(scoring: Any, target: Target) -> Metric:
     return metric_of(scoring, target)
 
 
-def points_scored(n_trees: int, n_rows: int, metric: Metric) -> LongArray:
+def points_scored(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
     """The numbers of trees to score: all of them, or, where that takes long, some of every magnitude."""
     most = ROWS_SCORED // n_rows
     if metric.formula is None:
         most = min(most, MOST_POINTS)
-    if n_trees <= most:
-        return np.arange(1, n_trees + 1)
+    if n_estimators <= most:
+        return np.arange(1, n_estimators + 1)
     n_points = min(max(most, LEAST_POINTS), MOST_POINTS)
-    return np.unique(np.geomspace(1, n_trees, n_points).round().astype(np.int64))
+    return np.unique(np.geomspace(1, n_estimators, n_points).round().astype(np.int64))
 
 
 def _left_out(
@@ -153,21 +153,25 @@ def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tup
     ]
 
 
-def _score_so_far(total: FloatArray, spare: int, n_trees: LongArray, truth: Truth, metric: Metric) -> float:
-    known = (n_trees > 0) & truth.counted
+def _score_so_far(
+    total: FloatArray, spare: int, n_estimators: LongArray, true_values: TrueValues, metric: Metric
+) -> float:
+    known = (n_estimators > 0) & true_values.counted
     if not known.any():
         return float("nan")
     try:
-        return metric.value(unscaled(total[known] / n_trees[known, None], spare), truth.taken(known))
+        return metric.value(
+            unscaled(total[known] / n_estimators[known, None], spare), true_values.taken(known)
+        )
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 
 
-def _score(values: FloatArray, n_trees: LongArray, truth: Truth, metric: Metric) -> Score:
+def _score(values: FloatArray, n_estimators: LongArray, true_values: TrueValues, metric: Metric) -> Score:
     """The score of the rows that are predicted, with a warning about those that are not."""
-    known = n_trees > 0
-    n_unknown = int(np.count_nonzero(~known & truth.counted))
-    n_counted = int(np.count_nonzero(truth.counted))
+    known = n_estimators > 0
+    n_unknown = int(np.count_nonzero(~known & true_values.counted))
+    n_counted = int(np.count_nonzero(true_values.counted))
     if n_unknown == n_counted:
         rows = "The one sample that there is stands" if n_counted == 1 else f"All {n_counted} rows stand"
         raise DataError(f"{rows} in the bags of all trees, and none is out of the bag: grow more trees.")
@@ -178,4 +182,4 @@ def _score(values: FloatArray, n_trees: LongArray, truth: Truth, metric: Metric)
             DataWarning,
             stacklevel=3,
         )
-    return metric.score(values[known], truth.taken(known))
+    return metric.score(values[known], true_values.taken(known))

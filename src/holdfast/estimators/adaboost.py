@@ -33,7 +33,7 @@ class AdaBoostClassifier(ClassEnsemble):
     criterion, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
         As in `TreeClassifier`, for every tree.
     max_features
-        Features drawn anew at every split: a number, a share, "sqrt", "log2" or "third". None: all.
+        Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs
@@ -48,8 +48,8 @@ class AdaBoostClassifier(ClassEnsemble):
     estimators_ : list of Tree
         The trees.
     estimator_weights_, estimator_errors_ : array
-        What the vote of each tree counts, and the share of the weight that it got wrong, as the rows weighed
-        when it was grown.
+        What the vote of each tree counts, and the fraction of the weight that it got wrong, as the rows
+        weighed when it was grown.
     classes_, n_classes_, schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`; importances are the mean over the trees, weighted by their votes.
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
+from holdfast.data.input.target import Task
 from holdfast.data.split.fractions import read_groups
 from holdfast.data.table import Table
-from holdfast.data.input.target import Task
 from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.features_drawn import MaxFeaturesTable, Search, choose_max_features
@@ -19,7 +19,7 @@ from holdfast.errors import RulesError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.ensemble_base import EnsembleEstimator
 
-_WISHES = ("oob", "cv")  # what max_features can be chosen by
+_SEARCHES = ("oob", "cv")  # what max_features can be chosen by
 
 
 class _Fitted(NamedTuple):
@@ -55,7 +55,7 @@ class BaggedEstimator(EnsembleEstimator):
         """The trees on bags of the table, and what the parameters ask to be told of them."""
         is_scored, is_permuted = self.oob_score not in (False, None), self.permutation_importance
         sampling = self._sampling(table, groups)
-        if (is_scored or is_permuted or self._wish() == "oob") and not sampling.leaves_rows_out:
+        if (is_scored or is_permuted or self._selection_rule() == "oob") and not sampling.leaves_rows_out:
             raise RulesError(
                 "oob_score, permutation_importance and max_features='oob' need rows that are not in the bag, "
                 "and bootstrap=False leaves none out: set bootstrap=True, or max_samples below 1.0."
@@ -81,8 +81,8 @@ class BaggedEstimator(EnsembleEstimator):
         self, table: Table, sampling: Sampling, scoring: Any
     ) -> tuple[Bagging, MaxFeaturesTable | None]:
         progress = "Growing trees" if self.verbose else ""
-        votes, wish = self._votes(), self._wish()
-        if wish is None:
+        votes, selection_rule = self._votes(), self._selection_rule()
+        if selection_rule is None:
             rules = self._rules()
             bagging = grow_bagging(
                 table,
@@ -96,13 +96,13 @@ class BaggedEstimator(EnsembleEstimator):
             return bagging, None
         rules = self._rules(max_features=type(self)().max_features)
         folds = getattr(self, "cv", None)
-        search = Search(wish, self.n_estimators, scoring, folds, votes, self.n_jobs, progress)
+        search = Search(selection_rule, self.n_estimators, scoring, folds, votes, self.n_jobs, progress)
         return choose_max_features(table, rules, search=search, sampling=sampling)
 
-    def _wish(self) -> Any:
+    def _selection_rule(self) -> Any:
         """What max_features is to be chosen by; None if it is given."""
-        wish = getattr(self, "max_features", None)
-        return wish if isinstance(wish, str) and wish in _WISHES else None
+        selection_rule = getattr(self, "max_features", None)
+        return selection_rule if isinstance(selection_rule, str) and selection_rule in _SEARCHES else None
 
     def _votes(self) -> bool:
         voting = getattr(self, "voting", "soft")

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.schema import Label
 from holdfast.data.input.target import Task
+from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.rules import GrowthRules
@@ -24,10 +24,10 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
     min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
         How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
     voting
-        "soft" averages the class shares of the trees; "hard" lets each tree vote for its most frequent class.
+        "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
     bootstrap, max_samples
         The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
-        a share of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
+        a fraction of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
     oob_score
         True scores every row by the trees whose bags do not hold it: the accuracy, or that of "auc",
         "log_loss" or any scorer that is given instead. Losses are negated.
@@ -54,7 +54,7 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
     feature_importances_
         One number per column, as scikit-learn has them; a question's share is divided among its columns.
     oob_score_, oob_curve_, oob_decision_function_
-        With `oob_score`: the score, that of the first trees by their number, and the class shares of every
+        With `oob_score`: the score, that of the first trees by their number, and the class fractions of every
         row, NaN where all bags hold it.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_
         As in `TreeClassifier`.

@@ -13,19 +13,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
+from holdfast.backends.tasks import check_jobs
 from holdfast.data.differences import Differences
-from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.expressions.question import parse_question
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.target import Task
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.data.input.target import Task
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.backends.tasks import check_jobs
 from holdfast.tree.tree import Tree, label_array
 
 # The one rule that scikit-learn has another name for.
-OTHER_NAMES = {"min_gain": "min_impurity_decrease"}
+OTHER_NAMES = {"min_impurity_decrease": "min_impurity_decrease"}
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
@@ -126,7 +126,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     # -- new rows -------------------------------------------------------------------------------------
 
     def _values(self, X: Any) -> FloatArray:
-        """What the model says of every row: the shares of the classes, or a number in one column."""
+        """What the model says of every row: the fractions of the classes, or a number in one column."""
         raise NotImplementedError
 
     def _matched(self, frame: Frame) -> Frame:
@@ -149,9 +149,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """One number per column of X: that of a question is divided evenly among the columns it reads."""
         columns = self.schema_.columns
         importances = shares[: len(columns)].copy()
-        for text, share in zip(self.schema_.questions, shares[len(columns) :], strict=True):
+        for text, fraction in zip(self.schema_.questions, shares[len(columns) :], strict=True):
             read = list(parse_question(text, columns).columns)
-            importances[read] += share / len(read)
+            importances[read] += fraction / len(read)
         return importances
 
     # -- scikit-learn ---------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class TreeEstimator(TableEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of the decrease of impurity that each column brought.
+        """Fraction of the decrease of impurity that each column brought.
 
         One number per column of X, as scikit-learn's tools expect. What a question of the user brought is
         divided evenly among the columns it reads; `tree_.importances` has it undivided, questions last.

@@ -74,22 +74,22 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     n_estimators
         Rounds of boosting; the most there may be with early_stopping.
     learning_rate
-        The share of its step that each tree takes: smaller ones need more rounds, and often end up better.
+        The fraction of its step that each tree takes: smaller ones need more rounds, and often end up better.
     max_depth
         The interaction depth: how many features can act together. None: no limit.
     max_leaf_nodes
         The most leaves of a tree, the most useful splits made first; with max_depth=None they alone limit it.
     min_samples_leaf
-        The fewest rows in a leaf; a float is a share of all rows.
-    min_gain
+        The fewest rows in a leaf; a float is a fraction of all rows.
+    min_impurity_decrease
         A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
     l2_regularization
         Added to the curvature of each leaf, so that small leaves take smaller steps.
     max_features
-        Features drawn anew at every split: a number, a share, "sqrt", "log2" or "third". None: all.
+        Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     subsample
-        Share of the rows that each round learns from. Below 1, `oob_improvement_` has what each round gained
-        on the rows that it left out.
+        Fraction of the rows that each round learns from. Below 1, `oob_improvement_` has what each round
+        gained on the rows that it left out.
     second_order
         True chooses splits by slope and curvature of the loss (Newton's method), False by slope alone, as a
         regression tree on the pseudo-residuals.
@@ -104,7 +104,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     class_weight
         Mapping from labels to weights, or "balanced".
     early_stopping, cv, validation_fraction, n_iter_no_change, tol
-        True holds out that share of the rows and ends when their loss has not fallen by `tol` for so many
+        True holds out that fraction of the rows and ends when their loss has not fallen by `tol` for so many
         rounds; the model has the rounds up to its lowest. "cv" takes the number of rounds with the lowest
         mean loss over `cv` folds and boosts on all rows again.
     questions, categorical_features, unknown, missing
@@ -126,7 +126,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         The mean loss after every round on the rows it learnt from and on those held out (if any), and what it
         gained on those it left out (if any).
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
-        As in `TreeClassifier`; importances are shares of what all splits gained.
+        As in `TreeClassifier`; importances are fractions of what all splits gained.
 
     >>> X, y = [[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30
     >>> model = BoostingClassifier(n_estimators=20).fit(X, y)
@@ -143,7 +143,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 10,
-        min_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
@@ -171,7 +171,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample
@@ -224,7 +224,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
     Parameters
     ----------
     loss, alpha
-        "squared_error"; "absolute_error"; "huber", which counts the share `alpha` of the residuals squared
+        "squared_error"; "absolute_error"; "huber", which counts the fraction `alpha` of the residuals squared
         and the largest ones as they are; "quantile", which predicts the quantile `alpha`; or "poisson" for
         counts, which predicts the exponential of the score.
     others
@@ -252,7 +252,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 10,
-        min_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
@@ -280,7 +280,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.subsample = subsample

@@ -33,9 +33,9 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         The greatest number of questions on a path, and of clusters: of these, the questions that gain most
         come first. None: no limit.
     min_samples_leaf
-        Rows of the search that each side of a question must keep; a float is a share of them.
+        Rows of the search that each side of a question must keep; a float is a fraction of them.
     validation
-        Share of the rows that is held out of the search and judges the questions. None: no rows are held
+        Fraction of the rows that is held out of the search and judges the questions. None: no rows are held
         out, and the limits alone end growth.
     evidence
         Standard errors by which the likelihood of the rows held out must rise.

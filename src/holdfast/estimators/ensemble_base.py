@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.input.frame import frame_of
 from holdfast.estimators.base import TableEstimator
-from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
+from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -35,7 +35,7 @@ class EnsembleEstimator(TableEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of the decrease of impurity that each column brought, averaged over the trees.
+        """Fraction of the decrease of impurity that each column brought, averaged over the trees.
 
         One number per column of X, as scikit-learn's tools expect. What a question of the user brought is
         divided evenly among the columns it reads; `ensemble_.importances` has it undivided, questions last.
@@ -63,7 +63,7 @@ class EnsembleEstimator(TableEstimator):
         return hasattr(self, "ensemble_")
 
 
-class ClassEnsemble(EnsembleEstimator, ClassEstimator):
+class ClassEnsemble(EnsembleEstimator, ClassifierBase):
     """An estimator whose trees predict classes together."""
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
@@ -72,11 +72,11 @@ class ClassEnsemble(EnsembleEstimator, ClassEstimator):
             yield self.classes_[values.argmax(axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        """The shares of the classes by the first round of trees, the first two, and so on."""
+        """The fractions of the classes by the first round of trees, the first two, and so on."""
         yield from self._staged_values(X)
 
 
-class NumberEnsemble(EnsembleEstimator, NumberEstimator):
+class NumberEnsemble(EnsembleEstimator, RegressorBase):
     """An estimator whose trees predict a number together."""
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.schema import Label
 from holdfast.data.input.target import Task
+from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.rules import GrowthRules, MaxFeatures
@@ -21,17 +21,17 @@ class ForestClassifier(BaggedClasses, ClassEnsemble):
     n_estimators
         Number of trees: more of them never hurt, beyond the time that they take.
     max_features, cv
-        Features drawn anew at every split: a number, a share, "sqrt", "log2", "third", or None for all. "oob"
+        Features drawn at every split: a number, a fraction, "sqrt", "log2", "third", or None for all. "oob"
         tries several numbers and takes the one with the best out-of-bag score, all on the same bags; "cv" the
         one with the best mean score on rows held out, in `cv` folds. The score is that of `oob_score`.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
     min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
         How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
     voting
-        "soft" averages the class shares of the trees; "hard" lets each tree vote for its most frequent class.
+        "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
     bootstrap, max_samples
         The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
-        a share of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
+        a fraction of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
     oob_score
         True scores every row by the trees whose bags do not hold it: the accuracy, or that of "auc",
         "log_loss" or any scorer that is given instead. Losses are negated.
@@ -58,7 +58,7 @@ class ForestClassifier(BaggedClasses, ClassEnsemble):
     feature_importances_
         One number per column, as scikit-learn has them; a question's share is divided among its columns.
     oob_score_, oob_curve_, oob_decision_function_
-        With `oob_score`: the score, that of the first trees by their number, and the class shares of every
+        With `oob_score`: the score, that of the first trees by their number, and the class fractions of every
         row, NaN where all bags hold it.
     max_features_, max_features_table_
         Where the number of features was chosen: the number, and the scores of all that were tried.

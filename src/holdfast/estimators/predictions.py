@@ -11,7 +11,7 @@ from holdfast.data.table import Table
 from holdfast.estimators.base import TableEstimator, classes_of
 
 
-class ClassEstimator(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator that predicts classes."""
 
     classes_: NDArray[Any]
@@ -28,17 +28,17 @@ class ClassEstimator(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         return predicted
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The shares of the classes, in the order of `classes_`, that every row is likely to belong to."""
+        """The fractions of the classes, in the order of `classes_`, that every row is likely to belong to."""
         return self._values(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """The logarithms of these shares; minus infinity for a class with no share."""
+        """The logarithms of these shares; minus infinity for a class with no fraction."""
         values = self._values(X)
         with np.errstate(divide="ignore"):
             return np.log(values)
 
 
-class NumberEstimator(RegressorMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class RegressorBase(RegressorMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator that predicts numbers."""
 
     def predict(self, X: Any) -> FloatArray:

@@ -4,8 +4,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.data.table import Table
 from holdfast.data.input.target import Task
+from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.pruning.path import WHOLE, SizeParameter
@@ -40,16 +40,16 @@ class SizedTreeEstimator(TreeEstimator):
         for name in ("size_table_", *(f"{parameter}_" for parameter in WHOLE)):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
-        wish = self._size_wish()
-        if wish is not None:
-            return self._sized(table, groups, *wish)
+        selection_rule = self._size_search()
+        if selection_rule is not None:
+            return self._sized(table, groups, *selection_rule)
         rules = self._rules()
         if self.reduced_error is not None:
             seed = self._seed_of_folds()
             return grow_reduced_error(table, rules, self.reduced_error, groups=groups, seed=seed)
         return grow(table, rules, seed=self._seed(rules))
 
-    def _size_wish(self) -> tuple[SizeParameter, Rule] | None:
+    def _size_search(self) -> tuple[SizeParameter, Rule] | None:
         """Which parameter is to be chosen, and how; None if all are given."""
         wishes: list[tuple[SizeParameter, Any]] = [
             (name, value) for name in WHOLE if isinstance(value := getattr(self, name), str)
@@ -64,10 +64,10 @@ class SizedTreeEstimator(TreeEstimator):
         return wishes[0] if wishes else None
 
     def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
-        from holdfast.growth.size.search import Evidence, choose_size
+        from holdfast.growth.size.search import SizeSearch, choose_size
 
         rules = self._rules(**{name: WHOLE[name]})
-        evidence = Evidence(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
+        evidence = SizeSearch(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
         tree, self.size_table_ = choose_size(table, rules, name, evidence=evidence, groups=groups)
         value = self.size_table_.chosen_value
         setattr(self, f"{name}_", value if name == "ccp_alpha" else int(value))

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.schema import Label
 from holdfast.data.input.target import Task
-from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
+from holdfast.data.schema import Label
+from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
-class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
+class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes and stays recognisable when the data changes.
 
     Reference trees are grown on the early rows and candidate trees on all of them, by every combination of a
@@ -27,12 +27,12 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
-    n_trees
+    n_estimators
         Trees in each of the two collections.
     candidates
         "bootstrap": one tree for each sample of the training rows. "pruned": the subtrees of the one tree
         that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by rows held
-        out, and there are `n_trees` of them at most. The grid is for the reference trees then.
+        out, and there are `n_estimators` of them at most. The grid is for the reference trees then.
     grid
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner
@@ -45,10 +45,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     questions, categorical_features
         As in `TreeClassifier`.
-    early_share
-        Share of the rows that are early, if `fit` is not told which are.
+    early_fraction
+        Fraction of the rows that are early, if `fit` is not told which are.
     validation
-        Rows held out to choose by: a share, or a number of folds that are held out in turn; "auto" takes
+        Rows held out to choose by: a fraction, or a number of folds that are held out in turn; "auto" takes
         five folds for up to 5,000 rows, else a third of them.
     scoring
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
@@ -90,14 +90,14 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
     reference_trees_, candidate_trees_ : list of Tree
         The two collections.
     trained_ : StableTrees
-        All of it: the collections with their grid, the terms of the distances, and `reliability`, the share
-        of the differences between scores of candidates grown alike that is more than chance.
+        All of it: the collections with their grid, the terms of the distances, and `reliability`, the
+        fraction of the differences between scores of candidates grown alike that is more than chance.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = ["no" if row[0] < 50 else "yes" for row in X]
-    >>> model = StableTreeClassifier(n_trees=20).fit(X, y)
+    >>> model = StableTreeClassifier(n_estimators=20).fit(X, y)
     >>> print(model.predict([[35.0], [65.0]]))
     ['no' 'yes']
     """
@@ -109,7 +109,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         *,
         method: str = "paper",
         max_depth: int | None = 5,
-        n_trees: int = 300,
+        n_estimators: int = 300,
         candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
@@ -121,7 +121,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        early_share: float = 0.5,
+        early_fraction: float = 0.5,
         validation: float | str = "auto",
         scoring: Any = None,
         rule: str = "within-tolerance",
@@ -141,7 +141,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
     ) -> None:
         self.method = method
         self.max_depth = max_depth
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.candidates = candidates
         self.grid = grid
         self.learner = learner
@@ -153,7 +153,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         self.class_weight = class_weight
         self.questions = questions
         self.categorical_features = categorical_features
-        self.early_share = early_share
+        self.early_fraction = early_fraction
         self.validation = validation
         self.scoring = scoring
         self.rule = rule
@@ -185,10 +185,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         """Grow both collections and choose a tree.
 
         `stage` has a year, cohort or site for every row: the first stages are the early data, as many as hold
-        `early_share` of the rows, and never the last. `X0, y0` are early data kept apart from X, y; all rows
-        are then X0 followed by X, and weights and groups run over them in this order. Without either, a
-        random share of the rows is early. Rows of one of the `groups` (a patient) never stand on both sides
-        of a split.
+        `early_fraction` of the rows, and never the last. `X0, y0` are early data kept apart from X, y; all
+        rows are then X0 followed by X, and weights and groups run over them in this order. Without either, a
+        random fraction of the rows is early. Rows of one of the `groups` (a patient) never stand on both
+        sides of a split.
         """
         data = self._data(X, y, sample_weight, stage, groups, X0, y0)
         table = self._table(data.X, data.y, data.weight, self._task)
@@ -197,7 +197,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassEstimator):
         return self._taken(X, trained)
 
 
-class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
+class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers and stays recognisable when the data changes.
 
     `criterion` is "squared_error" or "poisson"; `scoring` is "r2" (the default), "squared_error",
@@ -205,7 +205,7 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
     of `StableTreeClassifier`, without `class_weight` and the classes.
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
-    >>> model = StableTreeRegressor(n_trees=20).fit(X, [1.0 if row[0] < 50 else 7.0 for row in X])
+    >>> model = StableTreeRegressor(n_estimators=20).fit(X, [1.0 if row[0] < 50 else 7.0 for row in X])
     >>> print(model.predict([[35.0], [65.0]]))
     [1. 7.]
     """
@@ -217,7 +217,7 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
         *,
         method: str = "paper",
         max_depth: int | None = 5,
-        n_trees: int = 300,
+        n_estimators: int = 300,
         candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
@@ -228,7 +228,7 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        early_share: float = 0.5,
+        early_fraction: float = 0.5,
         validation: float | str = "auto",
         scoring: Any = None,
         rule: str = "within-tolerance",
@@ -248,7 +248,7 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
     ) -> None:
         self.method = method
         self.max_depth = max_depth
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.candidates = candidates
         self.grid = grid
         self.learner = learner
@@ -259,7 +259,7 @@ class StableTreeRegressor(StableTreeEstimator, NumberEstimator):
         self.max_features = max_features
         self.questions = questions
         self.categorical_features = categorical_features
-        self.early_share = early_share
+        self.early_fraction = early_fraction
         self.validation = validation
         self.scoring = scoring
         self.rule = rule

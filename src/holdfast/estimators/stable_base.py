@@ -7,19 +7,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import frame_of, stacked, stacked_lines, taken_line
+from holdfast.data.input.frame import frame_of, stacked, stacked_vectors, taken_line
+from holdfast.data.input.target import Task, read_vector
+from holdfast.data.input.weight import counted_rows, read_weight
 from holdfast.data.split.fractions import numbered, read_groups, read_stage
 from holdfast.data.table import Table
-from holdfast.data.input.target import Task, read_line
-from holdfast.data.input.weight import counted_rows, read_weight
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.evidence.split_support import Certificates, certificates
-from holdfast.stability.choice import Choice, Wish, choose
 from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.stability.frontier import Frontier
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
+from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.stability.choice import Choice, SelectionRule, choose
+from holdfast.stability.frontier import Frontier
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train
 from holdfast.tree.tree import Tree
@@ -46,11 +46,11 @@ class StableTreeEstimator(TreeEstimator):
 
     # The parameters that the methods here read.
     method: str
-    n_trees: int
+    n_estimators: int
     candidates: str
     grid: Any
     learner: Any
-    early_share: float
+    early_fraction: float
     validation: float | str
     scoring: Any
     rule: str
@@ -84,12 +84,12 @@ class StableTreeEstimator(TreeEstimator):
             if stage is not None:
                 raise RulesError("stage and X0 both say which rows are early: give one of them.")
             early = frame_of(X0)
-            lines = read_line(y0, early.n_rows, ("X0", "y0")), read_line(y, frame.n_rows)
+            lines = read_vector(y0, early.n_rows, ("X0", "y0")), read_vector(y, frame.n_rows)
             stage = np.arange(early.n_rows + frame.n_rows) >= early.n_rows
             if len({_is_text(line) for line in lines}) > 1:
                 raise DataError("y0 and y must be of one kind, and one of them is text: write labels alike.")
             X = frame = stacked(early, frame, ("X0", "X"))
-            y = stacked_lines(*lines)
+            y = stacked_vectors(*lines)
         weight = read_weight(sample_weight, frame.n_rows)
         marks = (
             None if stage is None else read_stage(stage, frame.n_rows),
@@ -98,7 +98,7 @@ class StableTreeEstimator(TreeEstimator):
         counted = counted_rows(weight)
         if weight is None or counted is None:
             return Data(X, y, weight, *marks)
-        line = taken_line(read_line(y, frame.n_rows), counted)
+        line = taken_line(read_vector(y, frame.n_rows), counted)
         return Data(frame.taken(counted), line, weight[counted], *(numbered(mark, counted) for mark in marks))
 
     def _trained(self, table: Table, data: Data) -> StableTrees:
@@ -108,14 +108,14 @@ class StableTreeEstimator(TreeEstimator):
         """The settings that the parameters spell out; a RulesError names one that is out of range."""
         if self.method not in METHODS:
             raise RulesError(f"method={self.method!r} is unknown: choose one of {list(METHODS)}.")
-        self._wish()
+        self._selection_rule()
         return Settings(
             rules=self._rules(),
             grid=self.grid,
             learner=self.learner,
-            n_trees=self.n_trees,
+            n_estimators=self.n_estimators,
             candidates=self.candidates,
-            early_share=self.early_share,
+            early_fraction=self.early_fraction,
             validation=self.validation,
             scoring=self.scoring,
             matching=self.matching,
@@ -128,17 +128,17 @@ class StableTreeEstimator(TreeEstimator):
             progress=bool(self.verbose),
         )
 
-    def _wish(self, **changes: Any) -> Wish:
+    def _selection_rule(self, **changes: Any) -> SelectionRule:
         names = ("rule", "tolerance", "tolerance_unit", "gamma")
-        return Wish(**{name: changes.get(name, getattr(self, name)) for name in names})
+        return SelectionRule(**{name: changes.get(name, getattr(self, name)) for name in names})
 
     def _taken(self, X: Any, trained: StableTrees) -> Self:
-        """Take the collections and the tree that the parameters wish for as the fitted ones."""
+        """Take the collections and the tree that the parameters ask for as the fitted ones."""
         self.trained_ = trained
         self.frontier_ = trained.frontier
         self.reference_trees_ = list(trained.references.trees)
         self.candidate_trees_ = list(trained.candidates.trees)
-        self._choose(self._wish())
+        self._choose(self._selection_rule())
         return self._remember(X, self.tree_)
 
     # -- the choice -----------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ class StableTreeEstimator(TreeEstimator):
             for name, value in said.items()
             if value is not _UNSAID and not (value is None and name in ("rule", "tolerance"))
         }
-        self._choose(self._wish(**changes))
+        self._choose(self._selection_rule(**changes))
         self.set_params(**changes)
         return self
 
-    def _choose(self, wish: Wish) -> None:
-        choice = choose(self.trained_.frontier, self.trained_.metric, wish)
+    def _choose(self, selection_rule: SelectionRule) -> None:
+        choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
         self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
 
@@ -187,7 +187,7 @@ class StableTreeEstimator(TreeEstimator):
         stage: Any = None,
         groups: Any = None,
         n_replications: int = 10,
-        test_share: float = 1 / 3,
+        test_fraction: float = 1 / 3,
     ) -> Replications:
         """What these parameters give on random splits of the data, next to two baselines.
 
@@ -199,19 +199,19 @@ class StableTreeEstimator(TreeEstimator):
         return replicate(
             self._table(data.X, data.y, data.weight, self._task),
             self._settings(),
-            wish=self._wish(),
+            selection_rule=self._selection_rule(),
             stage=data.stage,
             groups=data.groups,
             n_replications=n_replications,
-            test_share=test_share,
+            test_fraction=test_fraction,
         )
 
     # -- what stands firm -----------------------------------------------------------------------------
 
-    def certificates(self) -> Certificates:
+    def split_support(self) -> SplitSupports:
         """For every split of the chosen tree, how often the trees of both collections ask the same there."""
         check_is_fitted(self)
-        return certificates(self.tree_, self.reference_trees_, self.candidate_trees_)
+        return split_support(self.tree_, self.reference_trees_, self.candidate_trees_)
 
     def feature_use(self) -> FeatureUses:
         """How the trees of both collections use each feature, the most important first."""

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.schema import Label
 from holdfast.data.input.target import Task
-from holdfast.estimators.predictions import ClassEstimator, NumberEstimator
+from holdfast.data.schema import Label
+from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
 from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
-class TreeClassifier(SizedTreeEstimator, ClassEstimator):
+class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes.
 
     The same data gives the same tree, in whatever order its rows come: of equal splits the one on the first
@@ -27,17 +27,18 @@ class TreeClassifier(SizedTreeEstimator, ClassEstimator):
         The greatest number of questions on a path, and of leaves: of these, the most useful splits come
         first. None: no limit. "cv" or "cv-1se": see `cv`.
     min_samples_split, min_samples_leaf
-        Rows that a node must hold to be split, and that each side must keep; a float is a share of all rows.
+        Rows that a node must hold to be split, and that each side must keep; a float is a fraction of all
+        rows.
     min_weight_fraction_leaf
-        Share of the total weight that each side must keep.
+        Fraction of the total weight that each side must keep.
     min_impurity_decrease
-        Least decrease of impurity by a split, weighted by the node's share of the rows.
+        Least decrease of impurity by a split, weighted by the node's fraction of the rows.
     min_relative_gain
-        Least decrease of impurity by a split, as a share of the node's own.
+        Least decrease of impurity by a split, as a fraction of the node's own.
     threshold_cost
         For "gain_ratio": a threshold must first gain the bits that it takes to name it among all others.
     max_features
-        Features drawn anew at every split: a number, a share, "sqrt", "log2" or "third". None: all.
+        Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
         Weight of each class by its label, "balanced", or None.
     questions
@@ -55,12 +56,12 @@ class TreeClassifier(SizedTreeEstimator, ClassEstimator):
     merge_leaves
         Make two leaves of one node that predict the same class one.
     reduced_error
-        Share of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+        Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
     cv, scoring
         How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
         mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
-        of folds, the share of one part held out, a splitter of scikit-learn's, or pairs of row numbers; and
-        "auc" (the default), "accuracy", "log_loss" or any scorer.
+        of folds, the fraction of one part held out, a splitter of scikit-learn's, or pairs of row numbers;
+        and "auc" (the default), "accuracy", "log_loss" or any scorer.
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
@@ -171,7 +172,7 @@ class TreeClassifier(SizedTreeEstimator, ClassEstimator):
         return self._remember(X, tree)
 
 
-class TreeRegressor(SizedTreeEstimator, NumberEstimator):
+class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
     `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other

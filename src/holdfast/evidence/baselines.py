@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
+from holdfast.backends.tasks import run_all
 from holdfast.data.split.fractions import folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
@@ -14,8 +15,7 @@ from holdfast.ensembles.bags import Sampling
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
-from holdfast.backends.tasks import run_all
-from holdfast.scoring.metric import Metric, Truth, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.stability.settings import Settings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -53,20 +53,20 @@ class _Part:
 
     counts: IntArray
     table: Table
-    truth: Truth
+    true_values: TrueValues
 
     @classmethod
     def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
         counts = learner.repeats.copy()
         counts[fold] = 0
         held_out = table.taken(fold)
-        return cls(counts, held_out, Truth.of(held_out, None if groups is None else groups[fold]))
+        return cls(counts, held_out, TrueValues.of(held_out, None if groups is None else groups[fold]))
 
 
 def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
     trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
     scores = [
-        metric.value(tree.value[tree.apply(part.table)], part.truth)
+        metric.value(tree.value[tree.apply(part.table)], part.true_values)
         for tree, part in zip(trees, parts, strict=True)
     ]
     return float(np.mean(scores)) if scores else 0.0
@@ -97,7 +97,7 @@ def _size(combination: Combination) -> tuple[float, float]:
 
 
 def grow_forest(
-    table: Table, settings: Settings, *, groups: LongArray | None = None, n_trees: int = 200
+    table: Table, settings: Settings, *, groups: LongArray | None = None, n_estimators: int = 200
 ) -> Ensemble:
     """A random forest with the criterion, the class weights and the seed of the settings.
 
@@ -105,7 +105,7 @@ def grow_forest(
     """
     rules = _forest_rules(table, settings.rules)
     sampling = Sampling(settings.seed, groups=groups, branch=_FOREST)
-    return grow_bagging(table, rules, n_trees, sampling=sampling, n_jobs=settings.n_jobs).ensemble
+    return grow_bagging(table, rules, n_estimators, sampling=sampling, n_jobs=settings.n_jobs).ensemble
 
 
 def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
+from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import RulesError
-from holdfast.distance.reference_schema import on_one_ruler
 from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import printable
@@ -21,10 +21,10 @@ class FeatureUse:
     """How a collection of trees uses one feature."""
 
     name: str
-    first: tuple[float, float, float]  # share of the trees that ask about it in the first 1, 2, 3 levels
-    anywhere: float  # share of the trees that ask about it at all
-    importance: float  # mean share of the decrease of impurity that it brings
-    spread: float  # standard deviation of that share over the trees; 0 for a single tree
+    first: tuple[float, float, float]  # fraction of the trees that ask about it in the first 1, 2, 3 levels
+    anywhere: float  # fraction of the trees that ask about it at all
+    importance: float  # mean fraction of the decrease of impurity that it brings
+    spread: float  # standard deviation of that fraction over the trees; 0 for a single tree
 
 
 class FeatureUses(list[FeatureUse]):
@@ -76,8 +76,8 @@ def importance_spread(trees: Sequence[Tree]) -> float:
 
 def _comparable(trees: Sequence[Tree]) -> list[Tree]:
     if not len(trees):
-        raise ValueError("The use of features is a share of trees: give at least one tree, not 0.")
-    return on_one_ruler(trees)
+        raise ValueError("The use of features is a fraction of trees: give at least one tree, not 0.")
+    return on_one_schema(trees)
 
 
 def _first_levels(trees: list[Tree]) -> IntArray:
@@ -94,7 +94,7 @@ def _importances(trees: list[Tree]) -> FloatArray:
 
 
 def _shares(asked: BoolArray) -> list[float]:
-    """The share of the trees, for each feature."""
+    """The fraction of the trees, for each feature."""
     shares: list[float] = asked.mean(axis=0).tolist()
     return shares
 
@@ -134,18 +134,18 @@ def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str 
     return "\n".join(lines)
 
 
-def rounded_percent(share: float) -> str:
+def rounded_percent(fraction: float) -> str:
     """The share in whole percent, never rounded to none or to all.
 
     >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
     ('62 %', '> 99 %', '100 %')
     """
-    if 0 < share < 0.005:
+    if 0 < fraction < 0.005:
         return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    return "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
 
 
 def _cells(use: FeatureUse) -> str:
-    shares = "".join(f"{rounded_percent(share):>7}" for share in use.first)
+    shares = "".join(f"{rounded_percent(fraction):>7}" for fraction in use.first)
     importance = round(use.importance, 3) + 0.0  # rounding leaves some a little below zero: no "-0.000"
     return f"{shares}{rounded_percent(use.anywhere):>10}{importance:>9.3f}{use.spread:>8.3f}"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.scoring.metric import Metric
+from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.feature_use import first_features, importance_spread
-from holdfast.distance.settings import Terms
+from holdfast.scoring.metric import Metric
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
@@ -47,13 +47,13 @@ class Result:
     choosing_score: float | None = None  # what new rows were expected to give, when it was chosen
     measured_score: float | None = None  # on the validation rows that it was chosen by
     instability: float | None = None  # mean distance to the reference trees
-    normalised: float | None = None  # as a share of the greatest distance of trees of the depth allowed
+    normalised: float | None = None  # as a fraction of the greatest distance of trees of the depth allowed
     per_rule: float | None = None  # mean distance per rule of the larger tree
     n_leaves: int | None = None
     depth: int | None = None
     frontier_size: int | None = None  # different points on the frontier that it was chosen from
     tree: Tree | None = None
-    importances: FloatArray | None = None  # share of the decrease of impurity that each feature brought
+    importances: FloatArray | None = None  # fraction of the decrease of impurity that each feature brought
 
 
 class Spread(NamedTuple):
@@ -97,7 +97,7 @@ class Replications:
 
     results: tuple[Result, ...]  # replication by replication, the models in the order of MODELS
     metric: Metric
-    terms: Terms  # of all distances
+    distance_settings: DistanceSettings  # of all distances
     between: Mapping[str, float]  # model: mean distance between its trees of two replications
 
     @property
@@ -222,10 +222,11 @@ def _width(rows: Sequence[_Row]) -> int:
 
 
 def _caption(found: Replications, score: str) -> list[str]:
-    n, terms = found.n_replications, found.terms
+    n, distance_settings = found.n_replications, found.distance_settings
     return [
         f"{n} replications: mean ± standard deviation." if n > 1 else "1 replication.",
-        f"Distances: label weight {terms.label_weight:g}, depth {terms.depth}, {terms.matching!r} matching.",
+        f"Distances: label weight {distance_settings.label_weight:g}, depth {distance_settings.depth}, "
+        f"{distance_settings.matching!r} matching.",
         *([f"Score: {found.metric.title}."] if score != found.metric.title else []),
         "",
     ]

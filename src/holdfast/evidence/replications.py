@@ -9,27 +9,35 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import below, check_share, early_stages, numbered, places, read_groups, read_stage
-from holdfast.data.table import Table
-from holdfast.text.lists import listed
-from holdfast.errors import RulesError
 from holdfast.backends.tasks import run_all
-from holdfast.scoring.metric import Metric, Truth, metric_of
-from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
-from holdfast.stability.choice import Wish, choose
+from holdfast.data.canonical_order import fixed_order, unit_numbers
+from holdfast.data.split.fractions import (
+    below,
+    check_fraction,
+    early_stages,
+    numbered,
+    places,
+    read_groups,
+    read_stage,
+)
+from holdfast.data.table import Table
 from holdfast.distance.distances import distance_matrix
+from holdfast.distance.settings import DistanceSettings
+from holdfast.errors import RulesError
+from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
+from holdfast.evidence.replication_table import MODELS, Replications, Result
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import Division, hold_out
 from holdfast.stability.frontier import distance_per_rule
-from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.stability.settings import Settings
-from holdfast.distance.settings import Terms
 from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
 PROTOCOLS = ("honest", "paper")
-WITHIN_TOLERANCE = Wish()
-BEST_SCORE, MOST_STABLE = Wish("best-score"), Wish("most-stable")
+WITHIN_TOLERANCE = SelectionRule()
+BEST_SCORE, MOST_STABLE = SelectionRule("best-score"), SelectionRule("most-stable")
 
 # Branches of the seed. Others divide the rows, grow collections and baselines.
 _REPLICATION, _PAPER_TEST, _PAPER_EARLY = 30, 31, 32
@@ -39,11 +47,11 @@ def replicate(
     table: Table,
     settings: Settings,
     *,
-    wish: Wish = WITHIN_TOLERANCE,
+    selection_rule: SelectionRule = WITHIN_TOLERANCE,
     stage: Any = None,
     groups: Any = None,
     n_replications: int = 10,
-    test_share: float = 1 / 3,
+    test_fraction: float = 1 / 3,
     protocol: str = "honest",
 ) -> Replications:
     """Stable trees and two baselines, each trained and tested again on other rows every time.
@@ -63,11 +71,11 @@ def replicate(
 
     >>> patients = [[float(age)] for age in range(20, 80)]
     >>> table = Table.from_arrays(patients, ["no" if age < 50 else "yes" for (age,) in patients])
-    >>> found = replicate(table, Settings(n_trees=4), n_replications=2)
+    >>> found = replicate(table, Settings(n_estimators=4), n_replications=2)
     >>> [row.n_leaves.mean for row in found.rows if row.n_leaves is not None]
     [2.0, 2.0, 2.0, 2.0]
     """
-    _check(n_replications, test_share, protocol)
+    _check(n_replications, test_fraction, protocol)
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
     marks = [mark for mark in (stage, groups) if mark is not None]
@@ -76,26 +84,31 @@ def replicate(
     plan = _Plan(
         table=table,
         settings=replace(settings, n_jobs=1, progress=False),  # the replications themselves share the cores
-        wish=wish,
+        selection_rule=selection_rule,
         stage=None if stage is None else marks[0],
         groups=unit_numbers(table, marks) if groups is None else marks[-1],
-        test_share=test_share,
+        test_fraction=test_fraction,
         protocol=protocol,
     )
     text = "Replications" if settings.progress else ""
     found = run_all(partial(_replication, plan), range(n_replications), settings.n_jobs, progress=text)
-    terms = max((terms for terms, _ in found), key=lambda terms: terms.depth)
+    distance_settings = max(
+        (distance_settings for distance_settings, _ in found),
+        key=lambda distance_settings: distance_settings.depth,
+    )
     results = tuple(result for _, results in found for result in results)
     metric = metric_of(settings.scoring, table.schema.target)
-    return Replications(results, metric, terms, _between(results, terms, settings.n_jobs))
+    return Replications(
+        results, metric, distance_settings, _between(results, distance_settings, settings.n_jobs)
+    )
 
 
-def _check(n_replications: Any, test_share: Any, protocol: str) -> None:
+def _check(n_replications: Any, test_fraction: Any, protocol: str) -> None:
     if not isinstance(n_replications, Integral) or isinstance(n_replications, bool) or n_replications < 1:
         raise RulesError(
-            f"n_replications={n_replications!r} is out of range: it must be a whole number of at least 1."
+            f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
         )
-    check_share("test_share", test_share)
+    check_fraction("test_fraction", test_fraction)
     if protocol not in PROTOCOLS:
         raise RulesError(f"protocol={protocol!r} is unknown: choose one of {listed(PROTOCOLS)}.")
 
@@ -105,24 +118,25 @@ def _check(n_replications: Any, test_share: Any, protocol: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """All that the replications share."""
+    """All that the replications fraction."""
 
     table: Table
     settings: Settings
-    wish: Wish
+    selection_rule: SelectionRule
     stage: LongArray | None
     groups: LongArray | None
-    test_share: float
+    test_fraction: float
     protocol: str
 
 
-def _replication(plan: _Plan, number: int) -> tuple[Terms, list[Result]]:
+def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Result]]:
     settings = replace(plan.settings, seed=_seed(plan.settings.seed, number))
     run = _paper_run if plan.protocol == "paper" else _honest_run
     trained, test = run(plan, settings)
     frontier, candidates = trained.frontier, trained.candidates.trees
     places = [
-        choose(frontier, trained.metric, wish).candidate for wish in (BEST_SCORE, MOST_STABLE, plan.wish)
+        choose(frontier, trained.metric, selection_rule).candidate
+        for selection_rule in (BEST_SCORE, MOST_STABLE, plan.selection_rule)
     ]
 
     training, groups = plan.table.taken(~test), numbered(plan.groups, ~test)
@@ -136,22 +150,22 @@ def _replication(plan: _Plan, number: int) -> tuple[Terms, list[Result]]:
         figure["frontier_size"] = len(frontier.efficient_order)
 
     rows = plan.table.taken(test)
-    score = partial(_score, trained.metric, Truth.of(rows, numbered(plan.groups, test)))
+    score = partial(_score, trained.metric, TrueValues.of(rows, numbered(plan.groups, test)))
     results = [
         Result(number, model, score(tree.value[tree.apply(rows)]), tree=tree, **figure)
         for model, tree, figure in zip(MODELS[:-1], trees, figures, strict=True)
     ]
     last = Result(number, MODELS[-1], score(forest.values(rows)), importances=forest.importances)
-    return trained.terms, [*results, last]
+    return trained.distance_settings, [*results, last]
 
 
-def _score(metric: Metric, truth: Truth, values: FloatArray) -> float:
-    return metric.value(values, truth)
+def _score(metric: Metric, true_values: TrueValues, values: FloatArray) -> float:
+    return metric.value(values, true_values)
 
 
 def _honest_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
-    test = hold_out(plan.table, plan.test_share, stage=plan.stage, groups=plan.groups, seed=settings.seed)
+    test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
     stage, groups = numbered(plan.stage, ~test), numbered(plan.groups, ~test)
     return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
 
@@ -160,14 +174,14 @@ def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]
     """Stable trees that were scored on the test rows, and these."""
     n_rows = plan.table.n_rows
     alike = np.zeros(n_rows, np.int64)  # one stratum: the split is plainly random
-    test = below(places(alike, plan.groups, (settings.seed, _PAPER_TEST)), plan.test_share)
+    test = below(places(alike, plan.groups, (settings.seed, _PAPER_TEST)), plan.test_fraction)
     early = np.zeros(n_rows, np.bool_)
     if plan.stage is not None:
-        early[:] = early_stages(plan.stage, settings.early_share)
+        early[:] = early_stages(plan.stage, settings.early_fraction)
     else:
         groups = numbered(plan.groups, ~test)
         place = places(alike[~test], groups, (settings.seed, _PAPER_EARLY))
-        early[~test] = below(place, settings.early_share)
+        early[~test] = below(place, settings.early_fraction)
     settings = replace(settings, refit_leaves=False, shrink_scores=False)
     return train_divided(plan.table, Division(early, (test,)), settings, groups=plan.groups), test
 
@@ -175,13 +189,13 @@ def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]
 def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]]:
     """Where the trees stand among the reference trees, how large they are, and what they ask about."""
     references = trained.references.trees
-    distances = distance_matrix(trees, references, **trained.terms.options, n_jobs=1)
+    distances = distance_matrix(trees, references, **trained.distance_settings.options, n_jobs=1)
     per_rule = distance_per_rule(distances, trees, references)
-    share = replace(trained.terms, normalised=True)
+    fraction = replace(trained.distance_settings, normalised=True)
     return [
         {
             "instability": float(to_references.mean()),
-            "normalised": share.total(float(to_references.mean())),
+            "normalised": fraction.total(float(to_references.mean())),
             "per_rule": float(of_rule),
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
@@ -199,12 +213,16 @@ def _seed(seed: int, number: int) -> int:
 # -- across replications --------------------------------------------------------------------------------
 
 
-def _between(results: Sequence[Result], terms: Terms, n_jobs: int | None) -> dict[str, float]:
+def _between(
+    results: Sequence[Result], distance_settings: DistanceSettings, n_jobs: int | None
+) -> dict[str, float]:
     """The mean distance between the trees of two replications, for every model that is a tree."""
     means = {}
     for model in MODELS[:-1]:
         trees = [result.tree for result in results if result.model == model and result.tree is not None]
         if len(trees) > 1:
             pairs = np.triu_indices(len(trees), 1)
-            means[model] = float(distance_matrix(trees, **terms.options, n_jobs=n_jobs)[pairs].mean())
+            means[model] = float(
+                distance_matrix(trees, **distance_settings.options, n_jobs=n_jobs)[pairs].mean()
+            )
     return means

@@ -13,16 +13,16 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Label
+from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import RulesError
 from holdfast.evidence.feature_use import rounded_percent
-from holdfast.distance.reference_schema import on_one_ruler
 from holdfast.tree.drawing import shortened
 from holdfast.tree.regions import regions_at
 from holdfast.tree.rules import SHORT_LIST, answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.wording import NO_BREAK, item_text, number_text
 
-WIDTH = 80  # columns of certificate_text
+WIDTH = 80  # columns of split_support_text
 NARROWEST = 72  # columns it can do with
 WIDEST_INDENT = 8  # columns left of a split in it
 DIGITS = 4  # of a threshold, or as many more as tell the ends of an interval apart
@@ -31,34 +31,36 @@ PERCENTS = (5, 50, 95)  # of the thresholds, at their quantiles
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class SplitSupport:
     """How firmly one split of a tree stands: how often the trees of two collections ask the same there."""
 
     node: int
     depth: int
     question: str
     feature: str
-    references: float  # share of the reference trees that ask about this feature at this place
-    candidates: float  # share of the candidate trees
-    same_way: float  # share of all trees that ask about the same features from the root down to here
+    references: float  # fraction of the reference trees that ask about this feature at this place
+    candidates: float  # fraction of the candidate trees
+    same_way: float  # fraction of all trees that ask about the same features from the root down to here
     n_asking: int  # trees of both collections that ask about this feature at this place
     thresholds: tuple[float, float, float] | None  # 5 %, 50 % and 95 % quantile; None for a set, or if none
-    categories: tuple[tuple[Label, float], ...] | None  # of a set: share of trees that send each the same way
+    categories: (
+        tuple[tuple[Label, float], ...] | None
+    )  # of a set: fraction of trees that send each the same way
     place: tuple[bool, ...]  # the answers that lead here, True for yes
     n_known: int  # of the trees that ask, those that only ask whether the value is known
     levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
     short: str = ""  # the question with a long list cut, for a line of text
 
 
-class Certificates(list[Certificate]):
-    """The certificates of a tree, which print themselves as a text."""
+class SplitSupports(list[SplitSupport]):
+    """The split_support of a tree, which print themselves as a text."""
 
     def __repr__(self) -> str:
-        return certificate_text(self)
+        return split_support_text(self)
 
 
-def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> Certificates:
-    """One certificate per split of the tree, in preorder.
+def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
+    """One split_support per split of the tree, in preorder.
 
     A tree that is one of the candidates counts among them.
     Each quantile is a threshold that some tree asks for, the smallest that so many of them do not exceed.
@@ -68,30 +70,30 @@ def certificates(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tr
     """
     for name, collection in (("reference", references), ("candidate", candidates)):
         if not len(collection):
-            raise ValueError(f"A certificate needs at least one {name} tree, and there are 0.")
-    tree, *others = on_one_ruler([tree, *references, *candidates])
+            raise ValueError(f"A split_support needs at least one {name} tree, and there are 0.")
+    tree, *others = on_one_schema([tree, *references, *candidates])
     stacked = _stacked(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
     same_way = {0: np.ones(len(others), np.bool_)}  # were the same features asked before?
-    found = Certificates()
+    found = SplitSupports()
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         asks = stacked.feature[at[node]] == tree.feature[node]
         same = same_way[node] & asks
         in_each = asks[: len(references)], asks[len(references) :], same
         shares = [float(flags.mean()) for flags in in_each]
-        found.append(_certificate(tree, node, shares, stacked, at[node][asks]))
+        found.append(_split_support(tree, node, shares, stacked, at[node][asks]))
         for child, side in ((tree.left[node], stacked.left), (tree.right[node], stacked.right)):
             at[int(child)], same_way[int(child)] = side[at[node]], same
     return found
 
 
-def _certificate(
+def _split_support(
     tree: Tree, node: int, shares: list[float], stacked: "_Stacked", at: LongArray
-) -> Certificate:
-    """The certificate of a split, where `at` are the nodes of other trees that ask about its feature."""
+) -> SplitSupport:
+    """The split_support of a split, where `at` are the nodes of other trees that ask about its feature."""
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
     is_known = stacked.threshold[at] >= KNOWN
-    return Certificate(
+    return SplitSupport(
         node=node,
         depth=len(place),
         question=answer_text(tree, node, True),
@@ -142,7 +144,7 @@ def _sides(
     agrees = stacked.in_set[stacked.set_start[at][:, None] + columns] == tree.left_categories(node)[columns]
     is_turned = 2 * agrees.sum(axis=1) < len(columns)
     shares = (agrees != is_turned[:, None]).mean(axis=0).tolist()
-    return tuple((labels[column], share) for column, share in zip(columns, shares, strict=True))
+    return tuple((labels[column], fraction) for column, fraction in zip(columns, shares, strict=True))
 
 
 # -- many trees as one ----------------------------------------------------------------------------------
@@ -186,58 +188,58 @@ def _stacked(trees: Sequence[Tree]) -> _Stacked:
 # -- in words -------------------------------------------------------------------------------------------
 
 
-def certificate_text(certificates: Sequence[Certificate], width: int = WIDTH) -> str:
+def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH) -> str:
     """One line per split, in preorder, and one more on its thresholds or categories, if trees ask about it.
 
     No line is longer than `width`, which is at least 72.
     """
     if width < NARROWEST:
         raise RulesError(f"width={width!r} is out of range: it must be at least {NARROWEST} columns.")
-    if not certificates:
+    if not split_support:
         return "The tree asks nothing: it has no split that could stand or fall."
-    stems = [_stem(certificate) for certificate in certificates]
-    asked = _asked_texts(certificates, "asked here by {} of reference and {} of candidate trees")
+    stems = [_stem(each) for each in split_support]
+    asked = _asked_texts(split_support, "asked here by {} of reference and {} of candidate trees")
     if max(map(len, stems)) + 2 + len(asked[0]) > width:
-        asked = _asked_texts(certificates, "{} of reference, {} of candidate trees")
+        asked = _asked_texts(split_support, "{} of reference, {} of candidate trees")
     column = min(max(map(len, stems)), width - 2 - len(asked[0]))
     lines = []
-    for certificate, stem, text in zip(certificates, stems, asked, strict=True):
+    for each, stem, text in zip(split_support, stems, asked, strict=True):
         lines.append(f"{shortened(stem, column):{column}}  {text}")
-        lines += _indented(_detail(certificate), _indent(certificate) + 4, width)
+        lines += _indented(_detail(each), _indent(each) + 4, width)
     return "\n".join(lines)
 
 
-def _stem(certificate: Certificate) -> str:
-    answer = ("yes: " if certificate.place[-1] else "no: ") if certificate.place else ""
-    return " " * _indent(certificate) + answer + (certificate.short or certificate.question)
+def _stem(split_support: SplitSupport) -> str:
+    answer = ("yes: " if split_support.place[-1] else "no: ") if split_support.place else ""
+    return " " * _indent(split_support) + answer + (split_support.short or split_support.question)
 
 
-def _indent(certificate: Certificate) -> int:
-    return min(2 * certificate.depth, WIDEST_INDENT)
+def _indent(split_support: SplitSupport) -> int:
+    return min(2 * split_support.depth, WIDEST_INDENT)
 
 
-def _asked_texts(certificates: Sequence[Certificate], sentence: str) -> list[str]:
+def _asked_texts(split_support: Sequence[SplitSupport], sentence: str) -> list[str]:
     """The sentence about each split, the percentages of all one below the other."""
     shares = [
-        [rounded_percent(share) for share in (certificate.references, certificate.candidates)]
-        for certificate in certificates
+        [rounded_percent(fraction) for fraction in (split_support.references, split_support.candidates)]
+        for split_support in split_support
     ]
     widths = [max(map(len, column)) for column in zip(*shares, strict=True)]
     return [sentence.format(*map(str.rjust, row, widths)) for row in shares]
 
 
-def _detail(certificate: Certificate) -> str:
+def _detail(split_support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
-    if certificate.categories is not None:
-        return _sides_text(certificate.categories)
-    n_known, n_others = certificate.n_known, certificate.n_asking - certificate.n_known
+    if split_support.categories is not None:
+        return _sides_text(split_support.categories)
+    n_known, n_others = split_support.n_known, split_support.n_asking - split_support.n_known
     parts = []
     if n_known:
         ask = "asks" if n_known == 1 and n_others else "ask"
         parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is known")
-    if certificate.thresholds is not None:
+    if split_support.thresholds is not None:
         often = _often_text(n_others, "the others" if n_known else "them")
-        parts.append(f"{_thresholds_text(certificate.thresholds, certificate.levels)} {often}")
+        parts.append(f"{_thresholds_text(split_support.thresholds, split_support.levels)} {often}")
     return "; ".join(parts)
 
 
@@ -273,7 +275,7 @@ def _sides_text(categories: tuple[tuple[Label, float], ...]) -> str:
     unsure = sorted((each for each in categories if each[1] < 1), key=lambda each: each[1])
     if not unsure:
         return "each category goes the same way in all of them"
-    named = [f"{item_text(label)} ({rounded_percent(share)})" for label, share in unsure[:LEAST_SURE]]
+    named = [f"{item_text(label)} ({rounded_percent(fraction)})" for label, fraction in unsure[:LEAST_SURE]]
     more = f" and {len(unsure) - LEAST_SURE} more" if len(unsure) > LEAST_SURE else ""
     return f"not always on the same side: {', '.join(named)}{more}"
 

@@ -4,20 +4,20 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import Units, measure
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
 def grow_bootstraps(
     table: Table,
     rules: GrowthRules = CART,
-    n_trees: int = 100,
+    n_estimators: int = 100,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -27,13 +27,13 @@ def grow_bootstraps(
     Tree i depends on the seed and on i, never on the number of jobs.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
-    >>> [tree.n_leaves for tree in grow_bootstraps(table, n_trees=3)]
+    >>> [tree.n_leaves for tree in grow_bootstraps(table, n_estimators=3)]
     [2, 2, 2]
     """
     check_jobs(n_jobs)
     units = measure(table, rules)
     _ = table.coded  # before the threads start
-    tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // table.n_rows))
+    tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(partial(_grown, table, rules, units, seed), tasks, n_jobs)
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):

@@ -11,7 +11,7 @@ CLASS_CRITERIA = {
     "entropy": kernels.ENTROPY,
     "log_loss": kernels.ENTROPY,  # scikit-learn's other name for it
     "misclassification": kernels.MISCLASSIFICATION,
-    "purity": kernels.MISCLASSIFICATION,  # the share of the most frequent class: the same order of splits
+    "purity": kernels.MISCLASSIFICATION,  # the fraction of the most frequent class: the same order of splits
     "gain_ratio": kernels.ENTROPY,  # of each feature; then the features compete by ratio
     "mutual_information": kernels.MUTUAL_INFORMATION,
 }
@@ -28,7 +28,7 @@ def criterion_number(name: str, is_classes: bool) -> int:
 
 
 def class_impurity(criterion: int, shares: FloatArray) -> FloatArray:
-    """Impurity of nodes with these shares of the classes: entropies are in bits."""
+    """Impurity of nodes with these fractions of the classes: entropies are in bits."""
     if criterion == kernels.GINI:
         return np.asarray(1.0 - np.square(shares).sum(axis=1), np.float64)
     if criterion == kernels.MISCLASSIFICATION:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning
-from holdfast.growth.compact_rows import room_near
+from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import Units, measure
 from holdfast.growth.values import node_values
-from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import POISSON, Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
@@ -89,7 +89,7 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
     plan, limits, sample, rows = task
     histograms = _histograms(coded, plan, limits, len(rows))
-    near, n_steps = room_near(coded, limits, len(rows)), coded.ranks.size
+    near, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
@@ -189,7 +189,7 @@ def _limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
         min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
-        min_gain=_scaled(rules.min_gain, units) * (weight / gain_unit),
+        min_impurity_decrease=_scaled(rules.min_impurity_decrease, units) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),

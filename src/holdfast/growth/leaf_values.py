@@ -6,15 +6,15 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import BoolArray
+from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import Units, measure_all
 from holdfast.growth.values import with_values
-from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
-def revalued(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
+def refit_leaf_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     """The tree with the values, counts and impurities that the rows of the table give its nodes.
 
     No question changes. A node that no row reaches keeps its value, without weight. The rules say how
@@ -23,13 +23,13 @@ def revalued(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     >>> from holdfast import CART, grow
     >>> early = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> later = Table.from_arrays([[20.0], [30.0], [55.0], [70.0]], ["no", "yes", "yes", "yes"])
-    >>> revalued(grow(early), later, CART).value[1]
+    >>> refit_leaf_values(grow(early), later, CART).value[1]
     array([0.5, 0.5])
     """
-    return revalue_all([tree], table, [rules])[0]
+    return refit_all_leaf_values([tree], table, [rules])[0]
 
 
-def revalue_all(
+def refit_all_leaf_values(
     trees: Sequence[Tree],
     table: Table,
     rules: Sequence[GrowthRules | None],
@@ -44,10 +44,10 @@ def revalue_all(
     check_jobs(n_jobs)
     tasks = list(zip(trees, rules, measure_all(table, rules), strict=True))
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
-    return run_all(partial(_revalued, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
+    return run_all(partial(_refitted, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
 
 
-def _revalued(table: Table, taken: BoolArray, task: tuple[Tree, GrowthRules | None, Units | None]) -> Tree:
+def _refitted(table: Table, taken: BoolArray, task: tuple[Tree, GrowthRules | None, Units | None]) -> Tree:
     tree, rules, units = task
     if rules is None or units is None:
         return tree

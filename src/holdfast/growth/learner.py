@@ -10,12 +10,12 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import Units, measure_all, split_weight
+from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree, label_array
 
 Combination = Mapping[str, Any]  # one value for each parameter of a grid
@@ -131,7 +131,7 @@ class OtherLearner:
         ]
 
     def leaf_rules(self, combination: int) -> GrowthRules | None:
-        """Means, or shares of the classes, weighted as the learner weights them; None if it has others."""
+        """Means, or fractions of the classes, weighted as the learner weights them; None if it has others."""
         parameters = {**self.parameters, **self.combinations[combination]}
         is_classes = self.table.schema.target.is_classes
         known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA

@@ -21,17 +21,17 @@ class GrowthRules:
 
     >>> GrowthRules(max_depth=0)
     Traceback (most recent call last):
-    holdfast.errors.RulesError: max_depth=0 is out of range: it must be a whole number of at least 1, or None.
+    holdfast.errors.RulesError: max_depth=0 is out of range: it must be an integer of at least 1, or None.
     """
 
     criterion: str = "gini"
     max_depth: int | None = None
     max_leaf_nodes: int | None = None  # the most useful splits first
-    min_samples_split: int | float = 2  # rows; a float is a share of all rows
+    min_samples_split: int | float = 2  # rows; a float is a fraction of all rows
     min_samples_leaf: int | float = 1
     min_weight_fraction_leaf: float = 0.0
-    min_gain: float = 0.0  # decrease of impurity, weighted by the node's share of the rows
-    min_relative_gain: float = 0.0  # decrease of impurity as a share of the node's own
+    min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
+    min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: ClassWeight = None
@@ -53,7 +53,7 @@ class GrowthRules:
         _check_rows("min_samples_split", self.min_samples_split, 2)
         _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
         _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
-        _check_range("min_gain", self.min_gain, 0.0, math.inf)
+        _check_range("min_impurity_decrease", self.min_impurity_decrease, 0.0, math.inf)
         _check_range("min_relative_gain", self.min_relative_gain, 0.0, 1.0)
         if self.max_seconds is not None:
             _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
@@ -96,7 +96,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
         if max_features not in shares:
             raise RulesError(
                 f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}, a number, a "
-                "share, or None; forests also take 'oob' and 'cv'."
+                "fraction, or None; forests also take 'oob' and 'cv'."
             )
         drawn = int(shares[max_features])
     elif not _is_number(max_features) or not max_features > 0:
@@ -106,14 +106,14 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
     elif _is_whole(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
-        raise RulesError(f"max_features={max_features!r} is out of range: a share must be at most 1.0.")
+        raise RulesError(f"max_features={max_features!r} is out of range: a fraction must be at most 1.0.")
     else:
         drawn = int(max_features * n_features)
     return 0 if drawn >= n_features > 1 else max(drawn, 1)
 
 
 def rows_needed(value: int | float, n_rows: float) -> int:
-    """A number of rows that was given as a number or as a share of all rows."""
+    """A number of rows that was given as a number or as a fraction of all rows."""
     return int(value) if _is_whole(value) else math.ceil(value * n_rows)
 
 
@@ -156,7 +156,7 @@ def _check_whole(name: str, value: int | None, least: int) -> None:
         return
     if not _is_whole(value) or value < least:
         raise RulesError(
-            f"{name}={value!r} is out of range: it must be a whole number of at least {least}, or None."
+            f"{name}={value!r} is out of range: it must be an integer of at least {least}, or None."
         )
 
 
@@ -169,8 +169,8 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
         fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:
         raise RulesError(
-            f"{name}={value!r} is out of range: it must be a whole number of at least {least}, "
-            "or a share of the rows between 0.0 and 1.0."
+            f"{name}={value!r} is out of range: it must be an integer of at least {least}, "
+            "or a fraction of the rows between 0.0 and 1.0."
         )
 
 

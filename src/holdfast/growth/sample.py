@@ -1,4 +1,4 @@
-"""Rows as whole numbers: what each row adds to the statistics of a node.
+"""Rows as integers: what each row adds to the statistics of a node.
 
 Weights and targets are turned into whole multiples of a small unit, a power of two, so that sums are exact in
 any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows. A row that
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
+from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.data.input.weight import are_repetitions
-from holdfast.text.lists import listed
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.criteria import criterion_number
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.criteria import POISSON
 from holdfast.kernels.growth.histogram import Sample
+from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
 LEAST_SHARE = 2.0**-900
@@ -31,7 +31,7 @@ FINEST = 400  # bits after the point: the square of a unit is not 0
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The rows of a table in whole numbers, shared by all trees grown with the same rules."""
+    """The rows of a table in integers, shared by all trees grown with the same rules."""
 
     criterion: int
     n_classes: int
@@ -177,7 +177,7 @@ def reweighted(units: Units, importance: FloatArray) -> Units:
     What boosting needs in every round: the table is neither read nor coded again.
     """
     weight, unit = _weights_in_units(importance, units.repeats, 62 - units.label_bits)
-    # From whole numbers, so that neither the order of the rows nor repetitions change a bit of it.
+    # From integers, so that neither the order of the rows nor repetitions change a bit of it.
     factor = int(units.repeats.sum(dtype=np.int64)) / (int(units.repeats @ weight) * unit)
     return replace(
         units, importance=importance * factor, weight=weight, weight_unit=unit * factor, weight_exponent=0

@@ -13,7 +13,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
 
 # Scalars of a fixed width, or the compiler makes a copy of a kernel for each literal. The type checker takes
-# them for plain whole numbers.
+# them for plain integers.
 int64 = cast(Callable[[Any], int], np.int64)
 uint64 = cast(Callable[[Any], int], np.uint64)
 

@@ -7,16 +7,16 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import line_of
+from holdfast.data.input.frame import as_vector
 from holdfast.data.input.weight import read_weight
-from holdfast.text.lists import RowNames, first_rows
 from holdfast.errors import DataError
+from holdfast.text.lists import RowNames, first_rows
 
-NO_WEIGHT = 2.0**-500  # less, as a share of the greatest, changes no digit of a sum
+NO_WEIGHT = 2.0**-500  # less, as a fraction of the greatest, changes no digit of a sum
 
 
 def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
-    """Share of the rows that are in the most frequent true group of their cluster.
+    """Fraction of the rows that are in the most frequent true group of their cluster.
 
     It is 1 if every row is a cluster of its own: compare clusterings of one number of clusters.
 
@@ -28,7 +28,7 @@ def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) 
 
 
 def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
-    """Mutual information of true groups and clusters, as a share of the mean of their two entropies.
+    """Mutual information of true groups and clusters, as a fraction of the mean of their two entropies.
 
     It is 1 for the same division under any names and 0 for one that says nothing about the other. Two
     divisions into a single group are the same division, and get 1.
@@ -46,8 +46,8 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
         joint[i, j] * math.log(joint[i, j] * total / (of_true[i] * of_pred[j]))
         for i, j in zip(*np.nonzero(joint), strict=True)
     )
-    share = 2 * information / (_entropy(of_true, total) + _entropy(of_pred, total))
-    return float(min(max(share, 0.0), 1.0))  # rounding must not carry it past the ends
+    fraction = 2 * information / (_entropy(of_true, total) + _entropy(of_pred, total))
+    return float(min(max(fraction, 0.0), 1.0))  # rounding must not carry it past the ends
 
 
 def _joint_weights(labels_true: Any, labels_pred: Any, sample_weight: Any) -> FloatArray:
@@ -82,7 +82,7 @@ def _sums(lines: FloatArray) -> list[float]:
 
 
 def _numbered(labels: Any, what: str) -> LongArray:
-    line = line_of(labels, what)
+    line = as_vector(labels, what)
     if not len(line):
         raise DataError(f"{what} is empty: purity and information need at least one row.")
     values = read_column(line, what, "categories").values

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled
-from holdfast.text.lists import first_rows
 from holdfast.errors import DataError
+from holdfast.text.lists import first_rows
 
-# The least share or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.
+# The least fraction or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.
 LEAST = float(np.finfo(np.float64).eps)
 
 
@@ -69,7 +69,7 @@ def standard_error(measured: Measured, rows: Rows) -> float:
 
 
 def accuracy(shares: FloatArray, rows: Rows) -> Measured:
-    """The share of rows whose most likely class is theirs; the first such class where several are."""
+    """The fraction of rows whose most likely class is theirs; the first such class where several are."""
     return _mean(_hits(shares, rows), rows)
 
 
@@ -85,7 +85,7 @@ def balanced_accuracy(shares: FloatArray, rows: Rows) -> Measured:
 
 
 def auc(shares: FloatArray, rows: Rows) -> Measured:
-    """The chance that a row of a class gets a greater share of it than a row of another class; ties half.
+    """The chance that a row of a class gets a greater fraction of it than a row of another class; ties half.
 
     Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
     rows have one class there is no pair to compare, and it is 0.5. The influences are the placements of
@@ -102,7 +102,7 @@ def auc(shares: FloatArray, rows: Rows) -> Measured:
 
 
 def log_loss(shares: FloatArray, rows: Rows) -> Measured:
-    """The mean natural logarithm of the share of the row's class, which counts as at least `LEAST`."""
+    """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
     shares_of_truth = shares[np.arange(len(rows.values)), rows.values]
     return _mean(np.log(np.clip(shares_of_truth, LEAST, 1.0)), rows)
 
@@ -127,8 +127,8 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
     outsiders = np.bincount(place, weight * ~inside)
     upto_in, upto_out = np.cumsum(insiders), np.cumsum(outsiders)
     total_inside, total_outside = upto_in[-1], upto_out[-1]
-    # The share of pairs that each place wins for the class, or, outside it, lets the others win. Sums and
-    # their parts are added in one order, so that no rounding carries a share past 1.
+    # The fraction of pairs that each place wins for the class, or, outside it, lets the others win. Sums and
+    # their parts are added in one order, so that no rounding carries a fraction past 1.
     won = (upto_out - outsiders / 2) / total_outside
     let = 1.0 - (upto_in - insiders / 2) / total_inside
     value = float((insiders * won).sum() / insiders.sum())
@@ -140,7 +140,7 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
 
 
 def r2(numbers: FloatArray, rows: Rows) -> Measured:
-    """The share of the variance that the predictions explain.
+    """The fraction of the variance that the predictions explain.
 
     Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
     """

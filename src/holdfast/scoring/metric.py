@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, scaled
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import line_of
+from holdfast.data.input.frame import as_vector
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.text.lists import RowNames, first_rows, listed
 from holdfast.errors import DataError, RulesError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import Measured, Rows, standard_error
 from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
+from holdfast.text.lists import RowNames, first_rows, listed
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -31,7 +31,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class TrueValues:
     """What is known of the rows that predictions are scored on."""
 
     target: Target
@@ -47,21 +47,21 @@ class Truth:
                 )
 
     @classmethod
-    def of(cls, table: Table, groups: Any = None) -> "Truth":
+    def of(cls, table: Table, groups: Any = None) -> "TrueValues":
         """The target and the weights of the table; `groups` has one value of any kind per row.
 
         >>> table = Table.from_arrays([[41.0], [63.0], [64.0]], ["lived", "died", "died"])
-        >>> Truth.of(table, groups=["Ann", "Bob", "Bob"]).groups
+        >>> TrueValues.of(table, groups=["Ann", "Bob", "Bob"]).groups
         array([0, 1, 1], dtype=int32)
         """
         numbers = None if groups is None else _group_numbers(groups)
         return cls(table.schema.target, table.target, table.weight, numbers)
 
-    def taken(self, rows: BoolArray) -> "Truth":
+    def taken(self, rows: BoolArray) -> "TrueValues":
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Truth(self.target, self.values[rows], weight, groups)
+        return TrueValues(self.target, self.values[rows], weight, groups)
 
     @cached_property
     def counted(self) -> BoolArray:
@@ -84,7 +84,7 @@ class Truth:
 
 
 def _group_numbers(groups: Any) -> IntArray:
-    line = line_of(groups, "groups")
+    line = as_vector(groups, "groups")
     column = read_column(line, "groups", "categories")
     if (missing := np.isnan(column.values)).any():
         where = first_rows(missing, RowNames.of(line))
@@ -116,7 +116,7 @@ class Metric:
 
     @property
     def default_tolerance_unit(self) -> Literal["absolute", "relative"]:
-        """How far from the best is near: so many points, or, for losses without a scale, such a share."""
+        """How far from the best is near: so many points, or, for losses without a scale, such a fraction."""
         return "relative" if self.is_loss and self.formula is not None else "absolute"
 
     @property
@@ -124,34 +124,34 @@ class Metric:
         """How many different targets it takes to mean anything: the AUC of one class does not."""
         return 2 if self.name in ("auc", "r2") else 1
 
-    def score(self, predicted: FloatArray, truth: Truth) -> Score:
+    def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
         """How good the predictions are; both numbers are always finite.
 
         `predicted` is (rows, classes) shares, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What cannot
         be told has the error 0: of a single row or group, of an AUC of one class, of the R² of a constant.
 
-        >>> truth = Truth(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
+        >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
         >>> shares = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
-        >>> value, error = metric_of("accuracy", truth.target).score(shares, truth)
+        >>> value, error = metric_of("accuracy", true_values.target).score(shares, true_values)
         >>> value, round(error, 6)
         (0.75, 0.25)
         """
-        _check_shape(predicted, truth)
-        counted = predicted if truth.counted.all() else predicted[truth.counted]
+        _check_shape(predicted, true_values)
+        counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return Score(*scored_by(self.scorer, counted, truth.target, truth.rows))
+            return Score(*scored_by(self.scorer, counted, true_values.target, true_values.rows))
         with np.errstate(all="ignore"):  # squares of numbers such as 1e200
-            measured = self.formula(counted, truth.rows)
-            error = standard_error(measured, truth.rows)
+            measured = self.formula(counted, true_values.rows)
+            error = standard_error(measured, true_values.rows)
         return Score(_finite(measured.value, -_GREATEST), _finite(error, _GREATEST))
 
-    def value(self, predicted: FloatArray, truth: Truth) -> float:
+    def value(self, predicted: FloatArray, true_values: TrueValues) -> float:
         """The score alone, without its error."""
-        counted = predicted if truth.counted.all() else predicted[truth.counted]
+        counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return scored_by(self.scorer, counted, truth.target, truth.rows, with_error=False)[0]
+            return scored_by(self.scorer, counted, true_values.target, true_values.rows, with_error=False)[0]
         with np.errstate(all="ignore"):
-            return _finite(self.formula(counted, truth.rows).value, -_GREATEST)
+            return _finite(self.formula(counted, true_values.rows).value, -_GREATEST)
 
     def shown(self, value: float) -> float:
         """The value with the sign that people expect: a log loss of 0.32, not -0.32.
@@ -169,12 +169,12 @@ def _finite(number: float, unknown: float) -> float:
     return min(max(float(number), -_GREATEST), _GREATEST) + 0.0  # never -0.0
 
 
-def _check_shape(predicted: FloatArray, truth: Truth) -> None:
-    needed = (len(truth.values), max(len(truth.target.classes), 1))
+def _check_shape(predicted: FloatArray, true_values: TrueValues) -> None:
+    needed = (len(true_values.values), max(len(true_values.target.classes), 1))
     if predicted.shape != needed:
         raise DataError(
-            f"The predictions have the shape {predicted.shape}, and the target {truth.target.name!r} needs "
-            f"{needed}: one row for each row of the data and one column for each class, or one of numbers."
+            f"The predictions have the shape {predicted.shape}, and the target {true_values.target.name!r} "
+            f"needs {needed}: one row for each row of the data and one column for each class, or one."
         )
 
 

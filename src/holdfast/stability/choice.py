@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import LongArray, without_last_digits
-from holdfast.text.lists import listed
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
+from holdfast.text.lists import listed
 from holdfast.tree.wording import number_text, percent_text, told_apart
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
@@ -30,7 +30,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Wish:
+class SelectionRule:
     """What the user wants of the one tree."""
 
     rule: str = "within-tolerance"
@@ -55,7 +55,7 @@ class Wish:
             _check_at_least_0("gamma", self.gamma)
 
 
-def choose(frontier: Frontier, metric: Metric, wish: Wish) -> Choice:
+def choose(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> Choice:
     """The candidate that the rule takes. It is always an efficient one."""
     rules = {
         "best-score": _best_score,
@@ -64,24 +64,24 @@ def choose(frontier: Frontier, metric: Metric, wish: Wish) -> Choice:
         "within-tolerance": _within_tolerance,
         "knee": _knee,
     }
-    candidate, because = rules[wish.rule](frontier, metric, wish)
-    return Choice(candidate, wish.rule, f"{because} {_compared(frontier, metric, candidate)}")
+    candidate, because = rules[selection_rule.rule](frontier, metric, selection_rule)
+    return Choice(candidate, selection_rule.rule, f"{because} {_compared(frontier, metric, candidate)}")
 
 
 # -- the rules ------------------------------------------------------------------------------------------
 
 
-def _best_score(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+def _best_score(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
     return _best(frontier), f"It has the best {metric.title} of {_candidates_text(frontier)}."
 
 
-def _most_stable(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+def _most_stable(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
     candidate = _nearest(frontier, np.arange(len(frontier)))
     return candidate, f"It is the nearest to the reference trees of {_candidates_text(frontier)}."
 
 
-def _weighted(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
-    gamma = float(wish.gamma or 0.0)
+def _weighted(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
+    gamma = float(selection_rule.gamma or 0.0)
     worth = without_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     because = (
@@ -91,10 +91,10 @@ def _weighted(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]
     return _nearest(frontier, best), because
 
 
-def _within_tolerance(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+def _within_tolerance(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
     best = _best(frontier)
     top = float(frontier.score[best])
-    loss, unit = _loss_allowed(frontier, metric, wish, best)
+    loss, unit = _loss_allowed(frontier, metric, selection_rule, best)
     slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, whatever floats make of it
     near = np.flatnonzero(frontier.score >= top - loss - slack)
     of_them = f"of the {len(near)} candidates" if len(near) > 1 else "and the only one of the candidates"
@@ -105,7 +105,7 @@ def _within_tolerance(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[i
     return _nearest(frontier, near), because
 
 
-def _knee(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
+def _knee(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
     """The efficient tree that stands furthest out from the line between the two ends of the frontier."""
     order = frontier.efficient_order
     d, a = frontier.instability[order], frontier.score[order]
@@ -119,17 +119,26 @@ def _knee(frontier: Frontier, metric: Metric, wish: Wish) -> tuple[int, str]:
     return int(order[int(without_last_digits(beyond).argmax())]), because
 
 
-def _loss_allowed(frontier: Frontier, metric: Metric, wish: Wish, best: int) -> tuple[float, str]:
+def _loss_allowed(
+    frontier: Frontier, metric: Metric, selection_rule: SelectionRule, best: int
+) -> tuple[float, str]:
     """The loss of score that the tolerance allows, and the tolerance in words."""
-    unit = wish.tolerance_unit or metric.default_tolerance_unit
+    unit = selection_rule.tolerance_unit or metric.default_tolerance_unit
     if unit == "relative":
         top = abs(float(frontier.score[best]))
-        return wish.tolerance * top, percent_text(wish.tolerance)
+        return selection_rule.tolerance * top, percent_text(selection_rule.tolerance)
     if unit == "standard-error":
         error = float(frontier.score_error[best])
-        errors = "one standard error" if wish.tolerance == 1 else f"{wish.tolerance:g} standard errors"
-        return wish.tolerance * error, f"{errors} ({number_text(wish.tolerance * error, 3)})"
-    return wish.tolerance, number_text(wish.tolerance)
+        errors = (
+            "one standard error"
+            if selection_rule.tolerance == 1
+            else f"{selection_rule.tolerance:g} standard errors"
+        )
+        return (
+            selection_rule.tolerance * error,
+            f"{errors} ({number_text(selection_rule.tolerance * error, 3)})",
+        )
+    return selection_rule.tolerance, number_text(selection_rule.tolerance)
 
 
 # -- ties -----------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.tree.tree import Tree
 
 
@@ -34,7 +34,7 @@ class Collection:
 def grow_collection(
     learner: Learner,
     rows: Sequence[BoolArray],
-    n_trees: int,
+    n_estimators: int,
     *,
     groups: LongArray | None = None,
     seed: tuple[int, int] = (0, 0),
@@ -48,7 +48,7 @@ def grow_collection(
     """
     check_jobs(n_jobs)
     n_combinations = len(learner.combinations)
-    number = np.arange(n_trees)
+    number = np.arange(n_estimators)
     combination = number % n_combinations
     division = (combination + number // n_combinations) % len(rows)  # each combination meets them all in turn
     allowed = [frozen((learner.repeats * flags).astype(np.int32)) for flags in rows]
@@ -65,7 +65,7 @@ def grow_collection(
         for (_, run), trees in zip(tasks, parts, strict=True)
         for index, tree in zip(run, trees, strict=True)
     }
-    trees = tuple(grown[index] for index in range(n_trees))
+    trees = tuple(grown[index] for index in range(n_estimators))
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return Collection(trees, tuple(learner.combinations), combination, division)

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.split.folds import report_fewer_folds
-from holdfast.data.split.fractions import below, check_share, early_stages, folds_of, places, strata_of
+from holdfast.data.split.fractions import below, check_fraction, early_stages, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 
@@ -54,23 +54,23 @@ def divide(
     *,
     stage: LongArray | None = None,
     groups: LongArray | None = None,
-    early_share: float = 0.5,
+    early_fraction: float = 0.5,
     validation: float | str = "auto",
     seed: int = 0,
 ) -> Division:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
-    `validation` is the share of rows held out, or a whole number of folds, each of them held out in turn,
+    `validation` is the fraction of rows held out, or an integer of folds, each of them held out in turn,
     with new folds three times; "auto" takes five folds for up to 5,000 rows, and a third of them otherwise.
     """
-    check_share("early_share", early_share)
+    check_fraction("early_fraction", early_fraction)
     strata = strata_of(table, stage)
     if stage is not None:
-        early = early_stages(stage, early_share)
+        early = early_stages(stage, early_fraction)
     else:
-        early = below(places(strata, groups, (seed, _EARLY)), early_share)
+        early = below(places(strata, groups, (seed, _EARLY)), early_fraction)
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
-    n_folds, share = _validation(validation, table.n_rows, n_units)
+    n_folds, fraction = _validation(validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
@@ -79,7 +79,7 @@ def divide(
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), share),))
+        return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), fraction),))
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
@@ -92,11 +92,11 @@ def divide(
 
 
 def hold_out(
-    table: Table, share: float, *, stage: LongArray | None, groups: LongArray | None, seed: int
+    table: Table, fraction: float, *, stage: LongArray | None, groups: LongArray | None, seed: int
 ) -> BoolArray:
     """The rows to test by: nothing that chooses a tree may see them."""
-    check_share("test", share)
-    return below(places(strata_of(table, stage), groups, (seed, _TEST)), share)
+    check_fraction("test", fraction)
+    return below(places(strata_of(table, stage), groups, (seed, _TEST)), fraction)
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
@@ -108,6 +108,6 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:
         return 0, float(validation)
     raise RulesError(
-        f"validation={validation!r} is out of range: it must be a share between 0 and 1, a whole number of "
+        f"validation={validation!r} is out of range: it must be a fraction between 0 and 1, an integer of "
         "folds from 2, or 'auto'."
     )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
-from holdfast.distance.settings import Terms
 from holdfast.stability.validation import Scores
 from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import Tree
@@ -49,7 +49,7 @@ class Frontier:
 
     instability: FloatArray  # mean distance to the reference trees
     instability_error: FloatArray  # its Monte Carlo standard error: other reference trees, other means
-    normalised: FloatArray  # as a share of the greatest distance that trees of the depth allowed can have
+    normalised: FloatArray  # as a fraction of the greatest distance that trees of the depth allowed can have
     size_adjusted: FloatArray  # as a multiple of what candidates with so many leaves usually have
     per_rule: FloatArray  # mean over the reference trees of the distance per rule of the larger tree
     score: FloatArray  # the best guess of what new rows would give
@@ -104,7 +104,7 @@ class Frontier:
 
     @property
     def hypervolume(self) -> float:
-        """Share of the box between the worst and the best of both that the frontier dominates, 0 to 1."""
+        """Fraction of the box between the worst and the best of both that the frontier dominates, 0 to 1."""
         return hypervolume(self.instability, self.score)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -131,7 +131,7 @@ def frontier_of(
     references: Collection,
     distances: FloatArray,
     scores: Scores,
-    terms: Terms,
+    distance_settings: DistanceSettings,
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
@@ -140,7 +140,7 @@ def frontier_of(
     return Frontier(
         instability=instability,
         instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
-        normalised=replace(terms, normalised=True).total(instability),
+        normalised=replace(distance_settings, normalised=True).total(instability),
         size_adjusted=_size_adjusted(instability, n_leaves),
         per_rule=distance_per_rule(distances, candidates.trees, references.trees),
         score=scores.value,
@@ -176,7 +176,7 @@ def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:
 
 
 def hypervolume(instability: FloatArray, score: FloatArray) -> float:
-    """Share of the box between the worst and the best instability and score that some tree dominates.
+    """Fraction of the box between the worst and the best instability and score that some tree dominates.
 
     >>> hypervolume(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # each is best in one and worst in the other
     0.0

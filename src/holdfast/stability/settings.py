@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+from holdfast.backends.tasks import check_jobs
 from holdfast.errors import RulesError
 from holdfast.growth.rules import GrowthRules
-from holdfast.backends.tasks import check_jobs
 
 DEPTH_5 = GrowthRules(max_depth=5)
 CANDIDATE_KINDS = ("bootstrap", "pruned")
@@ -21,8 +21,8 @@ class Settings:
     grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
     learner: Any = None  # None: our own; or an estimator, or a function
     candidates: str = "bootstrap"  # or "pruned": the subtrees of one tree
-    n_trees: int = 300  # of each collection
-    early_share: float = 0.5
+    n_estimators: int = 300  # of each collection
+    early_fraction: float = 0.5
     validation: float | str = "auto"
     scoring: Any = None
     matching: str = "paper"
@@ -36,9 +36,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
-        n_trees = self.n_trees
-        if not isinstance(n_trees, Integral) or isinstance(n_trees, bool) or n_trees < 1:
-            raise RulesError(f"n_trees={n_trees!r} is out of range: it must be a whole number of at least 1.")
+        n_estimators = self.n_estimators
+        if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
+            raise RulesError(
+                f"n_estimators={n_estimators!r} is out of range: it must be an integer of at least 1."
+            )
         if self.candidates not in CANDIDATE_KINDS:
             raise RulesError(
                 f"candidates={self.candidates!r} is unknown: choose one of {list(CANDIDATE_KINDS)}."

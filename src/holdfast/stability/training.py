@@ -8,18 +8,18 @@ from typing import NamedTuple
 from holdfast.arrays import LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.table import Table
+from holdfast.distance.distances import distance_matrix
+from holdfast.distance.settings import DistanceSettings, checked_outcome, settings_for
+from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
-from holdfast.growth.leaf_values import revalue_all
 from holdfast.growth.rules import rows_needed
 from holdfast.growth.sample import split_weight
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
-from holdfast.distance.distances import distance_matrix
 from holdfast.stability.division import Division, divide
 from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.methods.pruned import pruned_candidates
 from holdfast.stability.settings import Settings
-from holdfast.distance.settings import Terms, checked_outcome, terms_of
 from holdfast.stability.validation import Scores, Scoring, score_candidates
 from holdfast.tree.tree import Tree
 
@@ -38,7 +38,7 @@ class StableTrees:
     candidates: Collection
     frontier: Frontier
     metric: Metric
-    terms: Terms
+    distance_settings: DistanceSettings
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ def prepare(
         table,
         stage=stage,
         groups=groups,
-        early_share=settings.early_share,
+        early_fraction=settings.early_fraction,
         validation=settings.validation,
         seed=settings.seed,
     )
@@ -97,7 +97,9 @@ def train_divided(
     metric = metric_of(settings.scoring, target)
     checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     learner = _learner(table, division, settings)
-    grow = partial(grow_collection, learner, n_trees=settings.n_trees, groups=groups, n_jobs=settings.n_jobs)
+    grow = partial(
+        grow_collection, learner, n_estimators=settings.n_estimators, groups=groups, n_jobs=settings.n_jobs
+    )
     texts = ("Reference trees", "Candidate trees") if settings.progress else ("", "")
     references = grow(division.early_training, seed=(settings.seed, REFERENCES), progress=texts[0])
     if settings.candidates == "pruned":
@@ -105,16 +107,18 @@ def train_divided(
     else:
         grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
         candidates, scores = _scored(grown, learner, table, division, settings, metric, groups)
-    terms = _terms([*references.trees, *candidates.trees], learner, settings)
+    distance_settings = _distance_settings([*references.trees, *candidates.trees], learner, settings)
     distances = distance_matrix(
         candidates.trees,
         references.trees,
-        **terms.options,
+        **distance_settings.options,
         n_jobs=settings.n_jobs,
         progress=settings.progress,
     )
-    frontier = replace(frontier_of(candidates, references, distances, scores, terms), metric=metric)
-    return StableTrees(references, candidates, frontier, metric, terms, scores.reliability)
+    frontier = replace(
+        frontier_of(candidates, references, distances, scores, distance_settings), metric=metric
+    )
+    return StableTrees(references, candidates, frontier, metric, distance_settings, scores.reliability)
 
 
 def _scored(
@@ -134,7 +138,7 @@ def _scored(
     if not settings.refit_leaves:
         return grown, scores
     # Before the distances: a leaf that changes its mind is a step away from the reference trees.
-    trees = revalue_all(grown.trees, table, rules, n_jobs=settings.n_jobs)
+    trees = refit_all_leaf_values(grown.trees, table, rules, n_jobs=settings.n_jobs)
     return replace(grown, trees=tuple(trees)), scores
 
 
@@ -155,11 +159,11 @@ def _learner(table: Table, division: Division, settings: Settings) -> Learner:
     return other_learner(table, settings.learner, combinations)
 
 
-def _terms(trees: Sequence[Tree], learner: Learner, settings: Settings) -> Terms:
-    """The terms of all distances, their depth the greatest that the grid allows, if it says."""
+def _distance_settings(trees: Sequence[Tree], learner: Learner, settings: Settings) -> DistanceSettings:
+    """The distance_settings of all distances, their depth the greatest that the grid allows, if it says."""
     allowed = [combination.get("max_depth") for combination in learner.combinations]
     deepest = max(tree.depth for tree in trees)
     depth = max([deepest, 1, *(depth for depth in allowed if depth is not None)])
-    return terms_of(
+    return settings_for(
         trees, settings.matching, settings.label_weight, settings.outcome, normalised=False, depth=depth
     )

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
+from holdfast.backends.tasks import LEAST_SHARED, run_all
 from holdfast.data.split.fractions import below, numbered, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.growth.leaf_values import revalue_all
+from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import GrowthRules
-from holdfast.backends.tasks import LEAST_SHARED, run_all
-from holdfast.scoring.metric import Metric, Score, Truth
+from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
 from holdfast.tree.tree import Tree
@@ -44,7 +44,7 @@ class Scores:
     error: FloatArray  # its standard error
     measured: FloatArray  # on the validation rows of the candidate
     measured_error: FloatArray  # its standard error
-    reliability: float  # share of the variance between candidates grown alike that is more than chance
+    reliability: float  # fraction of the variance between candidates grown alike that is more than chance
 
 
 def score_candidates(
@@ -67,7 +67,7 @@ def score_candidates(
         if scoring.refit:
             rules = [scoring.refit[place] for place in own]
             rows = division.training[number]
-            trees = revalue_all(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
+            trees = refit_all_leaf_values(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
         found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
     in_order = [found[place] for place in range(len(candidates))]
     measured, error = np.array([each.whole for each in in_order]).T
@@ -112,9 +112,9 @@ class _Part(NamedTuple):
     """Rows held out, and a division of them into halves."""
 
     table: Table
-    truth: Truth
+    true_values: TrueValues
     half: BoolArray
-    halves: tuple[Truth, Truth] | None
+    halves: tuple[TrueValues, TrueValues] | None
 
 
 def _measure_all(
@@ -133,14 +133,16 @@ def _measure_all(
 
 
 def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Part:
-    truth = Truth.of(table, groups)
+    true_values = TrueValues.of(table, groups)
     half = below(places(strata_of(table), groups, seed), 0.5)
-    return _Part(table, truth, half, None if half.all() else (truth.taken(half), truth.taken(~half)))
+    return _Part(
+        table, true_values, half, None if half.all() else (true_values.taken(half), true_values.taken(~half))
+    )
 
 
 def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
     predicted = tree.value[tree.apply(part.table)]
-    whole = metric.score(predicted, part.truth)
+    whole = metric.score(predicted, part.true_values)
     if part.halves is None or metric.formula is None:  # a scorer that others wrote may need all the rows
         return _Measured(whole, (nan, nan))
     first, second = part.halves
@@ -191,7 +193,7 @@ def level(score: FloatArray, combination: LongArray, division: LongArray) -> Flo
 def reliability_of(
     value: FloatArray, halves: FloatArray, combination: LongArray, division: LongArray
 ) -> float:
-    """Share of the variance of scores among candidates with the same parameters that is more than chance.
+    """Fraction of the variance of scores among candidates with the same parameters that is more than chance.
 
     What two halves of the rows agree on is no chance: their covariance, over the variance on all rows. It is
     1 where nothing can be told.

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.data.schema import Schema
-from holdfast.text.lists import listed
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
 from holdfast.files import replace_file
-from holdfast.tree.check import check_trees
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.storage.document import TreesDocument
 from holdfast.storage.document_text import text_of
 from holdfast.storage.ensemble_file import read_ensemble
-from holdfast.storage.model_file import fitted_tree, read_tree
 from holdfast.storage.footprint import check_flags, max_flags
+from holdfast.storage.model_file import fitted_tree, read_tree
 from holdfast.storage.parts import collection_of, schema_in, trees_in
+from holdfast.text.lists import listed
+from holdfast.tree.check import check_trees
 from holdfast.tree.tree import Tree
 
 # -- whole files --------------------------------------------------------------------------------------
@@ -35,9 +35,9 @@ def load_trees(
 ) -> list[Tree]:
     """The trees in the file, in the order in which they were saved; of a file with a single tree, that one.
 
-    Of an ensemble they are its members, which share its features. All are checked in full; a ModelFileError
-    says what is wrong where. `edited=True` takes a file that was changed by hand after it was written, if its
-    trees are still sound.
+    Of an ensemble they are its members, which share its features. All are checked in full; a
+    ModelFileError says what is wrong where. `edited=True` takes a file that was changed by hand after it was
+    written, if its trees are still sound.
     """
     with refusals_of(f"the model file '{os.fspath(path)}'"):
         return _read_trees(content_of(Path(path), max_bytes), edited)
@@ -90,7 +90,7 @@ def _check_one_schema(trees: Sequence[Tree]) -> None:
             raise SchemaMismatch(
                 f"Cannot save the trees in one file: tree 0 and tree {position} differ in {difference}. "
                 "Put all on one schema. Where the columns are the same: wide = "
-                "first.schema.widened(second.schema), then [tree.on(wide) for tree in trees]."
+                "first.schema.widened(second.schema), then [tree.with_schema(wide) for tree in trees]."
             )
 
 

@@ -85,7 +85,7 @@ def content_of(path: Path, max_bytes: int) -> bytes:
 
 def kind_of(data: bytes) -> str:
     """Which of the KINDS of model the bytes say they are."""
-    _refuse_foreign(data)
+    _raise_for_foreign(data)
     header = _decoded(data, _Header)
     if header.format != FORMAT:
         found = repr(header.format[:40]) if header.format else "missing"
@@ -105,7 +105,7 @@ def document_in(data: bytes, kind: type[_Document], edited: bool) -> _Document:
     check_texts(data)
     document = _decoded(data, kind)
     check_document(document, len(data))
-    _refuse_repeated_keys(data, document)
+    _raise_for_repeated_keys(data, document)
     if not edited and not is_unchanged(document, data):
         raise ModelFileError(
             "its checksum does not match: the file was changed after it was written. Take it from a copy, or "
@@ -117,7 +117,7 @@ def document_in(data: bytes, kind: type[_Document], edited: bool) -> _Document:
 # -- what the bytes are -------------------------------------------------------------------------------
 
 
-def _refuse_foreign(data: bytes) -> None:
+def _raise_for_foreign(data: bytes) -> None:
     if not data.strip():
         raise ModelFileError("it is empty. Save the model again.")
     for start, reason in _FOREIGN:
@@ -162,7 +162,7 @@ def _first_bad_byte(data: bytes) -> int:
     return 0
 
 
-def _refuse_repeated_keys(data: bytes, document: msgspec.Struct) -> None:
+def _raise_for_repeated_keys(data: bytes, document: msgspec.Struct) -> None:
     """msgspec takes the last of two equal keys, and a person who reads the file may take the first.
 
     No key can be missing or unknown in what was decoded: so one that occurs too often is repeated.

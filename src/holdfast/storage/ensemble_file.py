@@ -7,14 +7,14 @@ import numpy as np
 
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.files import replace_file
-from holdfast.tree.check import check_schema, check_trees
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.storage.document import FORMS, EnsembleDocument
 from holdfast.storage.document_text import text_of
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.json_array import array_in
 from holdfast.storage.parts import ensemble_document_of, schema_in, target_in, trees_in
+from holdfast.tree.check import check_schema, check_trees
+from holdfast.tree.ensemble import Ensemble
 
 # -- whole files --------------------------------------------------------------------------------------
 

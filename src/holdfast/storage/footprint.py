@@ -25,7 +25,7 @@ FLAGS_FACTOR = 4  # the same for the flags of sets of categories, of which predi
 
 def check_texts(data: bytes) -> None:
     """Raise a ModelFileError if the file holds more texts, keys included, than its size allows."""
-    _refuse_excess(len(data), data.count(b'"') // 2, TEXT, "texts")
+    _raise_for_excess(len(data), data.count(b'"') // 2, TEXT, "texts")
 
 
 def check_document(document: Document, n_bytes: int) -> None:
@@ -33,9 +33,9 @@ def check_document(document: Document, n_bytes: int) -> None:
 
     It must have no more trees and labels than its size allows, and one entry per node in every array.
     """
-    n_trees = 1 if isinstance(document, TreeDocument) else len(document.trees)
-    _refuse_excess(n_bytes, n_trees, TREE, "trees")
-    _refuse_excess(n_bytes, _n_labels(document), LABEL, "categories and classes")
+    n_estimators = 1 if isinstance(document, TreeDocument) else len(document.trees)
+    _raise_for_excess(n_bytes, n_estimators, TREE, "trees")
+    _raise_for_excess(n_bytes, _n_labels(document), LABEL, "categories and classes")
     for place, nodes in nodes_of(document):
         _check_lengths(nodes, place)
     if isinstance(document, EnsembleDocument):
@@ -66,7 +66,7 @@ def check_flags(n_flags: int, n_bytes: int) -> None:
         )
 
 
-def _refuse_excess(n_bytes: int, number: int, each: int, what: str) -> None:
+def _raise_for_excess(n_bytes: int, number: int, each: int, what: str) -> None:
     limit = LEAST + FACTOR * n_bytes
     if number * each > limit:
         raise ModelFileError(

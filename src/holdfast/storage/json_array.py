@@ -13,7 +13,7 @@ from holdfast.errors import ModelFileError
 
 # Bytes that are decoded at a time. A number of one digit takes two bytes in the file, and 32 as an object.
 PIECE = 2**20
-LONGEST_ENTRY = 2**25  # bytes: the shares of more than a million classes
+LONGEST_ENTRY = 2**25  # bytes: the fractions of more than a million classes
 
 NodeIndex = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
 CategoryIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]

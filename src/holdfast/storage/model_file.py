@@ -6,14 +6,14 @@ from typing import Any
 
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.files import replace_file
-from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.storage.document import EnsembleDocument, TreeDocument, TreesDocument
 from holdfast.storage.document_text import text_of
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.ensemble_file import read_ensemble, save_ensemble
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.parts import document_of, schema_in, tree_in
+from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 # -- whole files --------------------------------------------------------------------------------------
@@ -93,13 +93,13 @@ def read_tree(data: bytes, edited: bool) -> Tree:
     """The tree that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
     kind = kind_of(data)
     if kind == "trees":
-        n_trees = len(document_in(data, TreesDocument, edited).trees)
+        n_estimators = len(document_in(data, TreesDocument, edited).trees)
         raise ModelFileError(
-            f"it holds {n_trees} trees, not one: give the model of the run, or use load_trees(path)."
+            f"it holds {n_estimators} trees, not one: give the model of the run, or use load_trees(path)."
         )
     if kind == "ensemble":
-        n_trees = len(document_in(data, EnsembleDocument, edited).trees)
-        raise ModelFileError(f"it holds an ensemble of {n_trees} trees, not one tree: use load(path).")
+        n_estimators = len(document_in(data, EnsembleDocument, edited).trees)
+        raise ModelFileError(f"it holds an ensemble of {n_estimators} trees, not one tree: use load(path).")
     document = document_in(data, TreeDocument, edited)
     schema = schema_in(document.schema)
     try:

@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.storage.document import (
     FORMAT,
     FORMS,
@@ -26,8 +25,9 @@ from holdfast.storage.document import (
     TreePart,
     TreesDocument,
 )
-from holdfast.tree.ensemble import Ensemble
 from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
+from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
+from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 # -- from a model to its document -------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""Numbers, lists and tables as text: what messages and tables share."""
+"""Numbers, lists and tables as text: what messages and tables fraction."""

@@ -205,8 +205,8 @@ def _check_children(tree: Tree) -> None:
     right = np.full(tree.n_nodes, LEAF)
     right[by_waiting[:-1]] = by_waiting[1:]
     left = np.arange(1, tree.n_nodes + 1)
-    _refuse_other("left", tree.left, np.where(inner, left, LEAF), "nodes stand in preorder")
-    _refuse_other("right", tree.right, np.where(inner, right, LEAF), "nodes stand in preorder")
+    _raise_for_other("left", tree.left, np.where(inner, left, LEAF), "nodes stand in preorder")
+    _raise_for_other("right", tree.right, np.where(inner, right, LEAF), "nodes stand in preorder")
 
 
 def _check_splits(tree: Tree, sizes: "SetSizes") -> None:
@@ -219,7 +219,7 @@ def _check_splits(tree: Tree, sizes: "SetSizes") -> None:
     _refuse(idle, "threshold", tree.threshold, "it must be NaN at a leaf and at a split on categories")
     _refuse(has_set & (lengths == 0), "feature", tree.feature, "it has no categories to split on")
     starts = np.where(has_set, np.cumsum(lengths) - lengths, -1)
-    _refuse_other("set_start", tree.set_start, starts, "the sets of the nodes follow one another")
+    _raise_for_other("set_start", tree.set_start, starts, "the sets of the nodes follow one another")
     if len(tree.in_set) != lengths.sum():
         raise BrokenTreeError(f"in_set has {len(tree.in_set)} flags: the nodes' sets need {lengths.sum()}.")
 
@@ -251,10 +251,10 @@ def _check_values(tree: Tree) -> None:
         raise BrokenTreeError(f"value has {tree.value.shape[1]} columns: the target needs {width}.")
     _refuse(~np.isfinite(tree.value), "value", tree.value, "every number must be finite")
     if classes:
-        _refuse(tree.value < 0, "value", tree.value, "shares of classes are not negative")
+        _refuse(tree.value < 0, "value", tree.value, "fractions of classes are not negative")
         with np.errstate(over="ignore"):
             total = tree.value.sum(axis=1)
-        _refuse(np.abs(total - 1) > TOLERANCE, "value", tree.value, "shares of classes sum to 1")
+        _refuse(np.abs(total - 1) > TOLERANCE, "value", tree.value, "fractions of classes sum to 1")
 
 
 def _check_weights(tree: Tree) -> None:
@@ -267,7 +267,7 @@ def _check_weights(tree: Tree) -> None:
         total[inner] = tree.weight[tree.left[inner]] + tree.weight[tree.right[inner]]
     apart = np.abs(total - tree.weight) > TOLERANCE * tree.weight + LAST_BITS
     expected = np.where(apart, total, tree.weight)
-    _refuse_other("weight", tree.weight, expected, "it is the sum of the children's weights")
+    _raise_for_other("weight", tree.weight, expected, "it is the sum of the children's weights")
 
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:
@@ -277,7 +277,7 @@ def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> N
         raise BrokenTreeError(f"{name}[{node}] is {array[node]}: {reason}.")
 
 
-def _refuse_other(name: str, array: NDArray[Any], expected: NDArray[Any], reason: str) -> None:
+def _raise_for_other(name: str, array: NDArray[Any], expected: NDArray[Any], reason: str) -> None:
     nodes = np.flatnonzero(array != expected)
     if len(nodes):
         node = nodes[0]

@@ -6,7 +6,7 @@ from textwrap import wrap
 import numpy as np
 
 from holdfast.tree.regions import known_before
-from holdfast.tree.rules import share_of_rows, shorter_answers
+from holdfast.tree.rules import fraction_of_rows, shorter_answers
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
     CUT,
@@ -65,7 +65,7 @@ def _columns(tree: Tree, leaves: list[int]) -> list[str]:
     rows = [[printable(tree.schema.target.name), "p", "rows", "share"]]
     for leaf in leaves:
         probability = probability_text(float(tree.value[leaf].max())) if is_classes else ""
-        support = [count_text(float(tree.count[leaf])), percent_text(share_of_rows(tree, leaf))]
+        support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
         rows.append([outcome_text(tree, leaf), probability, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]

@@ -94,7 +94,7 @@ class Ensemble:
 
     @cached_property
     def importances(self) -> FloatArray:
-        """Share of what all splits gained that each feature brought; they sum to 1, or to 0.
+        """Fraction of what all splits gained that each feature brought; they sum to 1, or to 0.
 
         Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count
         by what they gain.

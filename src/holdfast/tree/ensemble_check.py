@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from holdfast.text.lists import listed
 from holdfast.errors import BrokenTreeError
+from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
 if TYPE_CHECKING:
     from holdfast.tree.ensemble import Ensemble
 
 Link = Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
-# Between these a weight times a share is neither lost nor too large, and so are the sums of many.
+# Between these a weight times a fraction is neither lost nor too large, and so are the sums of many.
 LIGHTEST, HEAVIEST = 1e-200, 1e200
 
 
@@ -60,7 +60,7 @@ def _check_outputs(ensemble: "Ensemble") -> None:
         if tree.schema.features is not features and tree.schema.features != features:
             raise BrokenTreeError(
                 f"trees[{position}] has other features than the schema of the ensemble: put it on them first "
-                "with tree.on(schema)."
+                "with tree.with_schema(schema)."
             )
         classes = tree.schema.target.classes
         if classes and classes is not target.classes and classes != target.classes:

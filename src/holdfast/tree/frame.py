@@ -11,7 +11,7 @@ from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import answer_text, share_of_rows
+from holdfast.tree.rules import answer_text, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
@@ -23,7 +23,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
 
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
     column that says nothing at a node has None there, and -1 stands for "no such node". `share` is of all
-    rows, `gain` the decrease of impurity as a share of the root's weight.
+    rows, `gain` the decrease of impurity as a fraction of the root's weight.
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
@@ -41,7 +41,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         **_probabilities(tree),
         "rows": tree.count.tolist(),
         "weight": tree.weight.tolist(),
-        "share": [share_of_rows(tree, node) for node in nodes],
+        "share": [fraction_of_rows(tree, node) for node in nodes],
         "impurity": tree.impurity.tolist(),
         "gain": _gains(tree),
     }

@@ -82,8 +82,8 @@ def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
 
 
 def _support_text(tree: Tree, node: int) -> str:
-    rows, share = rows_text(float(tree.count[node])), float(tree.value[node].max())
-    percent = "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    rows, fraction = rows_text(float(tree.count[node])), float(tree.value[node].max())
+    percent = "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
     return f"{percent} · {rows}" if tree.schema.target.is_classes else rows
 
 

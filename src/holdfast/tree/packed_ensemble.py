@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.tree.route import table_rows
 from holdfast.tree.tree import LEAF, Tree
 
@@ -80,10 +80,10 @@ class Packed:
 # -- the work of one task ---------------------------------------------------------------------------------
 
 
-def _parts(n_rows: int, n_trees: int) -> list[slice]:
+def _parts(n_rows: int, n_estimators: int) -> list[slice]:
     """The rows of each task: all in one if they are few, or even if there are none."""
     size = ROWS_PER_TASK if n_rows >= LEAST_SHARED else max(n_rows, 1)
-    size = min(size, max(MOST_STEPS // max(n_trees, 1), 1))
+    size = min(size, max(MOST_STEPS // max(n_estimators, 1), 1))
     return [slice(begin, begin + size) for begin in range(0, max(n_rows, 1), size)]
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.tree import LEAF, Tree
 
-TIED = 1e-9  # costs that differ by less than this share are equal, and the smaller tree wins
+TIED = 1e-9  # costs that differ by less than this fraction are equal, and the smaller tree wins
 
 
 def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:

@@ -107,7 +107,7 @@ def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) 
             raise SchemaMismatch(
                 f"Cannot predict the rows of the table: the model asks about the {feature.kind} feature "
                 f"{feature.name!r} at position {index}, and the table holds another one there, or other "
-                "categories. Read the data with schema=model.schema, or put a tree on tree.on(table.schema)."
+                "categories. Read the data with schema=model.schema, or take tree.with_schema(table.schema)."
             )
     rows = table.rows(used)
     if missing == "error" and np.isnan(rows).any():

@@ -43,7 +43,7 @@ class Rule:
     leaf: int
     count: float
     weight: float
-    share: float  # of all rows
+    fraction: float  # of all rows
     probabilities: tuple[float, ...]  # in the order of the schema's classes; empty for regression
 
 
@@ -122,7 +122,7 @@ def rules(tree: Tree, *, missing: bool = False, most: int | None = None) -> tupl
             leaf=leaf,
             count=float(tree.count[leaf]),
             weight=float(tree.weight[leaf]),
-            share=share_of_rows(tree, leaf),
+            fraction=fraction_of_rows(tree, leaf),
             probabilities=tuple(tree.value[leaf].tolist()) if tree.schema.target.is_classes else (),
         )
         for leaf, conditions in leaf_conditions(tree, missing=missing, most=most).items()
@@ -220,8 +220,8 @@ def _cut(texts: list[str], most: int | None) -> list[str]:
 # -- one leaf ---------------------------------------------------------------------------------------------
 
 
-def share_of_rows(tree: Tree, node: int) -> float:
-    """Share of all rows that reached the node; 0 if the tree has seen none."""
+def fraction_of_rows(tree: Tree, node: int) -> float:
+    """Fraction of all rows that reached the node; 0 if the tree has seen none."""
     return float(tree.count[node]) / float(tree.count[0]) if tree.count[0] else 0.0
 
 
@@ -253,7 +253,9 @@ def _rule_lines(tree: Tree, rule: Rule, most: int | None) -> list[str]:
 
 
 def _support_text(tree: Tree, rule: Rule) -> str:
-    rows = f"{count_text(rule.count)} of {count_text(float(tree.count[0]))} rows, {percent_text(rule.share)}"
+    rows = (
+        f"{count_text(rule.count)} of {count_text(float(tree.count[0]))} rows, {percent_text(rule.fraction)}"
+    )
     if not rule.conditions:
         rows = rows_text(rule.count)
     return f"p = {probability_text(max(rule.probabilities))}; {rows}" if rule.probabilities else rows

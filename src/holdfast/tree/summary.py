@@ -34,7 +34,7 @@ class TreeSummary:
 
     @property
     def misclassification_rate(self) -> float | None:
-        """Share of the rows that the tree takes for another class; None for numbers, NaN without rows."""
+        """Fraction of the rows that the tree takes for another class; None for numbers, NaN without rows."""
         if self.n_errors is None:
             return None
         return self.n_errors / self.n_rows if self.n_rows > 0 else nan

@@ -21,7 +21,7 @@ from holdfast.tree.layout import (
     wrapped,
 )
 from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import FULL_LIST, answer_text, leaf_conditions, share_of_rows
+from holdfast.tree.rules import FULL_LIST, answer_text, fraction_of_rows, leaf_conditions
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
     CUT,
@@ -108,7 +108,7 @@ def _legend(tree: Tree) -> list[tuple[str, str]]:
 def _edge(tree: Tree, boxes: list[Box], node: int, sideways: bool) -> str:
     parent = int(tree.parent[node])
     is_yes, above, below = bool(tree.left[parent] == node), boxes[parent], boxes[node]
-    thickness = 1.5 + 8.5 * share_of_rows(tree, node)
+    thickness = 1.5 + 8.5 * fraction_of_rows(tree, node)
     if sideways:
         (x, y), (end_x, end_y) = (above.x + above.width, above.middle[1]), (below.x, below.middle[1])
         bend = f"{(x + end_x) / 2:.1f} {y:.1f} {(x + end_x) / 2:.1f} {end_y:.1f}"
@@ -163,7 +163,7 @@ def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
 
 
 def _bar(tree: Tree, node: int, x: float, y: float, width: float) -> list[str]:
-    """The shares of the classes, side by side."""
+    """The fractions of the classes, side by side."""
     ends = x + width * np.cumsum(tree.value[node])
     starts = np.concatenate([[x], ends[:-1]])
     return [
@@ -189,10 +189,10 @@ def _class_colour(place: int) -> str:
     return _mixed(PALETTE[place % len(PALETTE)], 0, 0.6 ** (place // len(PALETTE)))
 
 
-def _mixed(colour: str, other: int, share: float) -> str:
-    """So large a share of the colour, the rest white (255) or black (0)."""
+def _mixed(colour: str, other: int, fraction: float) -> str:
+    """So large a fraction of the colour, the rest white (255) or black (0)."""
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    return "#" + "".join(f"{round(other + share * (channel - other)):02x}" for channel in channels)
+    return "#" + "".join(f"{round(other + fraction * (channel - other)):02x}" for channel in channels)
 
 
 def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]:
@@ -203,7 +203,7 @@ def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]
     lines.append(f"{printable(target.name)} = {outcome_text(tree, node)}")
     if target.is_classes:
         shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
-        lines += [f"p({name}) = {probability_text(share)}" for name, share in shares]
+        lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in shares]
     return _explained([*lines, _size_text(tree, node)])
 
 
@@ -220,7 +220,7 @@ def _explained(lines: list[str]) -> list[str]:
 
 
 def _size_text(tree: Tree, node: int) -> str:
-    return f"{rows_text(float(tree.count[node]))}, {percent_text(share_of_rows(tree, node))}"
+    return f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"
 
 
 def _rect(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 256  # letters of a label in an array of texts
 LEAF = -1  # in `feature`, `left` and `right`
 KNOWN = float_info.max  # the threshold of the question "is the value known?": every number is at most this
-NOTHING = 2.0**-40  # a gain below this share of a node's impurity is rounding
+NOTHING = 2.0**-40  # a gain below this fraction of a node's impurity is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Tree:
     missing_left: BoolArray
     set_start: LongArray  # where the node's categories begin in `in_set`; -1 where the split is no set
     in_set: BoolArray  # for each split on categories, one flag per category: does it go left?
-    value: FloatArray  # (nodes, classes) shares of the classes, or (nodes, 1) mean of the target
+    value: FloatArray  # (nodes, classes) fractions of the classes, or (nodes, 1) mean of the target
     count: FloatArray  # rows that reached the node
     weight: FloatArray  # their total weight
     impurity: FloatArray  # of the criterion the tree was grown with
@@ -130,10 +130,10 @@ class Tree:
 
     @property
     def importances(self) -> FloatArray:
-        """Share of the decrease of impurity that each feature brought; they sum to 1, or to 0 for a leaf."""
+        """Fraction of the decrease of impurity that each feature brought; they sum to 1, or 0 for a leaf."""
         return frozen(shares_of(self.scaled_decreases[0]))
 
-    def on(self, schema: Schema) -> "Tree":
+    def with_schema(self, schema: Schema) -> "Tree":
         """The same tree measured on another ruler, which holds all its features, categories and classes."""
         from holdfast.tree.with_schema import remeasured
 
@@ -159,14 +159,14 @@ class Tree:
         return self.value[leaves, 0]
 
     def predict_proba(self, X: Any, **policy: str) -> FloatArray:
-        """The shares of the classes, in the order of the schema, in the leaf that each row reaches."""
+        """The fractions of the classes, in the order of the schema, in the leaf that each row reaches."""
         if not self.schema.target.is_classes:
             raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
         shares: FloatArray = self.value[self.apply(X, **policy)]
         return shares
 
     def values(self, X: Any, **policy: str) -> FloatArray:
-        """What the leaf of each row says: the shares of the classes, or one column of numbers."""
+        """What the leaf of each row says: the fractions of the classes, or one column of numbers."""
         values: FloatArray = self.value[self.apply(X, **policy)]
         return values
 
@@ -225,7 +225,7 @@ class Tree:
 
 
 def shares_of(amounts: FloatArray) -> FloatArray:
-    """The amounts as shares of their sum, none for less than nothing; all 0 if there is nothing to share."""
+    """The amounts as fractions of their sum, none for less than nothing; all 0 if there is nothing."""
     amounts = np.maximum(amounts, 0.0)
     total = float(amounts.sum())
     return amounts / total if total > 0 else np.zeros(len(amounts))

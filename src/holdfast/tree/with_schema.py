@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.text.lists import listed
 from holdfast.errors import SchemaMismatch
+from holdfast.text.lists import listed
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-_WIDEN = "Measure it on a schema that holds both: tree.on(schema.widened(tree.schema))."
+_WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widened(tree.schema))."
 
 
 def remeasured(tree: Tree, schema: Schema) -> Tree:
@@ -66,7 +66,7 @@ def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, Boo
 
 
 def _values(tree: Tree, target: Target) -> FloatArray:
-    """The shares of the classes in their new places, 0 for new ones; or the means as they are."""
+    """The fractions of the classes in their new places, 0 for new ones; or the means as they are."""
     if not target.is_classes:
         return tree.value
     shares = np.zeros((tree.n_nodes, len(target.classes)))

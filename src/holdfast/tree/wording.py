@@ -21,7 +21,7 @@ def outcome_text(tree: Tree, node: int) -> str:
 def number_text(value: float, digits: int = 6) -> str:
     """The number to so many significant digits, or as many as its whole part and one decimal need.
 
-    A threshold halfway between two whole numbers is therefore never rounded to one of them.
+    A threshold halfway between two integers is therefore never rounded to one of them.
 
     >>> number_text(0.1 + 0.2), number_text(1234567.5)
     ('0.3', '1234567.5')
@@ -45,22 +45,22 @@ def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> 
     return texts
 
 
-def probability_text(share: float) -> str:
+def probability_text(fraction: float) -> str:
     """The share to two decimals, or to as many as tell "nearly always" from "always".
 
     >>> probability_text(1.0), probability_text(0.9987)
     ('1.00', '0.999')
     """
-    text = f"{share:.2f}"
+    text = f"{fraction:.2f}"
     for decimals in range(3, 7):
-        if 0 < share < 1 and float(text) in (0, 1):
-            text = f"{share:.{decimals}f}"
+        if 0 < fraction < 1 and float(text) in (0, 1):
+            text = f"{fraction:.{decimals}f}"
     return text
 
 
-def percent_text(share: float) -> str:
+def percent_text(fraction: float) -> str:
     """The share in percent, to one decimal."""
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+    return "< 0.1 %" if 0 < fraction < 0.0005 else f"{100 * fraction:.1f} %"
 
 
 def count_text(count: float) -> str:

@@ -206,7 +206,7 @@ def test_a_narrow_group_inside_a_wide_one_is_found_though_no_first_question_pays
     density = grown(X)
     assert density.tree.n_leaves >= 3
     inner = density.clusters[clusters_of(density, [[0.0]])[0]]
-    assert inner.share == pytest.approx(0.5, abs=0.05)
+    assert inner.fraction == pytest.approx(0.5, abs=0.05)
     assert inner.covariance[0, 0] < 0.1
 
 

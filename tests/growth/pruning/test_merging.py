@@ -12,12 +12,12 @@ from holdfast.errors import RulesError
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import all_subtrees, ends_of, rows_at_nodes
 from reference.tables import class_tables, fractional_weights, rules, whole_weights
-from tree.trees import LONE_LEAF, PRICE, SPECIES, SUBSET, leaf, split, tree_of
+from reference.trees import LONE_LEAF, PRICE, SPECIES, SUBSET, leaf, split, tree_of
 
 X = Feature("x", low=0.0, high=10.0)
 SIDES = Target("side", classes=("a", "b"))

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import RulesError, SchemaMismatch
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
+from holdfast.storage.model_file import load_tree, save_tree, tree_to_json
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.check import check_tree
-from holdfast.storage.model_file import load_tree, save_tree, tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.grower import Oracle
 from reference.pessimistic import Pruning, listed, upper_bound

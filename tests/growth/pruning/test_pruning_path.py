@@ -19,7 +19,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
-from tree.trees import LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, split, tree_of
+from reference.trees import LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, split, tree_of
 
 X = Feature("x", low=0.0, high=10.0)
 STAY = Target("stay", low=0.0, high=30.0)

@@ -13,8 +13,8 @@ from holdfast.errors import HoldfastError, SchemaMismatch
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.reduced_error import prune_reduced_error
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.check import check_tree
 from holdfast.storage.model_file import tree_to_json
+from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference import pruning as twin
 from reference.tables import class_tables, number_tables, rules, small_counts, whole_weights

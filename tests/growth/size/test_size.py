@@ -19,16 +19,16 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.size.search import (
-    Evidence,
     HeldOut,
     Sized,
+    SizeSearch,
     choose_size,
     sizes_to_score,
     subtree_scores,
     values_between,
 )
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import Truth, metric_of
+from holdfast.scoring.metric import TrueValues, metric_of
 from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 
@@ -54,7 +54,7 @@ def sized(table: Table, growth: GrowthRules = CART, parameter: Any = "ccp_alpha"
     groups = evidence.pop("groups", None)
     if not table.schema.target.is_classes and growth is CART:
         growth = SQUARES
-    return choose_size(table, growth, parameter, evidence=Evidence(**evidence), groups=groups)
+    return choose_size(table, growth, parameter, evidence=SizeSearch(**evidence), groups=groups)
 
 
 def pairs_of(n_rows: int, n_folds: int = 3) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -77,10 +77,10 @@ def assert_same(one: Sized, other: Sized, tolerance: float = 0.0) -> None:
 LIMITS = {
     "nothing": {},
     "balanced classes": {"class_weight": "balanced"},
-    "a share of rows in a leaf": {"min_samples_leaf": 0.08},
-    "a share of rows to split": {"min_samples_split": 0.3},
-    "a share of the weight": {"min_weight_fraction_leaf": 0.07},
-    "a gain": {"min_gain": 0.01},
+    "a fraction of rows in a leaf": {"min_samples_leaf": 0.08},
+    "a fraction of rows to split": {"min_samples_split": 0.3},
+    "a fraction of the weight": {"min_weight_fraction_leaf": 0.07},
+    "a gain": {"min_impurity_decrease": 0.01},
     "a depth and leaves": {"max_depth": 4, "max_leaf_nodes": 9},
     "entropy": {"criterion": "entropy"},
     "gain ratio": {"criterion": "gain_ratio", "min_samples_leaf": 4},
@@ -106,7 +106,7 @@ def test_a_fold_is_scored_by_the_tree_that_grows_without_its_rows(
         own = PATHS[parameter](grow(table.taken(train), unlimited))
         held_out = table.taken(test)
         trees = [own.tree_at(value) for value in values_between(path).tolist()]
-        scores = [metric.value(tree.value[tree.apply(held_out)], Truth.of(held_out)) for tree in trees]
+        scores = [metric.value(tree.value[tree.apply(held_out)], TrueValues.of(held_out)) for tree in trees]
         assert found.scores[:, number] == pytest.approx(scores, rel=1e-12)
 
 
@@ -222,7 +222,7 @@ def test_the_table_says_how_the_choice_came_about(table: Table, rule: str) -> No
 
 
 class Spy:
-    """A scorer that remembers the truth of the rows that it was called on, once for each fold."""
+    """A scorer that remembers the true_values of the rows that it was called on, once for each fold."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[Any, ...]] = []
@@ -373,7 +373,7 @@ def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, wit
         scores = subtree_scores(path, values, HeldOut.of(new), metric, with_error=with_error)
         for score, value in zip(scores, values.tolist(), strict=True):
             tree = path.tree_at(value)
-            expected = metric.score(tree.value[tree.apply(new)], Truth.of(new))
+            expected = metric.score(tree.value[tree.apply(new)], TrueValues.of(new))
             assert score.value == pytest.approx(expected.value, rel=1e-12)
             assert score.error == pytest.approx(expected.error if with_error else 0.0)
 
@@ -440,7 +440,7 @@ def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
     with pytest.raises(RulesError, match="cv divides 1 groups in place 0"):
         choose_size(
             Table.from_arrays(X, y),
-            evidence=Evidence(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
+            evidence=SizeSearch(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
             groups=[0, 0, 1, 1, 1, 2, 2, 2],
         )
 
@@ -482,14 +482,14 @@ BAD_PAIRS = {
     "nothing to score on": [(HALF, [])],
     "beyond the last row": [(HALF, [75, 150])],
     "below the first": [([-1, 5, 6], HALF)],
-    "no whole numbers": [(HALF * 0.5, HALF)],
+    "no integers": [(HALF * 0.5, HALF)],
     "three parts": [(HALF, HALF, HALF)],
     "single rows": [HALF],
 }
 CALLS = """
 import numpy as np
 from holdfast.data.table import Table
-from holdfast.growth.size.search import Evidence, choose_size
+from holdfast.growth.size.search import SizeSearch, choose_size
 from holdfast.errors import HoldfastError
 
 X = np.random.default_rng(0).normal(size=(150, 3))
@@ -497,7 +497,7 @@ table = Table.from_arrays(X, np.where(X[:, 0] > 0, "a", "b"))
 half = np.arange(75)
 for cv in [[([], half)], [(half + 0.5, half)], [("train", "test")]] * 3:
     try:
-        choose_size(table, evidence=Evidence(cv=cv))
+        choose_size(table, evidence=SizeSearch(cv=cv))
     except (HoldfastError, TypeError) as error:
         print(type(error).__name__, error)
 """
@@ -539,7 +539,7 @@ def test_a_row_named_twice_to_learn_from_counts_twice_or_is_refused() -> None:
     tree = grow(heavy.taken(HALF))
     metric = metric_of(None, table.schema.target)
     held_out = table.taken(HALF + 75)
-    expected = metric.value(tree.value[tree.apply(held_out)], Truth.of(held_out))
+    expected = metric.value(tree.value[tree.apply(held_out)], TrueValues.of(held_out))
     assert found.sizes.scores[0, 0] == pytest.approx(expected)
 
 

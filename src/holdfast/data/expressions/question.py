@@ -12,8 +12,8 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.expressions.expression import Column, Constant, Expression, Lookup, Operation
 from holdfast.data.expressions.question_columns import QuestionColumns
-from holdfast.data.schema import Feature, Label
 from holdfast.data.expressions.syntax import FUNCTIONS, QuestionText, suggestion, written
+from holdfast.data.schema import Feature, Label
 from holdfast.text.lists import joined
 
 _ARITHMETIC: dict[type[ast.operator], str] = {

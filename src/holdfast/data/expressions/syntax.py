@@ -11,8 +11,8 @@ from keyword import iskeyword
 from typing import Any
 
 from holdfast.data.schema import Label
-from holdfast.text.lists import joined
 from holdfast.errors import QuestionError
+from holdfast.text.lists import joined
 
 LONGEST_TEXT = 1_000  # characters
 DEEPEST_NESTING = 64  # levels of the syntax tree

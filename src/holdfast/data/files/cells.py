@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.columns import infinity_error, merged_note
 from holdfast.data.files.dates import (
     DAYS,
     ORDERS,
@@ -29,6 +28,7 @@ from holdfast.data.files.dates import (
 from holdfast.data.files.numerals import Numerals, other_numerals
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.input.columns import infinity_error, merged_note
 from holdfast.text.lists import RowNames, first_rows, listed, row_name
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
@@ -39,7 +39,7 @@ _INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 # or of its rows.
 MOST_ODD = 0.2
 MOST_ODD_ROWS = 0.05
-MOST_DIGITS = 15  # of a whole number: with more of them, neighbours may run together as floats
+MOST_DIGITS = 15  # of an integer: with more of them, neighbours may run together as floats
 DATES_WAY_OUT = (
     f"--date {{}} reads them as {DAYS}, --date {{}}:parts as year, month and weekday, --categorical {{}} as "
     "text, and --drop {} leaves them out"
@@ -79,8 +79,8 @@ class Cells:
             return self._numbers(names)
         if all(map(_DIGITS.fullmatch, odd)):
             return self.as_text()
-        self._refuse_other_numerals(odd, names, ", --categorical {} as text")
-        self._refuse_dates(names)
+        self._raise_for_other_numerals(odd, names, ", --categorical {} as text")
+        self._raise_for_dates(names)
         if not self._are_few(odd):
             self._note_none()
             return self.as_text()
@@ -97,7 +97,7 @@ class Cells:
         ]
         if not odd:
             return self._numbers(names)
-        self._refuse_other_numerals(odd, names, "")
+        self._raise_for_other_numerals(odd, names, "")
         if self._rules.coerce:
             return self._coerced(odd, names, "number")
         example = f"and here {self._place(odd, names)}"
@@ -133,7 +133,7 @@ class Cells:
 
     @property
     def merged_note(self) -> str:
-        """What to say if different whole numbers become one as floats; empty if they do not."""
+        """What to say if different integers become one as floats; empty if they do not."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
         way_out = f"--categorical {quote(self.name)} keeps them apart"
         return merged_note(map(int, long), f"column {self.name!r}", way_out)
@@ -170,7 +170,7 @@ class Cells:
 
     # -- what is refused ------------------------------------------------------------------------------------
 
-    def _refuse_other_numerals(self, odd: Sequence[str], names: RowNames | None, other_way: str) -> None:
+    def _raise_for_other_numerals(self, odd: Sequence[str], names: RowNames | None, other_way: str) -> None:
         ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
         telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
         if not telling:
@@ -179,7 +179,7 @@ class Cells:
         way_out = _numerals_way_out(ways, cell) + other_way
         raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
 
-    def _refuse_dates(self, names: RowNames | None) -> None:
+    def _raise_for_dates(self, names: RowNames | None) -> None:
         dates = list(filter(is_date, self._known))
         others = len(self._known) - len(dates)
         if not dates or others >= max(MOST_ODD * len(self._known), 1):

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from holdfast.data.files.filetype import is_zipped
-from holdfast.text.lists import listed
 from holdfast.errors import DataError
 from holdfast.files import check_is_file
+from holdfast.text.lists import listed
 
 # Where two occur equally often in the header, the one that occurs less often inside a name.
 SEPARATORS = ("\t", ";", "|", ",")
@@ -73,7 +73,7 @@ def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
     with _opened(path) as content:
         try:
             start = content.read(8)
-            _refuse_foreign(start)
+            _raise_for_foreign(start)
             content.seek(0)
             text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
             yield _csv_text(text)
@@ -95,11 +95,11 @@ def _csv_text(text: Iterator[str]) -> CsvText:
     rows = _rows(chain(opening, text), separator)
     header = next(rows)[1]
     names = tuple(name if name.strip() else f"column {place}" for place, name in enumerate(header, start=1))
-    _refuse_repeated(names)
+    _raise_for_repeated(names)
     return CsvText(names, frozenset(names).difference(header), separator, rows)
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
+def _raise_for_repeated(names: Sequence[str]) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
@@ -110,7 +110,7 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 # -- the encoding -----------------------------------------------------------------------------------------
 
 
-def _refuse_foreign(start: bytes) -> None:
+def _raise_for_foreign(start: bytes) -> None:
     for pattern, reason in _FOREIGN:
         if pattern.match(start):
             raise DataError(f"{reason}.")

@@ -2,8 +2,8 @@
 
 from pathlib import PurePath
 
-from holdfast.text.lists import joined
 from holdfast.errors import DataError
+from holdfast.text.lists import joined
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
 PARQUET_ENDINGS = (".parquet", ".pq")

@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, FloatArray
 
 NEARLY_ALL = 0.9  # of the rows with a text of their own: it is a name, not a property
 LEAST_ROWS = 20  # among fewer, different values are no surprise
-LONGEST = 10**15  # whole numbers beyond it are nobody's measurement
+LONGEST = 10**15  # integers beyond it are nobody's measurement
 # What columns are called that tell rows apart: by a word anywhere, by the last word ("case no", but not
 # "number of beds"), or by the first, where pandas or we have made up the name.
 _ANYWHERE = frozenset(("id", "ids", "uid", "uuid", "guid", "mrn"))

@@ -72,17 +72,17 @@ class Numerals:
         return " ".join(filter(None, (decimal, thousands)))
 
 
-def other_numerals(cells: Sequence[str], given: Numerals, share: float) -> list[Numerals]:
-    """The ways to write numbers that read at least this share of the cells, and more of them than others.
+def other_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
+    """The ways to write numbers that read at least this fraction of the cells, and more of them than others.
 
     Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
     decimal comma that is `given` stays.
     """
     if not any(map(_MARK.search, cells)):
         return []
-    if given.decimal == "," and (found := _best(cells, _ways((",",)), share)):
+    if given.decimal == "," and (found := _best(cells, _ways((",",)), fraction)):
         return found
-    return _best(cells, _ways(DECIMALS), share)
+    return _best(cells, _ways(DECIMALS), fraction)
 
 
 def _ways(decimals: Sequence[str]) -> list[Numerals]:
@@ -94,7 +94,7 @@ def _ways(decimals: Sequence[str]) -> list[Numerals]:
     ]
 
 
-def _best(cells: Sequence[str], ways: Sequence[Numerals], share: float) -> list[Numerals]:
+def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> list[Numerals]:
     read = [sum(map(way.reads, cells)) for way in ways]
     most = max(read)
     best: list[Numerals] = []
@@ -103,7 +103,7 @@ def _best(cells: Sequence[str], ways: Sequence[Numerals], share: float) -> list[
         is_new = all(way.decimal != other.decimal and way.thousands != other.thousands for other in best)
         if count == most and is_new:
             best.append(way)
-    return best if most >= share * len(cells) else []
+    return best if most >= fraction * len(cells) else []
 
 
 def _all_alike() -> set[str]:

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from holdfast.text.lists import listed
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import listed
 
 # In the order in which they are tried. pyarrow is first because it alone keeps the order of the categories
 # whether pandas or polars has written the file.

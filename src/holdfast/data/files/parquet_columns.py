@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.files.cells import DATES_WAY_OUT, Cells
-from holdfast.data.input.columns import as_label
 from holdfast.data.files.dates import DateColumn, moment_of
-from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_rules import ReadingRules
-from holdfast.text.lists import RowNames
+from holdfast.data.input.columns import as_label
+from holdfast.data.input.frame import Frame, frame_of
 from holdfast.files import check_is_file
+from holdfast.text.lists import RowNames
 
 
 def parquet_columns(path: Path) -> Frame:
@@ -76,7 +76,7 @@ class ParquetColumn:
 
     @property
     def merged_note(self) -> str:
-        """Nothing: the values are still whole numbers, and are looked at when they become floats."""
+        """Nothing: the values are still integers, and are looked at when they become floats."""
         return ""
 
     def _values(self) -> list[Any]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from holdfast.text.lists import listed
 from holdfast.errors import DataError
+from holdfast.text.lists import listed
 
 MOST_PROBLEMS = 4  # in one message
 MOST_OPTIONS = 3  # one for each column

@@ -15,13 +15,13 @@ from holdfast.data.files.cells import Cells
 from holdfast.data.files.csv_text import CsvText, csv_text
 from holdfast.data.files.dates import DateColumn, date_columns
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.input.frame import Frame
 from holdfast.data.files.identifiers import why_identifier
 from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
 from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
 from holdfast.data.files.reading_rules import ReadingRules
-from holdfast.text.lists import RowNames, listed
+from holdfast.data.input.frame import Frame
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import RowNames, listed
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.data.input.columns import Reading
-from holdfast.text.lists import listed
 from holdfast.errors import DataError
+from holdfast.text.lists import listed
 
 
 def readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
-from holdfast.text.lists import RowNames, first_rows, row_name
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import RowNames, first_rows, row_name
 
 # How to read a column: as its dtype says; as categories, even numbers; as numbers, even True and False.
 Reading = Literal["by dtype", "categories", "numbers"]
 Sort = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
 
 FLAGS: tuple[Label, ...] = (False, True)
-EXACT = 2.0**63  # below it a whole float64 is a whole number of 64 bits
-MERGING = 2**53  # beyond it, several whole numbers are one float64
+EXACT = 2.0**63  # below it a whole float64 is an integer of 64 bits
+MERGING = 2**53  # beyond it, several integers are one float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNam
 
     Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
     has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
-    without any value is numeric. A warning tells of whole numbers that become one as float64.
+    without any value is numeric. A warning tells of integers that become one as float64.
     """
     if isinstance(raw, OrderedText):
         return _ordered(raw.texts.tolist(), list(raw.order), what)
@@ -66,9 +66,9 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNam
         column = _of_array(raw, what, reading, rows)
     else:
         column = _of_series(raw, what, reading, rows)
-    _refuse_infinity(column, what, rows)
+    _raise_for_infinity(column, what, rows)
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
-        _warn_of_merged(_whole_numbers(raw), what)
+        _warn_of_merged(_integers(raw), what)
     return column if column.labels else Column("numeric", column.values)
 
 
@@ -92,13 +92,13 @@ def infinity_error(what: str, where: str) -> DataError:
 
 
 def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
-    """What to say if some of these whole numbers are one number as floats; empty if all stay apart."""
+    """What to say if some of these integers are one number as floats; empty if all stay apart."""
     merged: dict[float, int] = {}
     for number in dict.fromkeys(numbers):
         other = merged.setdefault(float(number), number)
         if other != number:
             return (
-                f"{what} has whole numbers beyond 2**53 that run together as floats, as {other} and {number} "
+                f"{what} has integers beyond 2**53 that run together as floats, as {other} and {number} "
                 f"do: {way_out}."
             )
     return ""
@@ -127,7 +127,7 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowNames | None) 
     order = _declared_order(series)
     if order is not None and reading != "categories":
         return _ordered(series.to_list(), order, what)
-    # Whole numbers with gaps come as floats, and as labels large ones would run together.
+    # integers with gaps come as floats, and as labels large ones would run together.
     gaps = reading == "categories" and dtype.is_integer() and series.null_count() > 0
     in_numpy = dtype == nw.Boolean or (
         dtype.is_numeric() and dtype not in (nw.Int128, nw.UInt128, nw.Decimal)
@@ -208,8 +208,8 @@ def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
         warnings.warn(note, DataWarning, stacklevel=5)
 
 
-def _whole_numbers(raw: Any) -> list[int]:
-    """The whole numbers of a column beyond 2**53, as they were before they became floats."""
+def _integers(raw: Any) -> list[int]:
+    """The integers of a column beyond 2**53, as they were before they became floats."""
     if not isinstance(raw, np.ndarray):
         raw = np.array([] if raw.dtype.is_float() else raw.drop_nulls().unique().to_list(), object)
     if raw.dtype.kind in "iu":
@@ -267,7 +267,7 @@ def _date_error(what: str, noun: str) -> TypeError:
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
 
 
-def _refuse_infinity(column: Column, what: str, rows: RowNames | None) -> None:
+def _raise_for_infinity(column: Column, what: str, rows: RowNames | None) -> None:
     if column.kind == "numeric" and any(map(isinf, column.extent)):
         raise infinity_error(what, first_rows(np.isinf(column.values), rows))
     if any(isinstance(label, float) and isinf(label) for label in column.labels):

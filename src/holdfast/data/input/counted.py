@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray
-from holdfast.data.input.columns import Column, Reading, read_column
 from holdfast.data.differences import Differences
+from holdfast.data.input.columns import Column, Reading, read_column
 from holdfast.data.input.frame import taken_line
 from holdfast.data.input.matching import Match, labels_matched, matched
-from holdfast.data.schema import Feature, Target
 from holdfast.data.input.target import Task, known_target, new_target
+from holdfast.data.schema import Feature, Target
 from holdfast.text.lists import RowNames
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.ordered import OrderedText
-from holdfast.text.lists import RowNames, listed
 from holdfast.errors import DataError
+from holdfast.text.lists import RowNames, listed
 
 RESHAPE = (
     "Reshape your data with X.reshape(-1, 1) if it is a single feature, or with X.reshape(1, -1) if it is a "
@@ -77,11 +77,11 @@ def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
             f"{names[0]} and {names[1]} must have the same columns: {listed(missing) or 'none'} only in "
             f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
         )
-    columns = [stacked_lines(first.column(name), second.column(name)) for name in second.names]
+    columns = [stacked_vectors(first.column(name), second.column(name)) for name in second.names]
     return Frame(second.names, columns, first.n_rows + second.n_rows)
 
 
-def stacked_lines(first: Any, second: Any) -> Any:
+def stacked_vectors(first: Any, second: Any) -> Any:
     """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         is_mixed = len({array.dtype.kind in "biufc" for array in (first, second)}) > 1
@@ -102,11 +102,11 @@ def stacked_lines(first: Any, second: Any) -> Any:
 def frame_of(X: Any) -> Frame:
     """The columns of X, without a copy: a 2-D array or list of rows (named x0, x1, ...), or any frame.
 
-    A lazy frame is collected. Columns named by whole numbers are named by their digits.
+    A lazy frame is collected. Columns named by integers are named by their digits.
     """
     if isinstance(X, Frame):
         return X
-    _refuse_sparse(X)
+    _raise_for_sparse(X)
     native = _as_narwhals(X)
     if native is None:
         return _frame_of_matrix(_as_array(X, "X"))
@@ -119,12 +119,12 @@ def frame_of(X: Any) -> Frame:
     return Frame(names, columns, native.shape[0], rows=RowNames.of(native))
 
 
-def line_of(y: Any, what: str, *, allow_column: bool = False) -> Any:
+def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
     """One-dimensional data as a numpy array or a narwhals Series.
 
     With `allow_column`, data of shape (n, 1) is taken too, with scikit-learn's warning.
     """
-    _refuse_sparse(y)
+    _raise_for_sparse(y)
     native = _as_narwhals(y)
     line: Any = _as_array(y, what) if native is None else native
     shape = line.shape
@@ -148,7 +148,7 @@ def _as_narwhals(X: Any) -> Any:
     elif pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         X = pyarrow.Table.from_batches([X])
     if not isinstance(X, nw.DataFrame | nw.LazyFrame | nw.Series):
-        _refuse_repeated_names(X)
+        _raise_for_repeated_names(X)
     native = nw.from_native(X, allow_series=True, pass_through=True)
     if isinstance(native, nw.LazyFrame):
         return native.collect()
@@ -202,7 +202,7 @@ def _checked_names(names: Sequence[Any]) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _refuse_repeated_names(X: Any) -> None:
+def _raise_for_repeated_names(X: Any) -> None:
     import narwhals as nw
 
     names: list[Any] = []
@@ -217,7 +217,7 @@ def _refuse_repeated_names(X: Any) -> None:
         )
 
 
-def _refuse_sparse(X: Any) -> None:
+def _raise_for_sparse(X: Any) -> None:
     sparse = sys.modules.get("scipy.sparse")  # not imported means that X cannot be sparse
     if sparse is not None and sparse.issparse(X):
         raise TypeError("Sparse data was passed, but dense data is required: use X.toarray().")

@@ -11,8 +11,8 @@ from holdfast.arrays import FloatArray
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Feature, Label, Schema
-from holdfast.text.lists import RowNames, listed, row_name
 from holdfast.errors import SchemaMismatch
+from holdfast.text.lists import RowNames, listed, row_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.columns import infinity_error
 from holdfast.data.differences import Differences
+from holdfast.data.expressions.question import Question, parse_questions
+from holdfast.data.input.columns import infinity_error
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.matching import Match, matched, named_by
-from holdfast.data.expressions.question import Question, parse_questions
 from holdfast.data.schema import Label, Schema
-from holdfast.text.lists import first_rows, joined, listed
 from holdfast.errors import DataError, DataWarning
+from holdfast.text.lists import first_rows, joined, listed
 
 
 def encoded(
@@ -40,7 +40,7 @@ def encoded(
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
         if missing == "error":
-            _refuse_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
+            _raise_for_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
         return matrix
     return _encoded_by_column(frame, schema, features, unknown, missing)
 
@@ -109,7 +109,7 @@ def _encoded_by_column(
     questions = _questions(schema, features)
     columns = _columns_read(frame, schema, features, questions, unknown)
     if missing == "error":
-        _refuse_missing(schema, columns, frame)
+        _raise_for_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
     for position, index in enumerate(features):
         question = questions.get(index)
@@ -161,7 +161,7 @@ def _rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def _refuse_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
+def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
     for index, values in columns.items():
         missing = np.isnan(values)
         if missing.any():

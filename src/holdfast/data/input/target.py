@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.data.input.columns import Column, read_column
 from holdfast.data.differences import Differences
-from holdfast.data.input.frame import line_of
+from holdfast.data.input.columns import Column, read_column
+from holdfast.data.input.frame import as_vector
 from holdfast.data.input.matching import labels_matched, matched
 from holdfast.data.schema import Feature, Label, Target
-from holdfast.text.lists import RowNames, first_rows, listed
 from holdfast.errors import DataError, SchemaMismatch
+from holdfast.text.lists import RowNames, first_rows, listed
 
 Task = Literal["classification", "regression"]
 
-MOST_CLASSES = 20  # whole numbers with more values than this are taken for a quantity
+MOST_CLASSES = 20  # integers with more values than this are taken for a quantity
 
 
 def check_task(task: str | None) -> None:
@@ -25,11 +25,11 @@ def check_task(task: str | None) -> None:
         raise DataError(f"task must be 'classification', 'regression' or None, and is {task!r}.")
 
 
-def read_line(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
+def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
     """The target as one line of data, as long as the rows."""
     if y is None:
         raise DataError("Growing a tree requires y to be passed, but the target y is None.")
-    line = line_of(y, names[1], allow_column=True)
+    line = as_vector(y, names[1], allow_column=True)
     if len(line) != n_rows:
         rows = f"{n_rows} in {names[0]} and {len(line)} in {names[1]}"
         raise DataError(f"{names[0]} and {names[1]} have inconsistent numbers of rows: {rows}.")

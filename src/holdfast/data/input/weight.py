@@ -8,9 +8,9 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import line_of
-from holdfast.text.lists import RowNames, first_rows
+from holdfast.data.input.frame import as_vector
 from holdfast.errors import DataError
+from holdfast.text.lists import RowNames, first_rows
 
 MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
 
@@ -24,7 +24,7 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -
         return None
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n_rows, sample_weight)
-    line = line_of(sample_weight, "sample_weight")
+    line = as_vector(sample_weight, "sample_weight")
     if len(line) != n_rows:
         raise DataError(
             f"sample_weight has {len(line)} values, and the data has {n_rows} rows: give one per row."
@@ -38,7 +38,7 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -
 
 
 def are_repetitions(weight: FloatArray) -> bool:
-    """True if the weights say how often each row is there: whole numbers that are not too many together."""
+    """True if the weights say how often each row is there: integers that are not too many together."""
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 

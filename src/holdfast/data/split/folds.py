@@ -9,11 +9,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
+from holdfast.data.input.weight import counted_rows
 from holdfast.data.split.fractions import below, folds_of, places, strata_of
 from holdfast.data.table import Table
-from holdfast.data.input.weight import counted_rows
-from holdfast.text.lists import first_rows
 from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.text.lists import first_rows
 
 
 class Fold(NamedTuple):
@@ -44,12 +44,12 @@ class Fold(NamedTuple):
 
 
 def is_number(cv: Any) -> bool:
-    """True if it is a number, of folds or as a share; False for folds that someone else makes."""
+    """True if it is a number, of folds or as a fraction; False for folds that someone else makes."""
     return isinstance(cv, Real) and not isinstance(cv, bool)
 
 
 def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
-    """So many folds, each held out in turn, or one share of the rows.
+    """So many folds, each held out in turn, or one fraction of the rows.
 
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
     unequal size, make fewer folds than asked for, with a warning.
@@ -72,7 +72,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
         return [_fold(below(place, float(cv)))]
     raise RulesError(
-        f"cv={cv!r} is out of range: it must be a whole number of folds from 2, a share between 0 and 1, a "
+        f"cv={cv!r} is out of range: it must be an integer of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
 
@@ -147,7 +147,7 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise RulesError(f"{what} are not row numbers: give whole numbers from 0 to {n_rows - 1}, or flags.")
+        raise RulesError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
     if len(numbers) == 0:
         raise RulesError(f"{what} are none: every fold needs some.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
@@ -166,7 +166,7 @@ def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
         return [(place[learnt], place[held_out]) for learnt, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise RulesError(
-            f"cv={cv!r} says nothing of folds: give a whole number from 2, a share between 0 and 1, a "
+            f"cv={cv!r} says nothing of folds: give an integer from 2, a fraction between 0 and 1, a "
             "splitter of scikit-learn's, or pairs of row numbers."
         )
     pairs = list(cv)

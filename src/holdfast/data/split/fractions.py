@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.input.columns import Reading, read_column
-from holdfast.data.input.frame import line_of
+from holdfast.data.input.frame import as_vector
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.text.lists import RowNames, first_rows
 from holdfast.errors import DataError, RulesError
+from holdfast.text.lists import RowNames, first_rows
 
 N_STAGES = 5  # at most, to divide early and late rows in the same shares
 N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
 
 
 def places(strata: LongArray, groups: LongArray | None, seed: tuple[int, ...]) -> FloatArray:
-    """A place from 0 to 1 for every row: the rows below a share are about that share of every stratum.
+    """A place from 0 to 1 for every row: the rows below a fraction are about that fraction of every stratum.
 
     Rows of one group have one place; the stratum of a group is the lowest of its rows'. A stratum begins
     anywhere on the circle, so that many small ones do not all lose their rows to the same side.
@@ -72,18 +72,18 @@ def _pooled(stage: LongArray) -> LongArray:
     return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
 
 
-def below(place: FloatArray, share: float) -> BoolArray:
-    """The rows with a place below the share: at least the first, and never all of them if there are two."""
+def below(place: FloatArray, fraction: float) -> BoolArray:
+    """The rows with a place below the fraction: at least one, and never all of two or more."""
     first, last = place.min(), place.max()
     if first == last:
         return np.ones(len(place), np.bool_)
-    return np.asarray((place < max(share, np.nextafter(first, 2.0))) & (place < last), np.bool_)
+    return np.asarray((place < max(fraction, np.nextafter(first, 2.0))) & (place < last), np.bool_)
 
 
-def check_share(name: str, share: Any) -> None:
+def check_fraction(name: str, fraction: Any) -> None:
     """Raise a RulesError unless it is a number between 0 and 1, both excluded."""
-    if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) < 1:
-        raise RulesError(f"{name}={share!r} is out of range: it must be a share between 0 and 1.")
+    if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0 < float(fraction) < 1:
+        raise RulesError(f"{name}={fraction!r} is out of range: it must be a fraction between 0 and 1.")
 
 
 def folds_of(place: FloatArray, n_folds: int) -> LongArray:
@@ -114,8 +114,8 @@ def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> Boo
 
 def read_stage(stage: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
     """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
-    _refuse_name(stage, "stage")
-    line = line_of(stage, "stage")
+    _raise_for_name(stage, "stage")
+    line = as_vector(stage, "stage")
     rows = RowNames.of(line) or rows
     array = line if isinstance(line, np.ndarray) else line.to_numpy()
     if array.dtype == object and any(isinstance(entry, date) for entry in array):
@@ -128,38 +128,38 @@ def read_stage(stage: Any, n_rows: int, rows: RowNames | None = None) -> LongArr
 
 def read_groups(groups: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
     """The number of every row's group."""
-    _refuse_name(groups, "groups")
+    _raise_for_name(groups, "groups")
     # As categories: long numbers of patients would run together as floats.
-    line = line_of(groups, "groups")
+    line = as_vector(groups, "groups")
     return _numbered(line, "groups", "categories", n_rows, RowNames.of(line) or rows)
 
 
-def _refuse_name(values: Any, what: str) -> None:
+def _raise_for_name(values: Any, what: str) -> None:
     if isinstance(values, str):
         raise DataError(
             f"{what} is {values!r}: give one value for each row, such as X[{values!r}], not a name."
         )
 
 
-def early_stages(stage: LongArray, share: float) -> BoolArray:
-    """The rows of the first stages: as many as hold at least that share of the rows, and never the last.
+def early_stages(stage: LongArray, fraction: float) -> BoolArray:
+    """The rows of the first stages: as many as hold at least that fraction of the rows, and never the last.
 
     >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
     """
     rows_of = _rows_of_stages(stage)
-    n_early = int(np.searchsorted(np.cumsum(rows_of), share * len(stage) * (1 - 1e-12))) + 1
+    n_early = int(np.searchsorted(np.cumsum(rows_of), fraction * len(stage) * (1 - 1e-12))) + 1
     return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
 
 
-def late_stages(stage: LongArray, share: float) -> BoolArray:
-    """The rows of the last stages: as many as hold at most that share of the rows, and always the last.
+def late_stages(stage: LongArray, fraction: float) -> BoolArray:
+    """The rows of the last stages: as many as hold at most that fraction of the rows, and always the last.
 
     >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
     array([False, False,  True,  True])
     """
     from_end = np.cumsum(_rows_of_stages(stage)[::-1])
-    n_late = int(np.count_nonzero(from_end <= share * len(stage) * (1 + 1e-12)))
+    n_late = int(np.count_nonzero(from_end <= fraction * len(stage) * (1 + 1e-12)))
     return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
 
 
@@ -168,7 +168,7 @@ def _rows_of_stages(stage: LongArray) -> LongArray:
     if len(rows_of) < 2:
         raise DataError(
             "stage has one value for all rows: the early data need a stage before the last. Leave stage out, "
-            "and a random share of the rows is early."
+            "and a random fraction of the rows is early."
         )
     return rows_of
 

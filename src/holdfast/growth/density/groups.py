@@ -14,8 +14,8 @@ from holdfast.kernels.growth.density import DensityRows
 # Questions in a row that may not pay, in the hope of one that pays for all: the inner of two nested groups is
 # reached by two questions, neither of which pays alone, and the first of 32 clusters in a line by four.
 LOOK_AHEAD = 3
-# Share of a group's rows that may be strays, of which its sides know nothing. So a row that neither side has
-# seen the like of speaks against a question with log(100), not with its distance in squared deviations.
+# Fraction of a group's rows that may be strays, of which its sides know nothing. So a row that neither side
+# has seen the like of speaks against a question with log(100), not with its distance in squared deviations.
 STRAYS = 0.01
 GAIN_DIGITS = 6  # after the point: rounding does not tell ties apart
 
@@ -131,8 +131,8 @@ def evidence_of(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
 def _joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
     """Log likelihood of the rows held out in a group, given that of each side's rows on its own.
 
-    A row also has to be on its side: without the shares of the sides, dividing a Gaussian at its mean would
-    pay for ever, by 0.506 for every row; with them it loses log 2 - 0.506.
+    A row also has to be on its side: without the fractions of the sides, dividing a Gaussian at its mean
+    would pay for ever, by 0.506 for every row; with them it loses log 2 - 0.506.
     """
     assert group.sides is not None
     assert group.held_left is not None

@@ -7,15 +7,15 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.canonical_order import MOST_ROWS, fixed_order
 from holdfast.data.coding import rank_values
+from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
 from holdfast.data.split.fractions import below, places
 from holdfast.data.table import Table
-from holdfast.data.input.weight import are_repetitions
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import DensityRows
 
-LEAST_VARIANCE = 1e-6  # share of a column's variance that every group keeps: a spike is not a point
-LEAST_STEP = 1e-9  # share of a column's range; values nearer than this differ by rounding
+LEAST_VARIANCE = 1e-6  # fraction of a column's variance that every group keeps: a spike is not a point
+LEAST_STEP = 1e-9  # fraction of a column's range; values nearer than this differ by rounding
 FINE = 10  # steps for every value that occurs: then equal values are no accident
 
 
@@ -63,7 +63,7 @@ def units_of(table: Table, weight: FloatArray) -> Units:
 
 
 def _measure(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
-    """Mean, deviation, and variance within a step as a share of all; None if there are no two values."""
+    """Mean, deviation, and variance within a step as a fraction of all; None if there are no two values."""
     known = ~np.isnan(column)
     values, steps = np.unique(column[known], return_inverse=True)
     if len(values) < 2:
@@ -130,10 +130,10 @@ def unlabelled(table: Table) -> Unlabelled:
     return Unlabelled(table, units, rows, frozen(ranks), copies)
 
 
-def held_out(data: Unlabelled, share: float, seed: int) -> BoolArray:
-    """The rows that the search does not see: about that share of them, drawn by the seed."""
+def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
+    """The rows that the search does not see: about that fraction of them, drawn by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
-    return below(places(strata, data.unit_numbers, (seed,)), share)
+    return below(places(strata, data.unit_numbers, (seed,)), fraction)
 
 
 def _settled(table: Table) -> tuple[Table, LongArray | None]:

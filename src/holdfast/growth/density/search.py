@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
+from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.schema import Kind
 from holdfast.growth.density.model import Family, Sums, sums_of
 from holdfast.growth.density.rows import Unlabelled
 from holdfast.growth.grow import midpoint
-from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.kernels.growth.density import NO_WEIGHT, TIE, best_thresholds
 
 MOST_FREE = 10  # categories in a node of which all sets are tried; of more, prefixes of one order
@@ -237,7 +237,7 @@ def _joined(unions: FloatArray | None, missing_left: bool, parts: FloatArray) ->
 def _line(profiles: Sums) -> LongArray:
     """The groups in one order: along the line on which their profiles differ most.
 
-    A profile holds the means of the numbers and the shares of the categories; the group after the last, of
+    A profile holds the means of the numbers and the fractions of the categories; the group after the last, of
     missing values, has none.
     """
     weight = profiles.weight[:-1]

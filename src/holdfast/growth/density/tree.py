@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.data.split.fractions import check_share
+from holdfast.data.split.fractions import check_fraction
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.density.groups import (
@@ -39,8 +39,8 @@ class DensityRules:
     shrinkage: float | str = "auto"  # of the correlations towards 0
     max_depth: int | None = None
     max_leaf_nodes: int | None = None  # the most useful questions first
-    min_samples_leaf: int | float = 5  # of the rows of the search; a float is a share of them
-    validation: float | None = 0.3  # share of the rows that judge; None: the limits alone end growth
+    min_samples_leaf: int | float = 5  # of the rows of the search; a float is a fraction of them
+    validation: float | None = 0.3  # fraction of the rows that judge; None: the limits alone end growth
     evidence: float = 2.0  # standard errors by which the rows held out must gain
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class DensityRules:
                 f"shrinkage={self.shrinkage!r} is out of range: it must be between 0 and 1, or 'auto'."
             )
         if self.validation is not None:
-            check_share("validation", self.validation)
+            check_fraction("validation", self.validation)
         if not _is_within(self.evidence, 0.0, np.inf):
             raise RulesError(
                 f"evidence={self.evidence!r} is out of range: it must be a number of standard errors, "
@@ -66,9 +66,9 @@ class DensityRules:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """One leaf: what share of the rows it holds, and what they look like."""
+    """One leaf: what fraction of the rows it holds, and what they look like."""
 
-    share: float
+    fraction: float
     mean: Mapping[str, float]  # of the numeric columns; one that holds a single value takes no part
     covariance: FloatArray  # of these columns, in their order
     frequency: Mapping[str, Mapping[Label, float]]  # of the other columns
@@ -98,16 +98,16 @@ class Density:
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters in the units of the data, from left to right."""
         return tuple(
-            _cluster(self.tree.schema, self.units, float(share), model)
-            for share, model in zip(self.shares, self.models, strict=True)
+            _cluster(self.tree.schema, self.units, float(fraction), model)
+            for fraction, model in zip(self.shares, self.models, strict=True)
         )
 
 
 def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int = 0) -> Density:
     """The tree of the rows of a table, whose target is not looked at, and the density that it makes.
 
-    A share of the rows, drawn by the seed, is held out of the search for questions; then every question has
-    to be worth its while to them. The clusters are described from all rows.
+    A fraction of the rows, drawn by the seed, is held out of the search for questions; then every question
+    has to be worth its while to them. The clusters are described from all rows.
 
     >>> rows = [[value + step / 10] for value in (0.0, 100.0) for step in range(50)]
     >>> density = grow_density(Table.from_arrays(rows, [0.0] * 100, task="regression"))
@@ -206,7 +206,7 @@ def _of(questions: Mapping[int, Any], n_nodes: int, name: str, absent: float) ->
     return np.array([getattr(questions.get(node), name, absent) for node in range(n_nodes)], np.float64)
 
 
-def _cluster(schema: Schema, units: Units, share: float, model: Model) -> Cluster:
+def _cluster(schema: Schema, units: Units, fraction: float, model: Model) -> Cluster:
     names = [schema.names[feature] for feature in units.measured.tolist()]
     mean = units.centre + model.mean * units.scale
     frequency = np.exp(model.log_frequency)
@@ -218,7 +218,7 @@ def _cluster(schema: Schema, units: Units, share: float, model: Model) -> Cluste
     }
     with np.errstate(over="ignore"):  # the square of a huge number is infinite
         covariance = model.covariance * units.scale[:, None] * units.scale
-    return Cluster(share, dict(zip(names, mean.tolist(), strict=True)), frozen(covariance), categories)
+    return Cluster(fraction, dict(zip(names, mean.tolist(), strict=True)), frozen(covariance), categories)
 
 
 def _is_within(value: object, low: float, high: float) -> bool:

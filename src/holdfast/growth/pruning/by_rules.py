@@ -15,7 +15,7 @@ from holdfast.tree.tree import Tree
 def pruned(tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: IntArray) -> Tree:
     """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
     if not units.n_classes:
-        _refuse_for_numbers(rules, table)
+        _raise_for_for_numbers(rules, table)
     if rules.ccp_risk is not None:
         node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
     tree = pruned_pessimistically(tree, rules, table, units, counts)
@@ -24,7 +24,7 @@ def pruned(tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: I
     return merge_leaves(tree) if rules.merge_leaves else tree
 
 
-def _refuse_for_numbers(rules: GrowthRules, table: Table) -> None:
+def _raise_for_for_numbers(rules: GrowthRules, table: Table) -> None:
     for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
         if (value := getattr(rules, name)) is not unsaid:
             raise RulesError(

@@ -19,7 +19,7 @@ from holdfast.tree.tree import LEAF, Tree
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
 # The value of each parameter that leaves a tree as large as it grows.
 WHOLE: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
-DIGITS = 12  # of gains, as shares of the root's risk: rounding does not tell ties apart
+DIGITS = 12  # of gains, as fractions of the root's risk: rounding does not tell ties apart
 LEAST = float(np.nextafter(0.0, 1.0))
 
 
@@ -47,7 +47,7 @@ class PruningPath:
 
     @property
     def complexity(self) -> FloatArray:
-        """The alphas as shares of the root's risk: what rpart calls CP."""
+        """The alphas as fractions of the root's risk: what rpart calls CP."""
         return np.asarray(self.alphas / (self.risks[-1] or 1.0), np.float64)
 
     def __len__(self) -> int:

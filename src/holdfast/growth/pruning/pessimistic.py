@@ -24,14 +24,14 @@ from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
-SAME = 1e-6  # shares of the classes at the root that differ by more are those of other rows
+SAME = 1e-6  # fractions of the classes at the root that differ by more are those of other rows
 
 
 def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
     """The error rate at which so few errors among so many rows have the probability `confidence`.
 
-    It is the exact upper confidence bound of a binomial share, Clopper and Pearson's. Rows may have weights,
-    so neither number needs to be whole.
+    It is the exact upper confidence bound of a binomial fraction, Clopper and Pearson's. Rows may have
+    weights, so neither number needs to be whole.
 
     >>> float(error_bound(0, 6).round(4)), float(error_bound(1, 16).round(4))
     (0.2063, 0.1596)
@@ -76,15 +76,15 @@ def prune_pessimistic(
     shares = with_values(root, table, units, units.repeats, tree.criterion).value
     if np.abs(shares - tree.value[0]).max() > SAME:
         raise RulesError(
-            "The tree was not grown on these rows, or its classes were weighted otherwise: the shares of the "
-            f"classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table and "
-            "the class_weight that it was grown with, or no table."
+            "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
+            f"the classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table "
+            "and the class_weight that it was grown with, or no table."
         )
     return _raised(tree, table, units, units.repeats, confidence)
 
 
 def _listed(shares: FloatArray) -> str:
-    return ", ".join(f"{share:.4g}" for share in shares)
+    return ", ".join(f"{fraction:.4g}" for fraction in shares)
 
 
 def _check_confidence(confidence: object) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.fractions import below, check_share, places, read_groups, strata_of
+from holdfast.data.split.fractions import below, check_fraction, places, read_groups, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -42,7 +42,7 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
 def grow_reduced_error(
     table: Table,
     rules: GrowthRules = CART,
-    share: float = 0.3,
+    fraction: float = 0.3,
     *,
     groups: Any = None,
     seed: int = 0,
@@ -52,11 +52,11 @@ def grow_reduced_error(
     The share that is held out is drawn by the seed, evenly from all classes; rows of one group stay together,
     and the order of the rows does not matter.
     """
-    check_share("reduced_error", share)
+    check_fraction("reduced_error", fraction)
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
     table, marks, units = canonical(table, marks)
     groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-    held_out = below(places(strata_of(table), groups, (seed, _HELD_OUT)), share)
+    held_out = below(places(strata_of(table), groups, (seed, _HELD_OUT)), fraction)
     measured = measure(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, measured, [measured.repeats], [seed])[0]

@@ -9,7 +9,7 @@ from holdfast.tree.tree import Tree
 
 
 def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
-    """Impurity of every node times its share of the weight: the leaves' add up to the risk of the tree.
+    """Impurity of every node times its fraction of the weight: the leaves' add up to the risk of the tree.
 
     `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
     have that of their tree: squared error, or half the Poisson deviance.

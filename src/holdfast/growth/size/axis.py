@@ -25,8 +25,8 @@ class Scale:
         low, high, value = (
             map(log10, (self.low, self.high, value)) if self.is_log else (self.low, self.high, value)
         )
-        share = (value - low) / (high - low) if high > low else 0.5
-        return self.start + share * (self.end - self.start)
+        fraction = (value - low) / (high - low) if high > low else 0.5
+        return self.start + fraction * (self.end - self.start)
 
 
 def widened(low: float, high: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ class Folds(NamedTuple):
 
 
 def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
-    """The rows as `cv` divides them: into folds, one share, or as a splitter or pairs of row numbers say."""
+    """The rows as `cv` divides them: into folds, one fraction, or as a splitter or pairs of rows say."""
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])

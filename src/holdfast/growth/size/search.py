@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
+from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.fractions import numbered, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
@@ -25,8 +26,7 @@ from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, check_table, measure
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
-from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.scoring.metric import Metric, Score, Truth, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.tree.tree import Tree
 
 Rule = Literal["cv", "cv-1se"]
@@ -42,10 +42,10 @@ class Sized(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SizeSearch:
     """How a size is chosen.
 
-    `cv` is a number of folds, or the share of rows in the one part that is held out, or a splitter of
+    `cv` is a number of folds, or the fraction of rows in the one part that is held out, or a splitter of
     scikit-learn's, or pairs of row numbers to learn from and to score on. "cv" takes the size with the best
     mean score, and "cv-1se" the smallest whose mean is within one standard error of that.
     """
@@ -60,7 +60,7 @@ class Evidence:
         check_jobs(self.n_jobs)
 
 
-BY_FOLDS = Evidence()
+BY_FOLDS = SizeSearch()
 
 
 def choose_size(
@@ -68,7 +68,7 @@ def choose_size(
     rules: GrowthRules = CART,
     parameter: SizeParameter = "ccp_alpha",
     *,
-    evidence: Evidence = BY_FOLDS,
+    evidence: SizeSearch = BY_FOLDS,
     groups: Any = None,
 ) -> Sized:
     """The tree that the rules grow on all rows, as large as serves best on rows held out.
@@ -142,7 +142,7 @@ def path_scores(
     values: FloatArray,
     parameter: SizeParameter,
     metric: Metric,
-    evidence: Evidence,
+    evidence: SizeSearch,
 ) -> tuple[FloatArray, FloatArray]:
     """The score of every value on every fold, (values, folds), and the standard error of their mean."""
     n_folds = len(folds.held_out)
@@ -205,22 +205,22 @@ class HeldOut(NamedTuple):
     """Rows to score on."""
 
     table: Table
-    truth: Truth
+    true_values: TrueValues
 
     @classmethod
     def of(cls, table: Table, groups: LongArray | None = None) -> "HeldOut":
         """The rows of a table."""
-        return cls(table, Truth.of(table, groups))
+        return cls(table, TrueValues.of(table, groups))
 
-    def joined(self, leaves: IntArray) -> tuple[IntArray, Truth]:
-        """The rows of one leaf and one class as one row that weighs as much: its leaf, and all the truth."""
-        truth = self.truth
-        n_classes = len(truth.target.classes)
-        weight = np.ones(len(leaves)) if truth.weight is None else truth.weight
-        cells, place = np.unique(leaves * np.int64(n_classes) + truth.values, return_inverse=True)
+    def joined(self, leaves: IntArray) -> tuple[IntArray, TrueValues]:
+        """The rows of one leaf and one class as one row that weighs as much: its leaf, and true values."""
+        true_values = self.true_values
+        n_classes = len(true_values.target.classes)
+        weight = np.ones(len(leaves)) if true_values.weight is None else true_values.weight
+        cells, place = np.unique(leaves * np.int64(n_classes) + true_values.values, return_inverse=True)
         values = (cells % n_classes).astype(np.int32)
         joint = np.bincount(place, weight).astype(np.float64)
-        return (cells // n_classes).astype(np.int32), Truth(truth.target, values, joint)
+        return (cells // n_classes).astype(np.int32), TrueValues(true_values.target, values, joint)
 
 
 def subtree_scores(
@@ -230,17 +230,19 @@ def subtree_scores(
 
     Errors are 0 unless they are asked for.
     """
-    tree, truth = path.tree, held_out.truth
+    tree, true_values = path.tree, held_out.true_values
     node = tree.apply(held_out.table)
-    if metric.formula is not None and truth.target.is_classes and not with_error:
-        node, truth = held_out.joined(node)  # the score is the same, and there are fewer rows
+    if metric.formula is not None and true_values.target.is_classes and not with_error:
+        node, true_values = held_out.joined(node)  # the score is the same, and there are fewer rows
     places_asked = [path.place_of(value) for value in values.tolist()]
     found: dict[int, Score] = {}
     for place in sorted(set(places_asked)):
         node = _climbed(path, node, place)
         predicted = tree.value[node]
         found[place] = (
-            metric.score(predicted, truth) if with_error else Score(metric.value(predicted, truth), 0.0)
+            metric.score(predicted, true_values)
+            if with_error
+            else Score(metric.value(predicted, true_values), 0.0)
         )
     return [found[place] for place in places_asked]
 

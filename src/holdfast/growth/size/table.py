@@ -10,7 +10,7 @@ from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
 
-TIED = 1e-12  # mean scores that differ by less, as a share of the best, are equal
+TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 MOST_LINES = 20  # of the table as text
 
 

@@ -3,7 +3,7 @@
 A row is a gradient and a hessian of the loss. A side of a split with the sums G and H lowers the loss by half
 of G^2 / (H + l2) if it takes its best step; the best split has the largest sum of that over its two sides.
 That is the gain of squared error for rows of weight H and target -G / H, looked up at the borders of the bins
-alone. Sums are of whole numbers, so that they are the same for any number of threads, and the larger child's
+alone. Sums are of integers, so that they are the same for any number of threads, and the larger child's
 histogram is exactly its parent's minus its sibling's.
 
 The kernel pauses before it counts a large node: many threads can do that together.
@@ -37,8 +37,8 @@ from holdfast.kernels.growth.grow import (
 )
 from holdfast.kernels.growth.grow import Growing as GrowingTree
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.growth.search import mix
+from holdfast.kernels.jit import inner, int64, kernel
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
 DONE, COUNT, ROOM = 0, 1, 2  # why `advance` comes back
@@ -79,7 +79,7 @@ def search(
         return False
     sides = best.top / best.bottom
     gain = sides - float(own_total) * float(own_total) / (float(other >> bits) + limits.l2)
-    if gain <= sides * LEAST_GAIN or gain < limits.min_gain:
+    if gain <= sides * LEAST_GAIN or gain < limits.min_impurity_decrease:
         return False
     fields[at, FEATURE], fields[at, CUT], fields[at, MISSING_LEFT] = best.feature, best.cut, best.missing_left
     if coded.is_subset[best.feature]:

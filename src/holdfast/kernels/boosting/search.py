@@ -6,8 +6,8 @@ from holdfast.arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import place_of_missing
 from holdfast.kernels.growth.categories import MOST_LISTED, QUESTION
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
-from holdfast.kernels.jit import inner, int64, uint64
 from holdfast.kernels.growth.search import mix
+from holdfast.kernels.jit import inner, int64, uint64
 
 NONE = int64(-1)
 FORBIDDEN = int64(-2)  # instead of a side for missing values: the split is the best, but a limit rules it out
@@ -23,7 +23,7 @@ class Limits(NamedTuple):
     min_rows: int  # in each side of a split
     min_hessian: float  # in each side of a split, in units
     l2: float  # in units of the hessian
-    min_gain: float  # in units of gradient squared over hessian
+    min_impurity_decrease: float  # in units of gradient squared over hessian
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     rows_to_share: int  # nodes with more rows are counted by several threads

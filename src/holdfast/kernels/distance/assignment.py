@@ -1,4 +1,4 @@
-"""The cheapest assignment of rows to columns, in whole numbers: exact, and the same on every machine.
+"""The cheapest assignment of rows to columns, in integers: exact, and the same on every machine.
 
 Shortest augmenting paths. Every row takes one column; with more columns than rows some stay unowned. Prices
 of rows (u) and columns (v) keep cost - u - v >= 0, with equality where a row owns a column. No column may be

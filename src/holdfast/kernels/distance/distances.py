@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from holdfast.arrays import ByteArray, LongArray
 from holdfast.kernels.distance.assignment import PAD, Prices, assign, padded, reduce_costs
-from holdfast.kernels.jit import inner, int64, kernel, uint64
 from holdfast.kernels.distance.rules import count_bits
+from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
 

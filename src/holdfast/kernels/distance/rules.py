@@ -7,7 +7,7 @@ off, minus twice what both do:
 
     d(p, q) = cut(p) + cut(q) - 2 * sum over edges e of p and f of q, on one coordinate, of |e and f|
 
-Lengths are whole numbers: multiples of a unit, a power of two. Sums are exact in any order, equal costs are
+Lengths are integers: multiples of a unit, a power of two. Sums are exact in any order, equal costs are
 equal, and what was added can be taken away again.
 """
 
@@ -130,8 +130,8 @@ def cut_range(forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int,
         limit = max(limit, edges.bound[opposite]) if side == 0 else min(limit, edges.bound[opposite])
     after = min(before, limit) if side == 0 else max(before, limit)
     edges.coordinate[child], edges.bound[child], edges.restricts[child] = axis + side, after, after != outer
-    edges.low[child] = half_share(outer, before, lowest, highest, ruler.unit)
-    edges.high[child] = half_share(outer, after, lowest, highest, ruler.unit)
+    edges.low[child] = half_fraction(outer, before, lowest, highest, ruler.unit)
+    edges.high[child] = half_fraction(outer, after, lowest, highest, ruler.unit)
     edges.length[child] = edges.high[child] - edges.low[child]
     return (above >= 0 and edges.restricts[above]) or (opposite >= 0 and edges.restricts[opposite])
 
@@ -169,8 +169,8 @@ def nearest_edge(edges: Edges, node: int, coordinate: int) -> int:
 
 
 @inner
-def half_share(one: float, other: float, low: float, high: float, unit: float) -> int:
-    """Half of the share of the range between two of its numbers, in units."""
+def half_fraction(one: float, other: float, low: float, high: float, unit: float) -> int:
+    """Half of the fraction of the range between two of its numbers, in units."""
     part, whole = abs(one - other), high - low
     if math.isinf(whole):
         part, whole = abs(one / 2 - other / 2), high / 2 - low / 2

@@ -12,13 +12,14 @@ import math
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.kernels.growth import many_classes as classes, two_statistics as pair
-from holdfast.kernels.growth.many_classes import START
+from holdfast.kernels.growth import many_classes as classes
+from holdfast.kernels.growth import two_statistics as pair
 from holdfast.kernels.growth.criteria import MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
 from holdfast.kernels.growth.histogram import Coded, last_code
-from holdfast.kernels.jit import inner, int64, making
+from holdfast.kernels.growth.many_classes import START
 from holdfast.kernels.growth.sort import sort_by
 from holdfast.kernels.growth.split import RIGHT, Scratch, Split
+from holdfast.kernels.jit import inner, int64, making
 
 NO_SHIFT = int64(0)  # categories keep all bits of their codes
 MOST_LISTED = 9  # categories up to which all 255 sets are tried

@@ -11,10 +11,10 @@ from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.jit import inner
 
 
-class Near(NamedTuple):
+class CompactRows(NamedTuple):
     """Room for the rows of one node, side by side: it fits a cache that the whole table does not.
 
-    `coded` and `sample` are the same memory, which only `move_near` writes to.
+    `coded` and `sample` are the same memory, which only `move_to_compact` writes to.
     """
 
     coded: Coded
@@ -30,7 +30,7 @@ class Near(NamedTuple):
 
 
 @inner
-def move_near(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, near: Near) -> None:
+def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, near: CompactRows) -> None:
     """Copy the rows and number them anew, in their order."""
     for i in range(len(rows)):
         row = rows[i]

@@ -1,8 +1,8 @@
 """What a split is worth: functions of additive sufficient statistics, and one scan serves every criterion.
 
-A node, or one side of a split, is a short vector of whole numbers. With classes it holds the weight of each
+A node, or one side of a split, is a short vector of integers. With classes it holds the weight of each
 class; with a numeric target, the weight and the weighted sums of the target and of its square, which only
-bounds use. Where rows and weights differ, the number of rows follows at the end. Whole numbers add up exactly
+bounds use. Where rows and weights differ, the number of rows follows at the end. integers add up exactly
 in any order, so that a histogram minus another is exact, equal splits have equal worth to the last bit, and
 nothing depends on threads or chunks.
 
@@ -49,7 +49,7 @@ class Node(NamedTuple):
     low: float  # smallest target in the node, in units of sum / weight
     high: float
     per_range: float  # 1 / (high - low)
-    units: int  # its weight as a whole number
+    units: int  # its weight as an integer
     total: int  # its sum of the target, or the weight of the second class
     blur: float  # what rounding may add to a gain or take from it
 
@@ -154,7 +154,7 @@ def split_entropy(weight_left: float, weight_right: float) -> float:
 
 @inner
 def parts_of(node: Node, gain: float, entropy: float) -> int:
-    """The gain per bit of an entropy, which is times weight, as a whole number."""
+    """The gain per bit of an entropy, which is times weight, as an integer."""
     if entropy <= LEAST_ENTROPY * node.weight:
         return int64(0)
     return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
@@ -162,7 +162,7 @@ def parts_of(node: Node, gain: float, entropy: float) -> int:
 
 @inner
 def worth_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
-    """The gain on the scale on which splits compete: a whole number."""
+    """The gain on the scale on which splits compete: an integer."""
     if plan.criterion == MUTUAL_INFORMATION:
         return parts_of(node, gain, (split_entropy(weight_left, weight_right) + node.impurity) / 2.0)
     return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))

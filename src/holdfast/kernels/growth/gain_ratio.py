@@ -6,9 +6,9 @@ from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import choose_set, place_of
 from holdfast.kernels.growth.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one, last_code
-from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.growth.search import FEW_ROWS, mix, search
 from holdfast.kernels.growth.split import LEFT, Scratch, Split, better, no_split
+from holdfast.kernels.jit import inner, int64
 
 NONE = int64(0)
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.growth.categories import choose_set
-from holdfast.kernels.growth.many_classes import START as HEAD
+from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
 from holdfast.kernels.growth.criteria import NEVER, Plan, weight_of
-from holdfast.kernels.growth.histogram import Coded, Sample, count_all
-from holdfast.kernels.jit import inner, int64, kernel, making
-from holdfast.kernels.growth.compact_rows import Near, move_near
 from holdfast.kernels.growth.gain_ratio import best_split
+from holdfast.kernels.growth.histogram import Coded, Sample, count_all
+from holdfast.kernels.growth.many_classes import START as HEAD
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe, mix
 from holdfast.kernels.growth.split import Scratch, no_split
+from holdfast.kernels.jit import inner, int64, kernel, making
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -29,8 +29,8 @@ class Limits(NamedTuple):
     max_depth: int
     max_leaves: int
     min_rows_to_split: int
-    min_gain: float  # in units of weight times impurity
-    min_relative_gain: float  # as a share of the node's impurity
+    min_impurity_decrease: float  # in units of weight times impurity
+    min_relative_gain: float  # as a fraction of the node's impurity
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     seed: int
@@ -172,7 +172,7 @@ def grow(
     sample: Sample,
     rows: IntArray,
     histograms: LongArray,
-    near: Near,
+    near: CompactRows,
     stop: ByteArray,
     growing: Growing,
     grown: Grown,
@@ -260,7 +260,7 @@ def grow(
                 )
             if (
                 best.worth == NEVER
-                or best.gain < limits.min_gain - 1e-12 * node.impurity
+                or best.gain < limits.min_impurity_decrease - 1e-12 * node.impurity
                 or best.gain < (limits.min_relative_gain - 1e-12) * node.impurity
             ):
                 if slot > 0:
@@ -301,7 +301,7 @@ def grow(
                 rows[i] = near.origin[rows[i]]
             near_last, here, own_sample = zero, coded, sample
         if near_last == 0 and last - first <= len(near.origin):
-            move_near(plan, coded, sample, rows[first:last], near)
+            move_to_compact(plan, coded, sample, rows[first:last], near)
             near_first, near_last, here, own_sample = first, last, near.coded, near.sample
         middle = first + divide(here, rows, buffer, fields, parent, in_set)
         if near_last > 0 and fields[parent, LAST_LEFT] != NONE:

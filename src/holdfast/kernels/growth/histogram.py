@@ -16,7 +16,7 @@ MOST_BINS = 240
 
 
 class Coded(NamedTuple):
-    """The columns of a table as small whole numbers, shared by every tree grown from it."""
+    """The columns of a table as small integers, shared by every tree grown from it."""
 
     codes: NDArray[np.uint32]  # (features / 4, rows): four codes of 8 bits: bin or category, or MISSING_CODE
     ranks: IntArray  # (features, rows): dense rank of the number, or the category; -1 if missing

@@ -14,7 +14,6 @@ from holdfast.kernels.growth.criteria import (
     x_log_x,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
-from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.growth.sort import sort_keys
 from holdfast.kernels.growth.split import (
     LEFT,
@@ -30,6 +29,7 @@ from holdfast.kernels.growth.split import (
     is_behind,
     lowest_rank,
 )
+from holdfast.kernels.jit import inner, int64
 
 START = int64(0)  # where the statistics stand in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried

@@ -8,7 +8,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel
 
 NONE = int64(-1)
-ROUNDING = 1e-13  # an alpha below this share of its node's risk is none: rounding made it
+ROUNDING = 1e-13  # an alpha below this fraction of its node's risk is none: rounding made it
 
 
 @inner

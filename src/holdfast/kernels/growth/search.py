@@ -4,7 +4,6 @@ import math
 
 from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import scan_categories
-from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.growth.criteria import (
     GINI,
     MISCLASSIFICATION,
@@ -16,9 +15,10 @@ from holdfast.kernels.growth.criteria import (
     x_log_x,
 )
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
-from holdfast.kernels.jit import inner, int64
-from holdfast.kernels.growth.two_statistics import open_pair, scan_few, scan_pair
+from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.growth.split import Scratch, Split, could_win, no_split, of_nobody
+from holdfast.kernels.growth.two_statistics import open_pair, scan_few, scan_pair
+from holdfast.kernels.jit import inner, int64
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
 # are counted in coarser bins, and scanned in coarser ones still: about 16 rows to a bin were fastest, 32
@@ -94,7 +94,7 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
 
 @inner
 def mix(x: int) -> int:
-    """A 32-bit whole number that looks unrelated to x."""
+    """A 32-bit integer that looks unrelated to x."""
     x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
     x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
     return x ^ (x >> 15)

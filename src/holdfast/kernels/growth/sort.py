@@ -19,7 +19,7 @@ def _insert(keys: LongArray, start: int, end: int) -> None:
 
 @inner
 def sort_keys(keys: LongArray, start: int, end: int, waiting: LongArray) -> None:
-    """Sort keys[start:end], whole numbers without repeats; `waiting` is memory for 128 of them.
+    """Sort keys[start:end], integers without repeats; `waiting` is memory for 128 of them.
 
     No recursion: the larger part waits. It is at most half of the one that waits before it, so 64 are enough.
     """

@@ -20,8 +20,8 @@ from holdfast.kernels.growth.criteria import (
     worth_of,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
-from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.growth.sort import sort_keys
+from holdfast.kernels.jit import inner, int64
 
 RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
 SURE = int64(1 << 60)  # bound of a bin that must be opened

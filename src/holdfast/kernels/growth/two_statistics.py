@@ -18,7 +18,6 @@ from holdfast.kernels.growth.criteria import (
     worth_of,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
-from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.growth.sort import sort_keys
 from holdfast.kernels.growth.split import (
     LEFT,
@@ -35,6 +34,7 @@ from holdfast.kernels.growth.split import (
     lowest_rank,
     surely_less,
 )
+from holdfast.kernels.jit import inner, int64
 
 
 @inner
@@ -111,7 +111,7 @@ def consider(
 ) -> tuple[float, Split]:
     """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best.
 
-    The right side is worked out in whole numbers: floats would round it differently from the left.
+    The right side is worked out in integers: floats would round it differently from the left.
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)

@@ -124,6 +124,6 @@ def number_values(
             else:
                 for child in (a, b):
                     if mean[child] > 0.0:
-                        share = weights[child] / weights[i]
-                        impurity[i] += share * mean[child] * math.log(mean[child] / mean[i])
+                        fraction = weights[child] / weights[i]
+                        impurity[i] += fraction * mean[child] * math.log(mean[child] / mean[i])
         impurity[i] = max(impurity[i], 0.0)

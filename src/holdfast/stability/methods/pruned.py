@@ -10,8 +10,8 @@ from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.growth.sample import measure
-from holdfast.growth.size.search import Evidence, path_scores, sizes_to_score, values_between
 from holdfast.growth.size.folds import Folds
+from holdfast.growth.size.search import SizeSearch, path_scores, sizes_to_score, values_between
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
@@ -25,7 +25,7 @@ def pruned_candidates(
     """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
 
     A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
-    the trees that are handed out have seen all rows. `settings.n_trees` is the most that there will be.
+    the trees that are handed out have seen all rows. `settings.n_estimators` is the most that there will be.
     """
     if settings.learner is not None:
         raise RulesError("candidates='pruned' prunes a tree of our own: leave learner=None.")
@@ -33,11 +33,11 @@ def pruned_candidates(
     units = measure(table, rules)
     whole = grow_samples(table, rules, units, [units.repeats], [settings.seed])[0]
     path = pruning_path(whole, rules.ccp_risk)
-    places = sizes_to_score(path, settings.n_trees)
+    places = sizes_to_score(path, settings.n_estimators)
     values = values_between(path)[places]
     times = tuple(rows.astype(np.int32) for rows in division.training)
     folds = Folds(table, groups, division.validation, times)
-    evidence = Evidence(seed=settings.seed, n_jobs=settings.n_jobs)
+    evidence = SizeSearch(seed=settings.seed, n_jobs=settings.n_jobs)
     scores, error = path_scores(folds, rules, values, "ccp_alpha", metric, evidence)
     if division.is_cross_fitted:
         # The same rows are held out several times over: only folds of one division are independent.

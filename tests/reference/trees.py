@@ -24,7 +24,7 @@ class Node:
 
 
 def leaf(count: float, *value: float, impurity: float | None = None) -> Node:
-    """A leaf with the shares of its classes, or with its mean (then give its impurity)."""
+    """A leaf with the fractions of its classes, or with its mean (then give its impurity)."""
     shares = np.array(value, float)
     return Node(count, shares, 1 - float(shares @ shares) if impurity is None else impurity)
 

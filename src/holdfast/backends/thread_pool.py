@@ -1,0 +1,45 @@
+"""Threads that stand ready for many short tasks."""
+
+from collections.abc import Callable, Sequence
+from typing import Self, TypeVar
+
+from holdfast.backends.tasks import batches, check_jobs
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class ThreadPool:
+    """Threads that stand ready for many short tasks: starting them anew would take longer than the work."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        from joblib import effective_n_jobs
+
+        check_jobs(n_jobs)
+        self.size = int(effective_n_jobs(n_jobs))
+        self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
+
+    def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+        """The results of the task on every item, in the order of the items."""
+        if self._threads is None or len(items) < 2:
+            return [task(item) for item in items]
+        # The caller does its fraction itself: another thread takes a tenth of a millisecond to wake up.
+        own, *others = batches(items, -(-len(items) // self.size))
+        waiting = [self._threads.submit(_all_of, task, fraction) for fraction in others]
+        results = _all_of(task, own)
+        for each in waiting:
+            results += each.result()
+        return results
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._threads is not None:
+            self._threads.shutdown()
+
+
+def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+    return [task(item) for item in items]

@@ -1,0 +1,1 @@
+"""Every branch of the seed, named in one place."""

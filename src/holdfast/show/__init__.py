@@ -1,0 +1,1 @@
+"""Text, tables and pictures of results: the only place that draws."""

@@ -1,0 +1,17 @@
+"""The door to show/: results ask here for their text and their pictures.
+
+`show/` stands above the results that it draws, so they name what they want, and it is imported when it is
+first asked for. To add a form of a result is to add a file to `show/` and a line here.
+"""
+
+from importlib import import_module
+from typing import Any
+
+# name of a function in show/: the module that has it
+_HOME: dict[str, str] = {}
+
+
+def shown(name: str, *args: Any, **options: Any) -> str:
+    """What the function `name` of show/ makes of a result: text, HTML or SVG."""
+    text: str = getattr(import_module(f"holdfast.show.{_HOME[name]}"), name)(*args, **options)
+    return text
