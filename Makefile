@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check lint types imports test-nojit test-cpu golden bench clean
+.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden bench clean
 
 demo: $(READY)
 	$(BIN)/holdfast demo
 
 test: $(READY)
 	$(BIN)/pytest -n 2
+
+# The same tests, and which lines of the library no test runs: a report to read, not a threshold to pass.
+coverage: $(READY)
+	$(BIN)/pytest -n 2 --cov --cov-report=term
 
 # The kernels once more as plain Python: the compiled code does what the source says.
 test-nojit: $(READY)
@@ -35,7 +39,7 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports test test-nojit test-cpu
+check: lint types imports coverage test-nojit test-cpu
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
