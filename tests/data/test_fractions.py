@@ -17,7 +17,7 @@ from holdfast.data.split.fractions import (
     below,
     early_stages,
     late_stages,
-    places,
+    random_positions,
     read_groups,
     read_stage,
     strata_of,
@@ -53,7 +53,7 @@ def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
     return {value: float(flags[kind == value].mean()) for value in np.unique(kind).tolist()}
 
 
-# -- places -----------------------------------------------------------------------------------------------
+# -- positions -----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=80)
@@ -63,7 +63,7 @@ def test_every_stratum_gives_its_share_to_within_one_row(
 ):
     strata = numbered(of_stratum)
     strata = strata[random.sample(range(len(strata)), len(strata))]
-    place = places(strata, None, (seed, 1))
+    place = random_positions(strata, None, (seed, 1))
     assert ((place >= 0) & (place < 1)).all()
     for stratum, size in enumerate(of_stratum):
         taken = np.count_nonzero(place[strata == stratum] < fraction)
@@ -74,7 +74,7 @@ def test_every_stratum_gives_its_share_to_within_one_row(
 @given(sizes, st.sampled_from(SHARES), seeds)
 def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)
-    place = places(np.zeros(len(groups), np.int64), groups, (seed,))
+    place = random_positions(np.zeros(len(groups), np.int64), groups, (seed,))
     assert all(len(set(place[groups == group])) == 1 for group in range(len(of_group)))
     # One stratum: the fraction is met to within the largest group.
     assert abs(np.count_nonzero(place < fraction) - fraction * len(groups)) <= max(of_group)
@@ -82,22 +82,22 @@ def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float
 
 def test_many_tiny_strata_do_not_all_give_to_the_same_side():
     # 400 strata of one row: a quarter of the rows, give or take a few, are below a quarter.
-    place = places(np.arange(400), None, (0,))
+    place = random_positions(np.arange(400), None, (0,))
     assert 70 <= np.count_nonzero(place < 0.25) <= 130
-    place = places(numbered([3] * 200), None, (1,))
+    place = random_positions(numbered([3] * 200), None, (1,))
     assert 160 <= np.count_nonzero(place < 1 / 3) <= 240
 
 
-def test_other_seeds_and_branches_give_other_places():
+def test_other_seeds_and_branches_give_other_positions():
     strata = numbered([20, 20])
-    drawn = [places(strata, None, seed).tolist() for seed in ((0, 1), (0, 2), (1, 1), (0, 1, 0))]
+    drawn = [random_positions(strata, None, seed).tolist() for seed in ((0, 1), (0, 2), (1, 1), (0, 1, 0))]
     assert len({tuple(place) for place in drawn}) == 4
-    assert places(strata, None, (0, 1)).tolist() == drawn[0]
+    assert random_positions(strata, None, (0, 1)).tolist() == drawn[0]
 
 
 def test_a_group_of_two_strata_counts_for_the_lowest():
     strata, groups = np.array([1, 0, 1, 1]), np.array([0, 0, 1, 2])
-    place = places(strata, groups, (3,))
+    place = random_positions(strata, groups, (3,))
     # Group 0 alone is stratum 0; groups 1 and 2 fraction stratum 1 and stand half a circle apart.
     assert (place[2] - place[3]) % 1.0 == pytest.approx(0.5)
 

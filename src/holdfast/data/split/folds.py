@@ -10,9 +10,10 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.input.weight import counted_rows
-from holdfast.data.split.fractions import below, folds_of, places, strata_of
+from holdfast.data.split.fractions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.random_streams import Stream
 from holdfast.text.lists import first_rows
 
 
@@ -48,7 +49,7 @@ def is_number(cv: Any) -> bool:
     return isinstance(cv, Real) and not isinstance(cv, bool)
 
 
-def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """So many folds, each held out in turn, or one fraction of the rows.
 
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
@@ -60,7 +61,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    place = places(strata_of(table), groups, seed)
+    place = random_positions(strata_of(table), groups, stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
@@ -98,7 +99,7 @@ def _ranks(place: FloatArray) -> LongArray:
     return np.argsort(np.argsort(place, kind="stable"), kind="stable")
 
 
-def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
 
     A row without weight is in none of them.
@@ -109,7 +110,7 @@ def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[in
     ordered = table.taken(order)
     own = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
     units = unit_numbers(ordered) if own is None else own
-    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, seed)]
+    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, stream)]
 
 
 def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:

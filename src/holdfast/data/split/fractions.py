@@ -17,36 +17,37 @@ from holdfast.data.input.frame import as_vector
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
+from holdfast.random_streams import Stream, generator
 from holdfast.text.lists import RowNames, first_rows
 
 N_STAGES = 5  # at most, to divide early and late rows in the same shares
 N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
 
 
-def places(strata: LongArray, groups: LongArray | None, seed: tuple[int, ...]) -> FloatArray:
-    """A place from 0 to 1 for every row: the rows below a fraction are about that fraction of every stratum.
+def random_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+    """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
 
-    Rows of one group have one place; the stratum of a group is the lowest of its rows'. A stratum begins
+    Rows of one group have one position; the stratum of a group is the lowest of its rows'. A stratum begins
     anywhere on the circle, so that many small ones do not all lose their rows to the same side.
 
-    >>> sorted(places(np.zeros(4, np.int64), None, (0,)) < 0.5)
+    >>> sorted(random_positions(np.zeros(4, np.int64), None, (0,)) < 0.5)
     [np.False_, np.False_, np.True_, np.True_]
     """
-    generator = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=seed[1:]))
+    chance = generator(*stream)
     unit = np.arange(len(strata)) if groups is None else groups
     n_units = int(unit.max()) + 1
     size = np.bincount(unit, minlength=n_units)
     stratum = np.full(n_units, strata.max(), np.int64)
     np.minimum.at(stratum, unit, strata)
-    order = np.lexsort((generator.permutation(n_units), stratum))
+    order = np.lexsort((chance.permutation(n_units), stratum))
     middle = np.cumsum(size[order]) - size[order] / 2
     # Of every stratum: where it begins, how many rows it has, and where on the circle its first row stands.
     rows_of = np.bincount(stratum, size, minlength=int(stratum.max()) + 1)
     before = (np.cumsum(rows_of) - rows_of)[stratum[order]]
-    offset = generator.random(len(rows_of))[stratum[order]]
-    place = np.empty(n_units)
-    place[order] = ((middle - before) / rows_of[stratum[order]] + offset) % 1.0
-    return np.asarray(place[unit], np.float64)
+    offset = chance.random(len(rows_of))[stratum[order]]
+    position = np.empty(n_units)
+    position[order] = ((middle - before) / rows_of[stratum[order]] + offset) % 1.0
+    return np.asarray(position[unit], np.float64)
 
 
 def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
