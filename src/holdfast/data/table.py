@@ -1,4 +1,4 @@
-"""The only door for data: numpy, pandas, polars or Arrow become one table."""
+"""Rows ready for growing: what numpy, pandas, polars or Arrow hold becomes one table."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, frozen
-from holdfast.data.differences import Differences
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.columns import Reading
-from holdfast.data.input.counted import defined_column, defined_target, matched_column, matched_target
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.matching import named_by
 from holdfast.data.input.target import Task, check_task, read_vector
-from holdfast.data.input.weight import are_repetitions, check_sum, counted_rows, read_weight
+from holdfast.data.input.weight import are_repetitions, check_sum, read_weight, weighted_rows
+from holdfast.data.input.zero_weight import defined_column, defined_target, matched_column, matched_target
 from holdfast.data.schema import Feature, Schema
+from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
 from holdfast.text.lists import listed
 
@@ -33,7 +33,7 @@ class Table:
 
     Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
     views of it, not copies. A row of weight 0 keeps its place and is otherwise no row: ranges, categories and
-    classes come from the rows that count, and what such a row holds beyond them counts as missing.
+    classes come from the rows of positive weight, and what such a row holds beyond them counts as missing.
     """
 
     schema: Schema
@@ -91,8 +91,8 @@ class Table:
 
         Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
-        with more than 20 values, for regression. With a `schema` the data is read on that ruler: columns of
-        a frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
+        with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
+        frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
@@ -101,21 +101,21 @@ class Table:
         check_task(task)
         questions = _texts_of(questions)
         frame = frame_of(X)
-        line = read_vector(y, frame.n_rows)
+        vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
-        counted = counted_rows(weight)
+        weighted = weighted_rows(weight)
         if schema is not None:
-            columns, values = _read_on(schema, frame, line, task, counted)
+            columns, values = _read_on(schema, frame, vector, task, weighted)
             _check_questions(questions, schema)
         else:
             how = readings(categorical_features, frame.names)
-            features, columns = _read(frame, how, questions, counted)
-            values, kind = defined_target(line, target, task, counted, frame.rows)
+            features, columns = _read(frame, how, questions, weighted)
+            values, kind = defined_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, kind)
         table = cls(schema, columns, values, weight)
-        rows = table if counted is None else table.taken(counted)
+        rows = table if weighted is None else table.taken(weighted)
         _warn_of_one_class(rows)
-        _warn_of_settled_columns(rows)
+        _warn_of_constant_columns(rows)
         return table
 
     @classmethod
@@ -174,11 +174,11 @@ class Table:
 
 
 def _read(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str], counted: BoolArray | None
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that the rows that count define, and the columns of all rows, questions last."""
+    """The features that rows of positive weight define, and the columns of all rows, questions last."""
     columns = [
-        defined_column(raw, name, reading, counted, frame.rows)
+        defined_column(raw, name, reading, weighted, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
@@ -188,23 +188,23 @@ def _read(
 
 
 def _read_on(
-    schema: Schema, frame: Frame, line: Any, task: Task | None, counted: BoolArray | None
+    schema: Schema, frame: Frame, vector: Any, task: Task | None, weighted: BoolArray | None
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
     frame = named_by(schema, frame)
-    differences = Differences.of_names((feature.name for feature in schema.columns), frame.names)
+    differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), frame.names)
     columns = []
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched_column(frame.column(feature.name), feature, counted, frame.rows)
+        match = matched_column(frame.column(feature.name), feature, weighted, frame.rows)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             differences.categories[feature.name] = list(match.unknown)
-    values = matched_target(line, schema.target, task, counted, differences, frame.rows)
-    differences.refuse()
+    values = matched_target(vector, schema.target, task, weighted, differences, frame.rows)
+    differences.raise_if_any()
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 
 
@@ -274,24 +274,24 @@ def _warn_of_one_class(table: Table) -> None:
         )
 
 
-def _warn_of_settled_columns(table: Table) -> None:
+def _warn_of_constant_columns(table: Table) -> None:
     if table.n_rows == 1:  # where every column is constant
         return
-    settled = [
-        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_settled(values)
+    constant = [
+        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_constant(values)
     ]
-    if settled:
+    if constant:
         warnings.warn(
-            f"no question can be asked of columns that hold one value only, or none: {listed(settled)}.",
+            f"no question can be asked of columns that hold one value only, or none: {listed(constant)}.",
             DataWarning,
             stacklevel=3,
         )
 
 
-def _is_settled(values: FloatArray) -> bool:
+def _is_constant(values: FloatArray) -> bool:
     """True if the column tells no two rows apart: one value in every row, or none in any."""
     first = values[0]
-    # The first rows acquit almost every column, and the others are read in full.
+    # The first rows clear almost every column; the others are read in full.
     return all(
         np.isnan(part).all() if np.isnan(first) else (part == first).all() for part in (values[:100], values)
     )

@@ -63,7 +63,7 @@ class Bags:
         n_all = int((repeats if groups is None else groups_there(repeats, groups)).sum(dtype=np.int64))
         what = "rows" if groups is None else "groups"
         return cls(
-            sampling, repeats, frozen(fixed_order(table, telling=False)), _n_draws(sampling, n_all, what)
+            sampling, repeats, frozen(fixed_order(table, by_relevance=False)), _n_draws(sampling, n_all, what)
         )
 
     def __getitem__(self, index: int) -> IntArray:

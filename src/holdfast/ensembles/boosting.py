@@ -61,7 +61,7 @@ def boost(
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = _folds(table, rules, marks, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = fixed_order(table, [] if marks is None else [marks], telling=False)
+    order = fixed_order(table, [] if marks is None else [marks], by_relevance=False)
     table, marks = table.taken(order), None if marks is None else marks[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:

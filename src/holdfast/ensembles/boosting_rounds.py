@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
-from holdfast.data.input.weight import counted_rows
+from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
@@ -264,7 +264,7 @@ def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
 def _splits(
     table: Table, rules: BoostingRules, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
-    rows = counted_rows(table.weight)
+    rows = weighted_rows(table.weight)
     if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
         return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
     return ExactSplits(table, repeats, growth, least)

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.input.weight import counted_rows
+from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.fractions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
@@ -159,7 +159,7 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
 
 def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        rows = counted_rows(table.weight)
+        rows = weighted_rows(table.weight)
         if rows is None:
             return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
         place, own = np.flatnonzero(rows), None if groups is None else groups[rows]

@@ -18,7 +18,7 @@ from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.random_streams import Stream, generator
-from holdfast.text.lists import RowNames, first_rows
+from holdfast.text.lists import RowLabels, first_rows
 
 N_STAGES = 5  # at most, to divide early and late rows in the same shares
 N_BINS = 10  # of a numeric target, to divide low and high values in the same shares
@@ -113,26 +113,26 @@ def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> Boo
 # -- stages and groups ----------------------------------------------------------------------------------
 
 
-def read_stage(stage: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
+def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
     """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
     _raise_for_name(stage, "stage")
-    line = as_vector(stage, "stage")
-    rows = RowNames.of(line) or rows
-    array = line if isinstance(line, np.ndarray) else line.to_numpy()
+    vector = as_vector(stage, "stage")
+    rows = RowLabels.of(vector) or rows
+    array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
     if array.dtype == object and any(isinstance(entry, date) for entry in array):
         array = array.astype("datetime64[us]")
     if array.dtype.kind == "M":
         moments = array.astype("datetime64[us]")
-        line = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
-    return _numbered(line, "stage", "by dtype", n_rows, rows)
+        vector = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
+    return _numbered(vector, "stage", "by dtype", n_rows, rows)
 
 
-def read_groups(groups: Any, n_rows: int, rows: RowNames | None = None) -> LongArray:
+def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
     """The number of every row's group."""
     _raise_for_name(groups, "groups")
     # As categories: long numbers of patients would run together as floats.
-    line = as_vector(groups, "groups")
-    return _numbered(line, "groups", "categories", n_rows, RowNames.of(line) or rows)
+    vector = as_vector(groups, "groups")
+    return _numbered(vector, "groups", "categories", n_rows, RowLabels.of(vector) or rows)
 
 
 def _raise_for_name(values: Any, what: str) -> None:
@@ -174,12 +174,12 @@ def _rows_of_stages(stage: LongArray) -> LongArray:
     return rows_of
 
 
-def _numbered(line: Any, what: str, reading: Reading, n_rows: int, rows: RowNames | None) -> LongArray:
-    if len(line) != n_rows:
-        raise DataError(f"{what} has {len(line)} values, and the data has {n_rows} rows: give one per row.")
-    if isinstance(line, np.ndarray) and line.dtype.kind in "iu":  # exact, however long
-        return np.asarray(np.unique(line, return_inverse=True)[1], np.int64)
-    column = read_column(line, what, reading, rows)
+def _numbered(vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None) -> LongArray:
+    if len(vector) != n_rows:
+        raise DataError(f"{what} has {len(vector)} values, and the data has {n_rows} rows: give one per row.")
+    if isinstance(vector, np.ndarray) and vector.dtype.kind in "iu":  # exact, however long
+        return np.asarray(np.unique(vector, return_inverse=True)[1], np.int64)
+    column = read_column(vector, what, reading, rows)
     values: NDArray[Any] = column.values
     if column.kind == "nominal" and (numbers := _as_numbers(column.labels)) is not None:
         values = np.append(numbers, np.nan)[np.where(np.isnan(values), -1, values).astype(np.int64)]
