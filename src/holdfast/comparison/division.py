@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.comparison.selection import Selection, report_selection, selection_text
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.fractions import known_rows, numbered
+from holdfast.data.split.groups import known_rows, numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.random_streams import Branch

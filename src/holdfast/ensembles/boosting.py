@@ -11,7 +11,7 @@ from holdfast.backends.tasks import check_jobs
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.fractions import read_groups
+from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds

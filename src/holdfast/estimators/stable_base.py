@@ -10,7 +10,8 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
 from holdfast.data.input.target import Task, read_vector
 from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.split.fractions import numbered, read_groups, read_stage
+from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed

@@ -11,15 +11,9 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import (
-    below,
-    check_fraction,
-    early_stages,
-    numbered,
-    random_positions,
-    read_groups,
-    read_stage,
-)
+from holdfast.data.split.fractions import below, check_fraction, random_positions
+from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.stages import early_stages, read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distance_matrix
 from holdfast.distance.settings import DistanceSettings
