@@ -172,10 +172,10 @@ class Cells:
 
     def _raise_for_other_numerals(self, odd: Sequence[str], names: RowLabels | None, other_way: str) -> None:
         ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
-        telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
-        if not telling:
+        readable = [cell for cell in odd if any(way.reads(cell) for way in ways)]
+        if not readable:
             return
-        cell, where = self._first(telling, names)
+        cell, where = self._first(readable, names)
         way_out = _numerals_way_out(ways, cell) + other_way
         raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
 

@@ -85,10 +85,10 @@ def _are_text(labels: Iterable[Label]) -> set[bool]:
 
 def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
     """What the schema expects, and the first value whose label is wrong."""
-    places = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
-    if not len(places):
+    wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
+    if not len(wrong_rows):
         return f"{expected} in the schema, and categories of text here"
-    value = column.labels[int(column.values[places[0]])]
+    value = column.labels[int(column.values[wrong_rows[0]])]
     noun = "text" if isinstance(value, str) else "number"
-    where = row_name(int(places[0]), rows)
+    where = row_name(int(wrong_rows[0]), rows)
     return f"{expected} in the schema, and here the {noun} {value!r}, first at {where}"

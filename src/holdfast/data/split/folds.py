@@ -61,17 +61,17 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    place = random_positions(strata_of(table), groups, stream)
+    position = random_positions(strata_of(table), groups, stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = _ranks(place) * n_folds // n_units if groups is None else folds_of(place, n_folds)
+        fold = _ranks(position) * n_folds // n_units if groups is None else folds_of(position, n_folds)
         folds = [_fold(fold == number) for number in np.unique(fold)]
         if groups is not None and len(folds) < int(cv):
             report_fewer_folds(int(cv), [len(folds)], groups)
         return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return [_fold(below(place, float(cv)))]
+        return [_fold(below(position, float(cv)))]
     raise RulesError(
         f"cv={cv!r} is out of range: it must be an integer of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
@@ -94,9 +94,9 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
     )
 
 
-def _ranks(place: FloatArray) -> LongArray:
-    """How many places come before each; of equal ones the first comes first."""
-    return np.argsort(np.argsort(place, kind="stable"), kind="stable")
+def _ranks(position: FloatArray) -> LongArray:
+    """How many positions come before each; of equal ones the first comes first."""
+    return np.argsort(np.argsort(position, kind="stable"), kind="stable")
 
 
 def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
@@ -152,8 +152,8 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
     if len(numbers) == 0:
         raise RulesError(f"{what} are none: every fold needs some.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
-        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
+        outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
+        raise RulesError(f"{what} have the number {outside}, and rows are numbered from 0 to {n_rows - 1}.")
     return np.bincount(numbers, minlength=n_rows).astype(np.int32)
 
 
@@ -162,9 +162,9 @@ def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
         rows = weighted_rows(table.weight)
         if rows is None:
             return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
-        place, own = np.flatnonzero(rows), None if groups is None else groups[rows]
-        pairs = cv.split(np.zeros((len(place), 1)), table.target[rows], own)
-        return [(place[learnt], place[held_out]) for learnt, held_out in pairs]
+        numbers, own = np.flatnonzero(rows), None if groups is None else groups[rows]
+        pairs = cv.split(np.zeros((len(numbers), 1)), table.target[rows], own)
+        return [(numbers[learnt], numbers[held_out]) for learnt, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise RulesError(
             f"cv={cv!r} says nothing of folds: give an integer from 2, a fraction between 0 and 1, a "
