@@ -19,15 +19,17 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes, refusal: type[HoldfastError] = DataError) -> None:
+def replace_file(
+    path: str | os.PathLike[str], data: bytes, error_type: type[HoldfastError] = DataError
+) -> None:
     """Write the file at `path`, all or nothing: after a failure an older file there is intact.
 
-    Where `path` is a folder or a device, the `refusal` is raised. A process that is killed leaves a hidden
-    file behind; the next one that writes to `path` removes it.
+    Where `path` is a folder or a device, an error of this type is raised. A process that is killed leaves a
+    hidden file behind; the next one that writes to `path` removes it.
     """
-    target = resolved(path, refusal)
+    target = resolved(path, error_type)
     if target.exists() and not target.is_file():
-        raise refusal(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
+        raise error_type(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
     temporary = aside(target, f"-{token_hex(8)}.tmp")
     try:
         _remove_leftovers(target)
@@ -50,17 +52,17 @@ def check_is_file(path: Path) -> None:
         raise DataError("it is a folder, a pipe or a device, not a file. Copy its content to a file.")
 
 
-def resolved(path: str | os.PathLike[str], refusal: type[HoldfastError] = DataError) -> Path:
-    """The path without links; the `refusal` if there is no such thing."""
+def resolved(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> Path:
+    """The path without links; an error of this type if there is no such thing."""
     try:
         target = Path(path).resolve()
         is_loop = target.is_symlink()
     except ValueError as error:
-        raise refusal(f"Cannot use {os.fspath(path)!r}: the name holds a NUL character.") from error
+        raise error_type(f"Cannot use {os.fspath(path)!r}: the name holds a NUL character.") from error
     except RuntimeError:  # until Python 3.12
         is_loop = True
     if is_loop:
-        raise refusal(f"Cannot use '{os.fspath(path)}': the links there lead in a circle.")
+        raise error_type(f"Cannot use '{os.fspath(path)}': the links there lead in a circle.")
     return target
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical, telling_order
+from holdfast.data.canonical_order import canonical, relevance_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from reference.tables import class_tables, number_tables, whole_weights
@@ -24,10 +24,10 @@ def table_of(age: list[float], ward: list[float], y: list[int], weight: list[flo
     return Table(AGE_AND_WARD, columns, np.array(y, np.int32), None if weight is None else np.array(weight))
 
 
-def bits(table: Table, marks: Any = ()) -> tuple[bytes, ...]:
+def bits(table: Table, metadata: Any = ()) -> tuple[bytes, ...]:
     """Everything in the table but the sign of zero."""
     weight = b"" if table.weight is None else table.weight.tobytes()
-    lines = [*table.columns, table.target, *marks]
+    lines = [*table.columns, table.target, *metadata]
     return (*((line + 0).tobytes() for line in lines), weight)
 
 
@@ -77,7 +77,7 @@ def test_alike_rows_are_no_copies_where_others_with_the_same_features_have_anoth
     assert units is None
 
 
-def test_a_kind_of_row_that_makes_up_more_than_a_tenth_is_no_copy():
+def test_a_row_that_makes_up_more_than_a_tenth_is_no_copy():
     settled, _, units = canonical(table_of([2.0] * 5 + [1.0], [0.0] * 6, [1] * 6))
     assert settled.columns[0].tolist() == [1.0, *[2.0] * 5]
     assert settled.weight is None
@@ -116,7 +116,7 @@ def test_both_zeros_are_one_value():
     assert settled.weight[zeros].tolist() == [2.0, 2.0]
 
 
-def test_marks_keep_rows_apart_and_come_back_row_by_row():
+def test_metadata_keep_rows_apart_and_come_back_row_by_row():
     table = padded([1.0, 1.0, 1.0, 1.0], [0.0] * 4, [0, 0, 0, 0])
     stage, patient = (np.array([*mark, *[0] * 40]) for mark in ([1, 0, 1, 0], [7, 9, 7, 8]))
     settled, (stage, patient), _ = canonical(table, [stage, patient])
@@ -125,8 +125,8 @@ def test_marks_keep_rows_apart_and_come_back_row_by_row():
 
 
 def test_one_row_stays_one_row():
-    settled, marks, units = canonical(table_of([1.0], [0.0], [1]), [np.array([3])])
-    assert (settled.n_rows, settled.weight, marks[0].tolist(), units) == (1, None, [3], None)
+    ordered, metadata, units = canonical(table_of([1.0], [0.0], [1]), [np.array([3])])
+    assert (ordered.n_rows, ordered.weight, metadata[0].tolist(), units) == (1, None, [3], None)
 
 
 def test_the_table_that_was_given_is_left_as_it_was():
@@ -144,9 +144,9 @@ def test_the_table_that_was_given_is_left_as_it_was():
 def test_the_order_of_the_rows_does_not_matter(table: Table, random: Any):
     order = np.array(random.sample(range(table.n_rows), table.n_rows))
     mark = np.arange(table.n_rows) % 3
-    settled, marks, _ = canonical(table, [mark])
-    again, marks_again, _ = canonical(table.taken(order), [mark[order]])
-    assert bits(settled, marks) == bits(again, marks_again)
+    ordered, metadata, _ = canonical(table, [mark])
+    again, metadata_again, _ = canonical(table.taken(order), [mark[order]])
+    assert bits(ordered, metadata) == bits(again, metadata_again)
 
 
 def test_the_order_of_alike_rows_does_not_show_in_their_weights():
@@ -181,7 +181,7 @@ def test_a_settled_table_is_settled(table: Table):
     assert bits(canonical(settled).table) == bits(settled)
 
 
-def test_columns_that_tell_more_of_the_target_come_first_and_noise_last() -> None:
+def test_columns_that_are_relevant_more_of_the_target_come_first_and_noise_last() -> None:
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 400)
     columns = {
@@ -193,4 +193,4 @@ def test_columns_that_tell_more_of_the_target_come_first_and_noise_last() -> Non
     for names in (list(columns), list(columns)[::-1]):
         schema = Schema(tuple(map(Feature, names)), Target("y", ("no", "yes")))
         table = Table(schema, tuple(columns[name] for name in names), y.astype(np.int32))
-        assert [names[index] for index in telling_order(table)] == ["strong", "weak", "noise", "constant"]
+        assert [names[index] for index in relevance_order(table)] == ["strong", "weak", "noise", "constant"]

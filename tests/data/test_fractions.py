@@ -1,39 +1,17 @@
-"""Which rows are early, held out or learnt from: groups stay whole, and every stratum gives its fraction."""
+"""A fraction of the rows: groups stay whole, and every stratum gives its part."""
 
 from collections import Counter
-from datetime import date
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical
-from holdfast.data.split.fractions import (
-    below,
-    early_stages,
-    late_stages,
-    places,
-    read_groups,
-    read_stage,
-    strata_of,
-)
+from holdfast.data.split.fractions import below, random_positions, strata_of
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
-from holdfast.stability.division import (
-    FOLDS,
-    MOST_CROSS_FITTED,
-    REPEATS,
-    Division,
-    divide,
-    hold_out,
-)
 
-SHARES = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
+FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
 sizes = st.lists(st.integers(1, 30), min_size=1, max_size=8)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -49,21 +27,17 @@ def classes_table(y: Any, seed: int = 0) -> Table:
     return Table.from_arrays(X, list(y), task="classification")
 
 
-def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
-    return {value: float(flags[kind == value].mean()) for value in np.unique(kind).tolist()}
-
-
-# -- places -----------------------------------------------------------------------------------------------
+# -- positions -----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=80)
-@given(sizes, st.sampled_from(SHARES), seeds, st.randoms())
+@given(sizes, st.sampled_from(FRACTIONS), seeds, st.randoms())
 def test_every_stratum_gives_its_share_to_within_one_row(
     of_stratum: list[int], fraction: float, seed: int, random: Any
 ):
     strata = numbered(of_stratum)
     strata = strata[random.sample(range(len(strata)), len(strata))]
-    place = places(strata, None, (seed, 1))
+    place = random_positions(strata, None, (seed, 1))
     assert ((place >= 0) & (place < 1)).all()
     for stratum, size in enumerate(of_stratum):
         taken = np.count_nonzero(place[strata == stratum] < fraction)
@@ -71,10 +45,10 @@ def test_every_stratum_gives_its_share_to_within_one_row(
 
 
 @settings(max_examples=60)
-@given(sizes, st.sampled_from(SHARES), seeds)
+@given(sizes, st.sampled_from(FRACTIONS), seeds)
 def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)
-    place = places(np.zeros(len(groups), np.int64), groups, (seed,))
+    place = random_positions(np.zeros(len(groups), np.int64), groups, (seed,))
     assert all(len(set(place[groups == group])) == 1 for group in range(len(of_group)))
     # One stratum: the fraction is met to within the largest group.
     assert abs(np.count_nonzero(place < fraction) - fraction * len(groups)) <= max(of_group)
@@ -82,22 +56,22 @@ def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float
 
 def test_many_tiny_strata_do_not_all_give_to_the_same_side():
     # 400 strata of one row: a quarter of the rows, give or take a few, are below a quarter.
-    place = places(np.arange(400), None, (0,))
+    place = random_positions(np.arange(400), None, (0,))
     assert 70 <= np.count_nonzero(place < 0.25) <= 130
-    place = places(numbered([3] * 200), None, (1,))
+    place = random_positions(numbered([3] * 200), None, (1,))
     assert 160 <= np.count_nonzero(place < 1 / 3) <= 240
 
 
-def test_other_seeds_and_branches_give_other_places():
+def test_other_seeds_and_branches_give_other_positions():
     strata = numbered([20, 20])
-    drawn = [places(strata, None, seed).tolist() for seed in ((0, 1), (0, 2), (1, 1), (0, 1, 0))]
+    drawn = [random_positions(strata, None, seed).tolist() for seed in ((0, 1), (0, 2), (1, 1), (0, 1, 0))]
     assert len({tuple(place) for place in drawn}) == 4
-    assert places(strata, None, (0, 1)).tolist() == drawn[0]
+    assert random_positions(strata, None, (0, 1)).tolist() == drawn[0]
 
 
 def test_a_group_of_two_strata_counts_for_the_lowest():
     strata, groups = np.array([1, 0, 1, 1]), np.array([0, 0, 1, 2])
-    place = places(strata, groups, (3,))
+    place = random_positions(strata, groups, (3,))
     # Group 0 alone is stratum 0; groups 1 and 2 fraction stratum 1 and stand half a circle apart.
     assert (place[2] - place[3]) % 1.0 == pytest.approx(0.5)
 
@@ -128,303 +102,9 @@ def test_few_numbers_are_one_stratum():
     assert set(strata_of(Table.from_arrays([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.5])).tolist()) == {0}
 
 
-# -- stages -----------------------------------------------------------------------------------------------
-
-DAYS = [date(2020, 5, 1), date(2019, 5, 1), date(2021, 5, 1), date(2019, 5, 1)]
-ORDER = ["low", "mid", "high"]
-LEVELS = ["mid", "low", "high", "low"]
-STAGES: dict[str, Any] = {
-    "integers": [2020, 2019, 2021, 2019],
-    "broken numbers": np.array([0.5, -3.25, 1e9, -3.25]),
-    "text": ["b", "a", "c", "a"],
-    "numpy days": np.array(DAYS, "datetime64[D]"),
-    "numpy nanoseconds": np.array(DAYS, "datetime64[ns]"),
-    "pandas dates": pd.Series(pd.to_datetime(DAYS)),
-    "pandas dates with a zone": pd.Series(pd.to_datetime(DAYS)).dt.tz_localize("Europe/Berlin"),
-    "a pandas index of dates": pd.to_datetime(DAYS),
-    "polars dates": pl.Series(DAYS),
-    "polars moments": pl.Series(DAYS).cast(pl.Datetime("ms")),
-    "Arrow dates": pa.array(DAYS),
-    "Python dates": DAYS,
-    "pandas objects": pd.Series(DAYS),
-    "ordered pandas": pd.Series(pd.Categorical(LEVELS, ORDER, ordered=True)),
-    "polars enum": pl.Series(LEVELS, dtype=pl.Enum(ORDER)),
-    "nullable pandas": pd.Series([2020, 2019, 2021, 2019], dtype="Int64"),
-    "long integers": np.array([2**53 + 1, 2**53, 2**53 + 2, 2**53]),
-}
-
-
-@pytest.mark.parametrize("name", STAGES)
-def test_stages_are_numbered_in_their_order(name: str):
-    assert read_stage(STAGES[name], 4).tolist() == [1, 0, 2, 0]
-
-
-@pytest.mark.parametrize(
-    ("rows_of", "fraction", "n_late"),
-    [
-        ([5, 5, 5, 5], 0.25, 1),
-        ([5, 5, 5, 5], 0.5, 2),
-        ([5, 5, 5, 5], 0.1, 1),
-        ([1] * 100, 0.125, 12),
-        ([2, 98], 0.1, 1),
-    ],
-)
-def test_the_last_stages_hold_at_most_the_share_and_the_last_is_always_late(
-    rows_of: list[int], fraction: float, n_late: int
-):
-    late = late_stages(numbered(rows_of), fraction)
-    assert late.sum() == sum(rows_of[-n_late:])
-    assert late[-rows_of[-1] :].all()
-
-
-def test_one_stage_has_no_late_rows():
-    with pytest.raises(DataError, match="stage has one value for all rows"):
-        late_stages(np.zeros(5, np.int64), 0.5)
-
-
-def test_flags_are_two_stages():
-    assert read_stage([True, False, True], 3).tolist() == [1, 0, 1]
-
-
-def test_an_unused_level_of_an_ordered_categorical_is_no_stage():
-    stage = pd.Series(pd.Categorical(["high", "low"], ORDER, ordered=True))
-    assert read_stage(stage, 2).tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(
-    "stage",
-    [
-        [2020, None, 2021],
-        [2020.0, np.nan, 2021.0],
-        ["a", None, "b"],
-        np.array(["2020", "NaT", "2021"], "datetime64[D]"),
-        pd.Series([pd.Timestamp("2020"), pd.NaT, pd.Timestamp("2021")]),
-        pl.Series([DAYS[0], None, DAYS[1]]),
-        pd.Series([1, None, 2], dtype="Int64"),
-        pd.Series(pd.Categorical(["low", None, "mid"], ORDER, ordered=True)),
-    ],
-    ids=lambda stage: type(stage).__module__.split(".")[0],
-)
-def test_a_missing_stage_is_refused_with_its_row(stage: Any):
-    with pytest.raises(DataError, match="stage has 1 missing values, first at row 1"):
-        read_stage(stage, 3)
-
-
-@pytest.mark.parametrize(
-    ("stage", "message"),
-    [
-        ([1, 2], "stage has 2 values, and the data has 3 rows"),
-        ([[1], [2], [3]], "stage should be a 1d array"),
-        ("year", "stage is 'year': give one value for each row"),
-        ([1.0, np.inf, 2.0], "stage contains infinity"),
-    ],
-)
-def test_what_is_no_stage_is_refused(stage: Any, message: str):
-    with pytest.raises(DataError, match=message):
-        read_stage(stage, 3)
-
-
-@pytest.mark.parametrize(
-    ("stage", "fraction", "n_early"),
-    [
-        ([0, 0, 1, 2], 0.5, 1),
-        ([0, 1, 2, 3], 0.5, 2),
-        ([0, 1, 2, 3], 0.51, 3),
-        ([0, 1, 1, 1], 0.25, 1),
-        ([0, 1, 1, 1], 0.3, 1),  # both stages would hold it, but the last is never early
-        ([0, 0, 0, 1], 0.1, 1),  # the first stage is always early
-        ([0, 1, 2], 1 / 3, 1),  # a third of three rows is one row, whatever the rounding
-        ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 0.7, 7),
-        ([3, 1, 2, 0], 0.99, 3),
-    ],
-)
-def test_early_stages_hold_the_share_and_never_the_last(stage: list[int], fraction: float, n_early: int):
-    assert early_stages(np.array(stage), fraction).tolist() == [value < n_early for value in stage]
-
-
-def test_one_stage_has_nothing_before_it():
-    with pytest.raises(DataError, match="stage has one value"):
-        early_stages(np.zeros(5, np.int64), 0.5)
-
-
-# -- groups -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "groups",
-    [
-        np.array([2**53 + 1, 2**53, 2**53 + 1]),
-        np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], np.uint64),
-        [2**70 + 1, 2**70, 2**70 + 1],
-        pd.Series([2**60 + 1, 2**60, 2**60 + 1], dtype="Int64"),
-        pl.Series([2**60 + 1, 2**60, 2**60 + 1]),
-        ["p2", "p1", "p2"],
-        [1.5, -2.0, 1.5],
-        pd.Series(pd.Categorical(["b", "a", "b"])),
-    ],
-    ids=lambda groups: type(groups).__module__.split(".")[0],
-)
-def test_long_numbers_and_texts_of_groups_do_not_run_together(groups: Any):
-    assert read_groups(groups, 3).tolist() == [1, 0, 1]
-
-
-def test_a_missing_group_is_refused():
-    with pytest.raises(DataError, match="groups has 1 missing values, first at row 2"):
-        read_groups(["a", "b", None], 3)
-
-
-# -- division ---------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=25)
-@given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(SHARES), st.integers(0, 999))
-def test_classes_and_stages_are_divided_in_the_same_shares(of_class: list[int], fraction: float, seed: int):
-    y = numbered(of_class)
-    stage = np.arange(len(y)) % 2
-    division = divide(classes_table(y), stage=stage, validation=fraction, seed=seed)
-    (held_out,) = division.validation
-    for kind in range(len(of_class)):
-        for period in range(2):
-            inside = (y == kind) & (stage == period)
-            # Within one row, and one more where the table would else have nothing on one side.
-            slack = 1 if inside.sum() > 2 else 2
-            assert abs(np.count_nonzero(held_out & inside) - fraction * inside.sum()) <= slack
-
-
-@settings(max_examples=25)
-@given(st.integers(2, 60), st.integers(2, 7), st.integers(0, 999))
-def test_folds_partition_the_rows_three_times(n_rows: int, n_folds: int, seed: int):
-    y = np.arange(n_rows) % 2
-    division = divide(classes_table(y), validation=n_folds, seed=seed)
-    assert division.is_cross_fitted
-    times = np.sum(division.validation, axis=0)
-    assert times.tolist() == [3] * n_rows
-    for training, held_out in zip(division.training, division.validation, strict=True):
-        assert held_out.any()
-        assert training.any()
-        assert (training ^ held_out).all()
-
-
-def test_folds_have_equal_parts_of_every_class():
-    y = np.array([0] * 50 + [1] * 25)
-    division = divide(classes_table(y), validation=5, seed=3)
-    assert len(division.validation) == 15
-    for held_out in division.validation:
-        assert (held_out[:50].sum(), held_out[50:].sum()) == (10, 5)
-
-
-@pytest.mark.parametrize("validation", ["auto", 0.3, 4])
-def test_groups_stay_whole_on_every_side(validation: Any):
-    random = np.random.default_rng(0)
-    groups = read_groups(random.integers(0, 40, 200) * 10**15, 200)
-    division = divide(classes_table(random.integers(0, 3, 200)), groups=groups, validation=validation)
-    for flags in (division.early, *division.validation):
-        shares = balance(flags, groups)
-        assert set(shares.values()) == {0.0, 1.0}
-
-
-def test_early_rows_are_the_share_of_every_class():
-    y = np.array([0] * 60 + [1] * 20)
-    early = divide(classes_table(y), early_fraction=0.25).early
-    assert (early[:60].sum(), early[60:].sum()) == (15, 5)
-
-
-def test_a_stage_decides_which_rows_are_early():
-    stage = np.arange(60) // 10
-    division = divide(classes_table(np.arange(60) % 2), stage=stage, early_fraction=0.5)
-    assert division.early.tolist() == (stage < 3).tolist()
-    assert all((rows <= division.early).all() for rows in division.early_training)
-
-
-def test_few_rows_are_cross_fitted_and_a_third_of_many_is_held_out():
-    few, many = (divide(classes_table(np.arange(n_rows) % 2)) for n_rows in (300, MOST_CROSS_FITTED + 1))
-    assert len(few.validation) == FOLDS * REPEATS
-    assert len(many.validation) == 1
-    assert many.validation[0].mean() == pytest.approx(1 / 3, abs=0.001)
-
-
-def test_the_division_does_not_depend_on_the_order_of_the_rows():
-    random = np.random.default_rng(4)
-    X, y, groups = random.normal(size=(90, 2)), random.integers(0, 2, 90), random.integers(0, 30, 90)
-    found = []
-    for order in (np.arange(90), random.permutation(90)):
-        table = Table.from_arrays(X[order], y[order], task="classification")
-        table, (settled,), _ = canonical(table, [groups[order]])
-        division = divide(table, groups=settled, seed=5)
-        held_out = np.array([division.early, *division.validation])
-        found.append({tuple(row) for row in np.column_stack([*table.columns, held_out.T]).tolist()})
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("validation", ["auto", 0.3, 0.999, 0.001, 2, 5])
-@pytest.mark.parametrize("seed", range(6))
-def test_two_rows_are_one_to_learn_from_and_one_to_choose_by(validation: Any, seed: int):
-    division = divide(classes_table("ab"), validation=validation, seed=seed)
-    assert division.early.sum() == 1
-    for training, held_out in zip(division.training, division.validation, strict=True):
-        assert (training.sum(), held_out.sum()) == (1, 1)
-    assert all(rows.any() for rows in division.early_training)
-
-
-@pytest.mark.parametrize("validation", ["auto", 0.3, 5])
-def test_one_row_serves_both_ends_and_one_group_is_refused(validation: Any):
-    division = divide(Table.from_arrays([[1.0]], [0.5]), validation=validation)
-    assert len(division.validation) == 1
-    assert division.validation[0].all()
-    assert division.training[0].all()
-    assert division.early_training[0].any()
-    with pytest.raises(DataError, match="all of one group"):
-        divide(classes_table("abab"), groups=np.zeros(4, np.int64), validation=validation)
-
-
-def test_a_stage_for_every_day_leaves_the_classes_divided_evenly():
-    # 18 of 400 rows are of the rare class; a third of them are 6, give or take one for each of five pools.
-    table = classes_table("a" * 382 + "b" * 18)
-    for seed in range(20):
-        flags = hold_out(table, 1 / 3, stage=np.arange(400) * 7 % 400, groups=None, seed=seed)
-        assert 3 <= flags[-18:].sum() <= 9
-
-
-def test_stages_written_as_text_are_in_the_order_of_their_numbers():
-    assert read_stage(["9", "10", "11", "9"], 4).tolist() == [0, 1, 2, 0]
-    assert read_stage(["b", "10", "9"], 3).tolist() == [2, 0, 1]
-    assert read_stage([None, date(2024, 1, 2), date(2023, 5, 6)][1:], 2).tolist() == [1, 0]
-
-
-def test_early_rows_serve_even_if_all_of_them_are_held_out():
-    flags = np.array([True, False, False])
-    division = Division(early=flags, validation=(flags,))
-    assert division.early_training[0].tolist() == [True, False, False]
-
-
 def test_below_takes_at_least_the_first_and_never_all():
     place = np.array([0.4, 0.6, 0.8])
     assert below(place, 0.5).tolist() == [True, False, False]
     assert below(place, 0.01).tolist() == [True, False, False]
     assert below(place, 0.99).tolist() == [True, True, False]
     assert below(np.array([0.3]), 0.5).tolist() == [True]
-
-
-def test_rows_to_test_by_hold_the_share_of_every_class_and_whole_groups():
-    y = np.array([0] * 30 + [1] * 60)
-    held_out = hold_out(classes_table(y), 1 / 3, stage=None, groups=None, seed=2)
-    assert (held_out[:30].sum(), held_out[30:].sum()) == (10, 20)
-    groups = np.arange(90) // 3
-    held_out = hold_out(classes_table(y), 0.3, stage=None, groups=groups, seed=2)
-    assert (held_out[:30].sum(), held_out[30:].sum()) == (9, 18)  # 3 of 10 groups and 6 of 20
-    assert set(balance(held_out, groups).values()) == {0.0, 1.0}
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 1.5, 1, True, "half", None, float("nan")])
-def test_a_share_that_is_none_is_refused_by_name(fraction: Any):
-    table = classes_table("abab")
-    with pytest.raises(RulesError, match=r"early_fraction=.*between 0 and 1"):
-        divide(table, early_fraction=fraction)
-    with pytest.raises(RulesError, match=r"test=.*between 0 and 1"):
-        hold_out(table, fraction, stage=None, groups=None, seed=0)
-
-
-@pytest.mark.parametrize("validation", [0.0, 1.0, 1, 0, -3, True, "half", None, 2.5, float("nan")])
-def test_a_validation_that_is_neither_share_nor_folds_is_refused(validation: Any):
-    with pytest.raises(RulesError, match="validation="):
-        divide(classes_table("abab"), validation=validation)

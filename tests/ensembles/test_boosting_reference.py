@@ -214,7 +214,7 @@ def test_a_round_on_drawn_rows_is_that_of_the_slow_twin(loss: Any, splits: str) 
     table = Table.from_arrays(X, y)
     everyone = np.ones(40, np.int32)
     drawn = [bootstrap_counts(everyone, 7, (52, n), n_draws=24, replacement=False) for n in range(4)]
-    order = fixed_order(table, telling=False)  # in which the rows are counted off
+    order = fixed_order(table, by_relevance=False)  # in which the rows are counted off
     row_sets = [tuple(np.sort(order[np.flatnonzero(counts)]).tolist()) for counts in drawn]
     reference = boosted(table, Setting(loss, n_rounds=4), row_sets)
     rules = BoostingRules(loss, n_rounds=4, min_samples_leaf=1, subsample=0.6, splits=splits)

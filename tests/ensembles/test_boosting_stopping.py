@@ -218,7 +218,7 @@ def test_a_fold_of_nothing_but_zeros_has_no_rate_to_start_from() -> None:
 def test_what_a_round_gains_on_rows_it_left_out_adds_up(kind: str) -> None:
     table, seed, n_rounds = noisy(kind, weighted=True), 8, 6
     run = boost(table, BoostingRules(LOSSES.get(kind, kind), n_rounds, subsample=0.6, **GREEDY), seed=seed)
-    order, everyone = fixed_order(table, telling=False), np.ones(table.n_rows, np.int32)
+    order, everyone = fixed_order(table, by_relevance=False), np.ones(table.n_rows, np.int32)
     losses = staged_losses(run.ensemble, table, kind)
     start = np.full((1, table.n_rows), np.nan)
     before = np.concatenate([start, losses[:-1]])

@@ -14,7 +14,7 @@ import pytest
 from faults.interrupts import watch_case
 from holdfast import TreeClassifier
 from holdfast.arrays import ByteArray
-from holdfast.backends.interruption import Run, StoppedError, call_kernel, current_run, stop_flag
+from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel, current_group, stop_flag
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
 
@@ -64,18 +64,18 @@ def test_a_long_kernel_stops_when_its_caller_is_interrupted() -> None:
     assert stop[0] == 1
 
 
-def test_the_tasks_of_a_run_stop_together_and_their_results_are_not_used() -> None:
-    run, ended = Run(), []
+def test_the_tasks_of_a_group_stop_together_and_their_results_are_not_used() -> None:
+    group, ended = TaskGroup(), []
 
     def task(began: threading.Event) -> None:
-        assert current_run() is run
+        assert current_group() is group
         with stop_flag() as stop:
             wait_for(stop, began)
         ended.append("with a result")
 
     def work(began: threading.Event) -> None:
         with pytest.raises(StoppedError):
-            run.call(task, began)
+            group.call(task, began)
         ended.append("stopped")
 
     began = [threading.Event() for _ in range(3)]
@@ -83,15 +83,15 @@ def test_the_tasks_of_a_run_stop_together_and_their_results_are_not_used() -> No
     for thread, each in zip(threads, began, strict=True):
         thread.start()
         each.wait()
-    run.stop()
+    group.stop()
     for thread in threads:
         thread.join()
     assert ended == ["stopped"] * 3
-    assert current_run() is None
+    assert current_group() is None
 
 
-def test_a_flag_of_a_stopped_run_is_raised_from_the_start() -> None:
-    run = Run()
-    run.stop()
-    with pytest.raises(StoppedError), run.flag() as stop:
+def test_a_flag_of_a_stopped_group_is_raised_from_the_start() -> None:
+    group = TaskGroup()
+    group.stop()
+    with pytest.raises(StoppedError), group.flag() as stop:
         assert np.array_equal(stop, [1])

@@ -23,12 +23,11 @@ from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
+from holdfast.random_streams import Branch, derived_seed
 from holdfast.stability.collection import grow_collection
 from holdfast.stability.division import Division, divide
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import (
-    CANDIDATES,
-    REFERENCES,
     StableTrees,
     train,
     train_divided,
@@ -145,8 +144,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
         way = (place % 4 + place // 4) % len(division.validation)
         held_out = division.validation[way]
         early = ~held_out & division.early
-        references.append(slow_tree(table, early, place, REFERENCES, settings, groups))
-        candidates.append(slow_tree(table, ~held_out, place, CANDIDATES, settings, groups))
+        references.append(slow_tree(table, early, place, Branch.REFERENCE_TREES, settings, groups))
+        candidates.append(slow_tree(table, ~held_out, place, Branch.CANDIDATE_TREES, settings, groups))
         # As honest as the tree that is delivered: leaf values from all rows but those that score it.
         fair = refit_leaf_values(candidates[-1], table.taken(~held_out), rules)
         scores.append(slow_score(fair, table.taken(held_out)))
@@ -544,9 +543,9 @@ def test_a_learner_of_another_library_goes_the_same_way():
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
     training = divide(settled, validation=0.4).training[0]
     for place, tree in enumerate(trained.candidates.trees):
-        counts = bootstrap_counts(training.astype(np.int32), 0, (CANDIDATES, place))
+        counts = bootstrap_counts(training.astype(np.int32), 0, (Branch.CANDIDATE_TREES, place))
         rows = np.repeat(np.arange(80), counts)
-        seed = int(np.random.SeedSequence(0, spawn_key=(CANDIDATES, place, 0)).generate_state(1)[0])
+        seed = derived_seed(0, Branch.CANDIDATE_TREES, place, 0)
         model = DecisionTreeClassifier(max_depth=2, random_state=seed % 2**31).fit(matrix[rows], labels[rows])
         assert tree.predict(matrix).tolist() == model.predict(matrix).tolist()
 

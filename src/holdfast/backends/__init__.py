@@ -1,1 +1,1 @@
-"""Where independent tasks run, and how they are stopped."""
+"""Where independent tasks run: threads, processes, Dask, Ray; how far they are, and how they are stopped."""

@@ -2,7 +2,7 @@
 
 Python handles a signal in its main thread only, between two of its own instructions. A kernel that runs in
 the main thread holds it up, so long kernels run in another thread while the main one waits. Every long kernel
-looks at a flag and ends when it is raised; the flags of one run are raised together.
+looks at a flag and ends when it is raised; the flags of one group of tasks are raised together.
 """
 
 import threading
@@ -20,10 +20,10 @@ SHORT = 2_000_000  # steps of a kernel, a few ns each, for which no thread is st
 
 
 class StoppedError(Exception):
-    """Raised in the threads of a run that was interrupted: nobody waits for their results any more."""
+    """Raised in the threads of a group that was interrupted: nobody waits for their results any more."""
 
 
-class Run:
+class TaskGroup:
     """Tasks that stop together, in whatever threads they are."""
 
     def __init__(self) -> None:
@@ -32,19 +32,19 @@ class Run:
         self._n_tasks = 0
         self._is_stopped = False
 
-    def __reduce__(self) -> tuple[type["Run"], tuple[()]]:
-        return Run, ()  # another process has its own threads to stop
+    def __reduce__(self) -> tuple[type["TaskGroup"], tuple[()]]:
+        return TaskGroup, ()  # another process has its own threads to stop
 
     def call(self, task: Callable[[Any], Any], item: Any) -> Any:
-        """The result of the task on the item; kernels in it stop with the run."""
-        before = current_run()
+        """The result of the task on the item; kernels in it stop with the group."""
+        before = current_group()
         with self._changed:
             self._n_tasks += 1
-        _local.run = self
+        _local.group = self
         try:
             return task(item)
         finally:
-            _local.run = before
+            _local.group = before
             with self._changed:
                 self._n_tasks -= 1
                 self._changed.notify_all()
@@ -59,7 +59,7 @@ class Run:
 
     @contextmanager
     def flag(self) -> Iterator[ByteArray]:
-        """A flag for one kernel. After it was raised by the run, what the kernel left is not to be used."""
+        """A flag for one kernel. After it was raised by the group, what the kernel left is not to be used."""
         raised = np.zeros(1, np.uint8)
         with self._changed:
             self._flags[id(raised)] = raised
@@ -79,15 +79,15 @@ class Run:
 _local = threading.local()
 
 
-def current_run() -> Run | None:
-    """The run that this thread works for."""
-    return getattr(_local, "run", None)
+def current_group() -> TaskGroup | None:
+    """The group of tasks that this thread works for."""
+    return getattr(_local, "group", None)
 
 
 @contextmanager
 def stop_flag() -> Iterator[ByteArray]:
     """A flag that a kernel looks at; it is raised when the work that this thread does is interrupted."""
-    with (current_run() or Run()).flag() as raised:
+    with (current_group() or TaskGroup()).flag() as raised:
         yield raised
 
 

@@ -1,10 +1,11 @@
-"""The one place that runs independent tasks."""
+"""The one place that runs independent tasks: in threads, other processes, or on a cluster."""
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import TypeVar
 
-from holdfast.backends.interruption import Run, current_run
+from holdfast.backends.interruption import TaskGroup, current_group
+from holdfast.backends.progress import with_bar
 from holdfast.errors import RulesError
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
@@ -31,18 +32,18 @@ def run_all(
     text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
     """
     check_jobs(n_jobs)
-    if (run := current_run()) is not None:
-        return _run_all(run, task, items, n_jobs, progress)
-    run = Run()
+    if (group := current_group()) is not None:
+        return _run_all(group, task, items, n_jobs, progress)
+    group = TaskGroup()
     try:
-        return _run_all(run, task, items, n_jobs, progress)
+        return _run_all(group, task, items, n_jobs, progress)
     except BaseException:
-        run.stop()
+        group.stop()
         raise
 
 
 def _run_all(
-    run: Run, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None, progress: str
+    group: TaskGroup, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None, progress: str
 ) -> list[_R]:
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -51,12 +52,8 @@ def _run_all(
     backend, _ = get_active_backend(prefer="threads")
     returned = "generator" if progress and backend.supports_return_generator else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
-    results: Iterable[_R] = parallel(delayed(run.call)(task, item) for item in items)
-    if progress:
-        from rich.progress import track
-
-        results = track(results, description=progress, total=len(items))
-    return list(results)
+    results: Iterable[_R] = parallel(delayed(group.call)(task, item) for item in items)
+    return list(with_bar(results, progress, len(items)) if progress else results)
 
 
 def check_jobs(n_jobs: int | None) -> None:
@@ -71,5 +68,5 @@ def check_jobs(n_jobs: int | None) -> None:
 
 
 def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
-    """The items in runs of `size`: one task each, where a single item is too small a task."""
+    """The items, `size` at a time: one task each, where a single item is too small a task."""
     return [items[i : i + size] for i in range(0, len(items), size)]

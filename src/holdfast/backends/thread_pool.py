@@ -25,9 +25,9 @@ class ThreadPool:
         """The results of the task on every item, in the order of the items."""
         if self._threads is None or len(items) < 2:
             return [task(item) for item in items]
-        # The caller does its fraction itself: another thread takes a tenth of a millisecond to wake up.
+        # The caller does its part itself: another thread takes a tenth of a millisecond to wake up.
         own, *others = batches(items, -(-len(items) // self.size))
-        waiting = [self._threads.submit(_all_of, task, fraction) for fraction in others]
+        waiting = [self._threads.submit(_all_of, task, part) for part in others]
         results = _all_of(task, own)
         for each in waiting:
             results += each.result()

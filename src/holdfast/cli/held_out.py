@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.cli.source import Rows
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import late_stages
+from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.stability.division import hold_out

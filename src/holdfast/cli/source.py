@@ -19,7 +19,8 @@ from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.input.weight import read_weight
-from holdfast.data.split.fractions import numbered, read_groups, read_stage
+from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import first_rows, listed

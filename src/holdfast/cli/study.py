@@ -13,7 +13,7 @@ from holdfast.cli.model_options import ClassWeights
 from holdfast.cli.source import Rows
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
-from holdfast.data.split.fractions import known_rows
+from holdfast.data.split.groups import known_rows
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.scoring.metric import Metric, Score, TrueValues

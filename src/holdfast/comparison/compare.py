@@ -17,7 +17,8 @@ from holdfast.comparison.trial import Rows, Trial, is_by_labels, takes, tried
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task, read_vector
 from holdfast.data.split.folds import Fold
-from holdfast.data.split.fractions import read_groups, read_stage
+from holdfast.data.split.groups import read_groups
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ModelError, RulesError
 from holdfast.scoring.metric import Metric, Score, metric_of

@@ -8,11 +8,10 @@ import numpy as np
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.comparison.selection import Selection, report_selection, selection_text
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.fractions import known_rows, numbered
+from holdfast.data.split.groups import known_rows, numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-
-_FOLDS = 54  # the branch of the seed that divides the rows
+from holdfast.random_streams import Branch
 
 
 class SharedFolds(NamedTuple):
@@ -49,7 +48,7 @@ def shared_folds(
             )
         )
     if stage is None:
-        return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, _FOLDS))))
+        return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
     rows = np.flatnonzero(counted)
     own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], numbered(groups, counted)
 

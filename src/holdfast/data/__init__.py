@@ -1,1 +1,1 @@
-"""Rows ready for growing: schema, table, questions, and the one door for every kind of input."""
+"""Rows ready for growing: schema, table, questions, and the reading of every kind of input."""

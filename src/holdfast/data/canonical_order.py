@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 
-MOST_COPIES = 0.1  # fraction of the rows; a kind of row that is more frequent is no copy of one
+MOST_COPIES = 0.1  # fraction of the rows; equal rows that are more frequent are no copies of one
 MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
 
 
@@ -18,21 +18,23 @@ class Canonical(NamedTuple):
     """Rows in one fixed order."""
 
     table: Table
-    marks: list[LongArray]
+    metadata: list[LongArray]  # the stage, the group of every row
     units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
 
 
-def fixed_order(table: Table, marks: Sequence[LongArray] = (), *, telling: bool = True) -> LongArray:
-    """The rows sorted by everything that is known of them: columns, marks (a stage, a group), target, weight.
+def fixed_order(table: Table, metadata: Sequence[LongArray] = (), *, by_relevance: bool = True) -> LongArray:
+    """The rows sorted by all that is known of them: columns, metadata (a stage, a group), target, weight.
 
-    The columns that tell most of the target come first or, which is cheaper, those that come first by name.
+    The columns most relevant to the target come first or, which is cheaper, those that come first by name.
 
     >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
     [1, 2, 0]
     """
     weight = [] if table.weight is None else [table.weight]
-    columns = [table.columns[i] for i in (telling_order(table) if telling else table.schema.name_order)]
-    keys: list[NDArray[Any]] = [*columns, *marks, table.target, *weight]
+    columns = [
+        table.columns[i] for i in (relevance_order(table) if by_relevance else table.schema.name_order)
+    ]
+    keys: list[NDArray[Any]] = [*columns, *metadata, table.target, *weight]
     n_keys = 1
     while True:
         order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
@@ -42,23 +44,23 @@ def fixed_order(table: Table, marks: Sequence[LongArray] = (), *, telling: bool 
         n_keys *= 4
 
 
-def telling_order(table: Table) -> list[int]:
-    """The features in an order that does not depend on where they stand: those first that tell most.
+def relevance_order(table: Table) -> list[int]:
+    """The features by their relevance to the target, wherever they stand in the data.
 
-    What a feature tells of the target is the fraction of the variance of its ranks that lies between the
-    classes, or between tenths of the numbers. So a column that has nothing to do with the target comes last,
-    and the order of rows that differ in other columns is the same with it and without it. Of equal ones the
-    first by name comes first.
+    Relevance is the fraction of the variance of a feature's ranks that lies between the classes, or between
+    tenths of the numbers. So a column that has nothing to do with the target comes last, and the order of
+    rows that differ in other columns is the same with it and without it. Of equal ones the first by name is
+    first.
     """
     if table.weight is not None and not table.weight.all():
         table = table.taken(np.flatnonzero(table.weight))
     weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
     group = table.target if table.schema.target.is_classes else _tenths(table.target, weight)
-    told = {
-        index: _share_between(_ranks(table.columns[index]), group, weight)
+    relevance = {
+        index: _variance_ratio(_ranks(table.columns[index]), group, weight)
         for index in table.schema.name_order
     }
-    return sorted(told, key=lambda index: -told[index])
+    return sorted(relevance, key=lambda index: -relevance[index])
 
 
 def _ranks(values: FloatArray) -> LongArray:
@@ -73,7 +75,7 @@ def _tenths(values: FloatArray, weight: FloatArray) -> LongArray:
     return np.asarray((10 * before / max(rows_at.sum(), 1.0))[rank], np.int64)
 
 
-def _share_between(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
+def _variance_ratio(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
     """Fraction of the variance of the ranks that lies between the groups (five decimals)."""
     from_mean = rank - np.average(rank, weights=weight)
     size, sums = np.bincount(group, weight), np.bincount(group, weight * from_mean)
@@ -90,63 +92,63 @@ def _all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     return bool(differs.all())
 
 
-def unit_numbers(table: Table, marks: Sequence[LongArray] = ()) -> LongArray | None:
+def unit_numbers(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray | None:
     """Of rows in the fixed order, a number for each that copies of it share; None if there are no copies."""
-    return _units(*_kinds(table, marks))
+    return _units(*_copies(table, metadata))
 
 
-def canonical(table: Table, marks: Sequence[LongArray] = ()) -> Canonical:
-    """The table with its rows sorted and copies of a row made one; marks (a stage, a group) come along.
+def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
+    """The table with its rows sorted and copies of a row made one; metadata (a stage, a group) come along.
 
     So random choices among the rows do not depend on the order of the data, a weight of 2 is a row twice, and
     copies of a row never stand on both sides of a split. Rows alike in everything are copies, unless rows
-    with the same features have other targets too, or one kind makes up more than a tenth of all: then they
-    are observations of their own that happen to be alike, as in a table of a few categories.
+    with the same features have other targets too, or they make up more than a tenth of all: then they are
+    observations of their own that happen to be alike, as in a table of a few categories.
     """
-    order = fixed_order(table, marks)
+    order = fixed_order(table, metadata)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
-    table, marks = table.taken(order), [mark[order] for mark in marks]
-    kind, is_copy = _kinds(table, marks)
+    table, metadata = table.taken(order), [each[order] for each in metadata]
+    row, is_copy = _copies(table, metadata)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     if not _can_be_written_out(weight[~is_copy]) or not are_repetitions(weight):
-        return Canonical(table, list(marks), _units(kind, is_copy))
+        return Canonical(table, list(metadata), _units(row, is_copy))
     # The first of the copies for all of them; every other row as often as its weight says.
-    is_first = np.append(True, kind[1:] != kind[:-1])
-    joint = np.bincount(kind, weight)[kind]
+    is_first = np.append(True, row[1:] != row[:-1])
+    joint = np.bincount(row, weight)[row]
     times = np.where(is_copy, is_first, weight).astype(np.int64)
     rows = np.repeat(np.arange(table.n_rows), times)
     weight = np.where(is_copy, joint, 1.0)[rows]
     has_copies = bool((weight > 1).any())
-    settled = Table(
+    ordered = Table(
         table.schema,
         tuple(column[rows] for column in table.columns),
         table.target[rows],
         weight if has_copies else None,
     )
     units = np.arange(len(rows)) if has_copies else None
-    return Canonical(settled, [mark[rows] for mark in marks], units)
+    return Canonical(ordered, [each[rows] for each in metadata], units)
 
 
-def _kinds(table: Table, marks: Sequence[LongArray]) -> tuple[LongArray, BoolArray]:
-    """What kind of row each is, of sorted rows, and whether rows of its kind are copies."""
+def _copies(table: Table, metadata: Sequence[LongArray]) -> tuple[LongArray, BoolArray]:
+    """Of sorted rows: a number for each that equal rows share, and whether equal rows are copies."""
     differs = np.zeros(table.n_rows, np.bool_)
-    for key in (*table.columns, *marks):
+    for key in (*table.columns, *metadata):
         differs[1:] |= _differs_from_last(key)
-    place = np.cumsum(differs)  # the same features and marks
-    kind = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
+    inputs = np.cumsum(differs)  # equal for the same features and metadata
+    row = np.cumsum(differs | np.append(False, table.target[1:] != table.target[:-1]))
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    n_kinds = np.bincount(place[np.append(True, kind[1:] != kind[:-1])])
-    fraction = np.bincount(kind, weight / weight.max())
-    is_copy = (n_kinds[place] == 1) & (fraction[kind] <= MOST_COPIES * fraction.sum())
-    return np.asarray(kind, np.int64), np.asarray(is_copy, np.bool_)
+    n_targets = np.bincount(inputs[np.append(True, row[1:] != row[:-1])])
+    frequency = np.bincount(row, weight / weight.max())
+    is_copy = (n_targets[inputs] == 1) & (frequency[row] <= MOST_COPIES * frequency.sum())
+    return np.asarray(row, np.int64), np.asarray(is_copy, np.bool_)
 
 
-def _units(kind: LongArray, is_copy: BoolArray) -> LongArray | None:
+def _units(row: LongArray, is_copy: BoolArray) -> LongArray | None:
     """Numbers of the rows, the same for copies; None if there are none."""
     starts = ~is_copy
     starts[0] = True
-    starts[1:] |= (kind[1:] != kind[:-1]) | ~is_copy[:-1]
+    starts[1:] |= (row[1:] != row[:-1]) | ~is_copy[:-1]
     return None if starts.all() else np.asarray(np.cumsum(starts) - 1, np.int64)
 
 

@@ -1,7 +1,7 @@
-"""The only door for data: numpy, pandas, polars or Arrow become one table."""
+"""Rows ready for growing: what numpy, pandas, polars or Arrow hold becomes one table."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, frozen
-from holdfast.data.differences import Differences
-from holdfast.data.expressions.question import parse_questions
+from holdfast.arrays import FloatArray, frozen
 from holdfast.data.input.categorical import readings
-from holdfast.data.input.columns import Reading
-from holdfast.data.input.counted import defined_column, defined_target, matched_column, matched_target
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.matching import named_by
+from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task, check_task, read_vector
-from holdfast.data.input.weight import are_repetitions, check_sum, counted_rows, read_weight
-from holdfast.data.schema import Feature, Schema
-from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.data.input.weight import are_repetitions, check_sum, read_weight, weighted_rows
+from holdfast.data.input.zero_weight import defined_target
+from holdfast.data.schema import Schema
+from holdfast.errors import DataWarning
 from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ class Table:
 
     Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
     views of it, not copies. A row of weight 0 keeps its place and is otherwise no row: ranges, categories and
-    classes come from the rows that count, and what such a row holds beyond them counts as missing.
+    classes come from the rows of positive weight, and what such a row holds beyond them counts as missing.
     """
 
     schema: Schema
@@ -91,31 +88,31 @@ class Table:
 
         Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
-        with more than 20 values, for regression. With a `schema` the data is read on that ruler: columns of
-        a frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
+        with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
+        frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
         (('f', 'm'), array([1, 0], dtype=int32))
         """
         check_task(task)
-        questions = _texts_of(questions)
+        questions = question_texts(questions)
         frame = frame_of(X)
-        line = read_vector(y, frame.n_rows)
+        vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
-        counted = counted_rows(weight)
+        weighted = weighted_rows(weight)
         if schema is not None:
-            columns, values = _read_on(schema, frame, line, task, counted)
-            _check_questions(questions, schema)
+            columns, values = matched_columns(schema, frame, vector, task, weighted)
+            check_questions(questions, schema)
         else:
             how = readings(categorical_features, frame.names)
-            features, columns = _read(frame, how, questions, counted)
-            values, kind = defined_target(line, target, task, counted, frame.rows)
-            schema = Schema(features, kind)
+            features, columns = defined_columns(frame, how, questions, weighted)
+            values, defined = defined_target(vector, target, task, weighted, frame.rows)
+            schema = Schema(features, defined)
         table = cls(schema, columns, values, weight)
-        rows = table if counted is None else table.taken(counted)
+        rows = table if weighted is None else table.taken(weighted)
         _warn_of_one_class(rows)
-        _warn_of_settled_columns(rows)
+        _warn_of_constant_columns(rows)
         return table
 
     @classmethod
@@ -170,80 +167,6 @@ class Table:
         return matrix
 
 
-# -- reading ----------------------------------------------------------------------------------------------
-
-
-def _read(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str], counted: BoolArray | None
-) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that the rows that count define, and the columns of all rows, questions last."""
-    columns = [
-        defined_column(raw, name, reading, counted, frame.rows)
-        for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
-    ]
-    features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
-    _raise_for_repeated_questions(questions, frame.names)
-    asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
-    return features + asked, values + _answers(questions, features, values)
-
-
-def _read_on(
-    schema: Schema, frame: Frame, line: Any, task: Task | None, counted: BoolArray | None
-) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
-    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
-    frame = named_by(schema, frame)
-    differences = Differences.of_names((feature.name for feature in schema.columns), frame.names)
-    columns = []
-    for feature in schema.columns:
-        if feature.name in differences.missing:
-            continue
-        match = matched_column(frame.column(feature.name), feature, counted, frame.rows)
-        columns.append(match.values)
-        if match.clash:
-            differences.kinds[feature.name] = match.clash
-        elif match.unknown:
-            differences.categories[feature.name] = list(match.unknown)
-    values = matched_target(line, schema.target, task, counted, differences, frame.rows)
-    differences.refuse()
-    return (*columns, *_answers(schema.questions, schema.columns, columns)), values
-
-
-def _answers(
-    questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
-) -> tuple[FloatArray, ...]:
-    asked = list(parse_questions(questions, features))
-    return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
-
-
-def _texts_of(questions: Any) -> tuple[str, ...]:
-    if isinstance(questions, str):
-        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
-    if not isinstance(questions, Iterable):
-        raise TypeError(f"questions is {questions!r}: it must be a list of texts, such as ['age > 60'].")
-    texts = tuple(questions)
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"questions[{position}] is {text!r}: a question is a text, such as 'age > 60'.")
-    return tuple(map(str, texts))
-
-
-def _check_questions(questions: Sequence[str], schema: Schema) -> None:
-    if questions and questions != schema.questions:
-        raise SchemaMismatch(
-            f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
-            "Leave them out: the questions of the schema are asked anyway."
-        )
-
-
-def _raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
-    texts = [*names, *questions]
-    repeated = sorted({text for text in questions if texts.count(text) > 1})
-    if repeated:
-        raise DataError(
-            f"Several questions or columns have the same text: {listed(repeated)}. Keep one of each."
-        )
-
-
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
@@ -274,24 +197,24 @@ def _warn_of_one_class(table: Table) -> None:
         )
 
 
-def _warn_of_settled_columns(table: Table) -> None:
+def _warn_of_constant_columns(table: Table) -> None:
     if table.n_rows == 1:  # where every column is constant
         return
-    settled = [
-        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_settled(values)
+    constant = [
+        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_constant(values)
     ]
-    if settled:
+    if constant:
         warnings.warn(
-            f"no question can be asked of columns that hold one value only, or none: {listed(settled)}.",
+            f"no question can be asked of columns that hold one value only, or none: {listed(constant)}.",
             DataWarning,
             stacklevel=3,
         )
 
 
-def _is_settled(values: FloatArray) -> bool:
+def _is_constant(values: FloatArray) -> bool:
     """True if the column tells no two rows apart: one value in every row, or none in any."""
     first = values[0]
-    # The first rows acquit almost every column, and the others are read in full.
+    # The first rows clear almost every column; the others are read in full.
     return all(
         np.isnan(part).all() if np.isnan(first) else (part == first).all() for part in (values[:100], values)
     )

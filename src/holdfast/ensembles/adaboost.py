@@ -22,11 +22,11 @@ from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import Units, measure, reweighted
+from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 STUMPS = GrowthRules(max_depth=1)
-SEED_BRANCH = 56
 # The new weights make the last tree as bad as guessing. Where the same tree is grown again, rounding alone
 # must not make it a little better than that.
 ROUNDING = 1e-9
@@ -76,7 +76,8 @@ def grow_adaboost(
     rounds: list[_Round] = []
     log_weight = np.log(units.importance)
     while len(rounds) < n_estimators:
-        tree = grow_samples(table, rules, units, [units.repeats], [_seed_of(seed, len(rounds))])[0]
+        tree_seed = derived_seed(seed, Branch.ADABOOST_ROUNDS, len(rounds))
+        tree = grow_samples(table, rules, units, [units.repeats], [tree_seed])[0]
         is_wrong = tree.outcome[tree.apply(table)] != table.target
         error = _share(units, is_wrong)
         is_chance = error >= (1.0 - 1.0 / n_classes) * (1.0 - ROUNDING) and n_classes > 1
@@ -143,11 +144,6 @@ def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
         notes=tuple(dict.fromkeys(notes)),
     )
     return AdaBoost(ensemble, frozen(np.array([each.error for each in rounds])))
-
-
-def _seed_of(seed: int, number: int) -> int:
-    sequence = np.random.SeedSequence(seed, spawn_key=(SEED_BRANCH, number))
-    return int(sequence.generate_state(1)[0])
 
 
 def _check_rate(learning_rate: float) -> None:

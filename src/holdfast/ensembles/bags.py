@@ -11,8 +11,7 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.resampling import bootstrap_counts, groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-
-BAGS = 50  # the branch of the seed that draws the bags
+from holdfast.random_streams import Branch, derived_seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class Sampling:
     bootstrap: bool = True  # with replacement
     max_samples: int | float | None = None  # draws; a float is a fraction of all rows, or of all groups
     groups: LongArray | None = None  # of every row; whole groups are drawn
-    branch: int = BAGS  # of the seed
+    branch: Branch = Branch.BAGS  # of the seed
 
     def __post_init__(self) -> None:
         if not isinstance(self.bootstrap, bool | np.bool_):
@@ -64,7 +63,7 @@ class Bags:
         n_all = int((repeats if groups is None else groups_there(repeats, groups)).sum(dtype=np.int64))
         what = "rows" if groups is None else "groups"
         return cls(
-            sampling, repeats, frozen(fixed_order(table, telling=False)), _n_draws(sampling, n_all, what)
+            sampling, repeats, frozen(fixed_order(table, by_relevance=False)), _n_draws(sampling, n_all, what)
         )
 
     def __getitem__(self, index: int) -> IntArray:
@@ -91,8 +90,7 @@ class Bags:
     def tree_seed(self, index: int) -> int:
         """The seed of the features drawn for the tree."""
         # One step further down the same branch of the seed: not the numbers that drew the bag.
-        key = (self.sampling.branch, index, 0)
-        return int(np.random.SeedSequence(self.sampling.seed, spawn_key=key).generate_state(1)[0])
+        return derived_seed(self.sampling.seed, self.sampling.branch, index, 0)
 
 
 def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:

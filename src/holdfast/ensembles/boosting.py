@@ -11,7 +11,7 @@ from holdfast.backends.tasks import check_jobs
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.fractions import read_groups
+from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
@@ -19,12 +19,12 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import RulesError
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
+from holdfast.random_streams import Branch
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingRules", "boost"]
 
 _NO_LOSSES = np.full(N_ROLES, np.nan)
-_VALIDATION = 53  # the branch of the seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def boost(
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = _folds(table, rules, marks, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = fixed_order(table, [] if marks is None else [marks], telling=False)
+    order = fixed_order(table, [] if marks is None else [marks], by_relevance=False)
     table, marks = table.taken(order), None if marks is None else marks[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
@@ -114,7 +114,7 @@ def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: i
     if rules.early_stopping != "cv":
         return [_validation(table, rules, groups, seed)]
     if is_number(rules.cv):
-        return steady_folds(table, groups, rules.cv, (seed, _VALIDATION))
+        return steady_folds(table, groups, rules.cv, (seed, Branch.BOOSTING_VALIDATION))
     return given_folds(table, groups, rules.cv)
 
 
@@ -122,7 +122,7 @@ def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, se
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
     if not rules.early_stopping:
         return _whole(table)
-    fold = steady_folds(table, groups, rules.validation_fraction, (seed, _VALIDATION))[0]
+    fold = steady_folds(table, groups, rules.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
     if not fold.held_out.any() or fold.held_out.all():
         raise RulesError(
             f"validation_fraction={rules.validation_fraction:g} of {table.n_rows} rows leaves none to hold "

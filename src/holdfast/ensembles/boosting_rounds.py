@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
-from holdfast.data.input.weight import counted_rows
+from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
@@ -22,10 +22,10 @@ from holdfast.growth.sample import weights_of
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
+from holdfast.random_streams import Branch, derived_seed
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 ROWS_A_SUM = 2**16
-_SAMPLES = 52  # the branch of the seed
 
 
 @dataclass(eq=False)
@@ -155,7 +155,7 @@ class Rounds:
         drawn = bootstrap_counts(
             known.astype(np.int32),
             self.seed,
-            (_SAMPLES, number),
+            (Branch.BOOSTING_SAMPLES, number),
             self.groups,
             n_draws=max(round(self.rules.subsample * n_units), 1),
             replacement=False,
@@ -186,10 +186,8 @@ class Rounds:
     def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> Steps:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by = hessian if self.rules.second_order else np.ones(len(hessian))
-        seed = np.random.SeedSequence(self.seed, spawn_key=(_SAMPLES, number, output)).generate_state(1)[0]
-        shaped = self.splits[output].tree(
-            Slopes(gradient, by, self.importance, self.role, rows), int(seed), pool
-        )
+        seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
+        shaped = self.splits[output].tree(Slopes(gradient, by, self.importance, self.role, rows), seed, pool)
         sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), pool)
         value = self._values(shaped, sums, output)
         self._add(shaped, value, output, pool)
@@ -266,7 +264,7 @@ def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
 def _splits(
     table: Table, rules: BoostingRules, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
-    rows = counted_rows(table.weight)
+    rows = weighted_rows(table.weight)
     if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
         return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
     return ExactSplits(table, repeats, growth, least)

@@ -18,9 +18,9 @@ from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divided
+from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues
 
-_FOLDS = 55  # the branch of the seed that divides the rows
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
 
@@ -163,8 +163,8 @@ def _scores_by_folds(
     table: Table, rules: GrowthRules, numbers: LongArray, metric: Metric, search: Search, sampling: Sampling
 ) -> FloatArray:
     """The score of every number on every fold, (numbers, folds)."""
-    seed = np.random.SeedSequence(sampling.seed, spawn_key=(_FOLDS,)).generate_state(1)[0]
-    folds = divided(table, sampling.groups, search.cv, int(seed))
+    seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
+    folds = divided(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):
         learnt, held_out, bags = _parts(folds, place, sampling)

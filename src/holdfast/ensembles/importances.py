@@ -14,10 +14,9 @@ from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
+from holdfast.random_streams import Branch, generator
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.tree.tree import LEAF, Tree
-
-_PERMUTATIONS = 51  # the branch of the seed that permutes columns
 
 
 def importances(trees: Sequence[Tree]) -> Importances:
@@ -128,8 +127,7 @@ def features_asked(tree: Tree) -> BoolArray:
 
 def _permutation(seed: int, index: int, place: int, n_rows: int) -> LongArray:
     """For the feature at this place by name."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(_PERMUTATIONS, index, place))
-    return np.random.default_rng(sequence).permutation(n_rows)
+    return generator(seed, Branch.PERMUTATIONS, index, place).permutation(n_rows)
 
 
 # -- over the trees ---------------------------------------------------------------------------------------

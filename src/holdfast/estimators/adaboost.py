@@ -103,6 +103,7 @@ class AdaBoostClassifier(ClassEnsemble):
         """Grow the trees on rows X, an array or a frame of any library, with classes y."""
         check_n_trees(self.n_estimators, "n_estimators")
         rules = self._rules()
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, "classification")
         seed = seed_if(self.max_features is not None, self.random_state)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)
@@ -118,5 +119,5 @@ class AdaBoostClassifier(ClassEnsemble):
         is the logarithm of the odds.
         """
         check_is_fitted(self)
-        votes = self.ensemble_.scores(self._matched(frame_of(X)), **self._policy())
+        votes = self.ensemble_.scores(self._matched(X), **self._policy())
         return votes[:, 1] - votes[:, 0] if self.n_classes_ == 2 else votes

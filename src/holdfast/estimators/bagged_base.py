@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
 from holdfast.data.input.target import Task
-from holdfast.data.split.fractions import read_groups
+from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging
 from holdfast.ensembles.bags import Sampling

@@ -14,18 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.backends.tasks import check_jobs
-from holdfast.data.differences import Differences
 from holdfast.data.expressions.question import parse_question
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Schema
+from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, RulesError
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
-# The one rule that scikit-learn has another name for.
-OTHER_NAMES = {"min_impurity_decrease": "min_impurity_decrease"}
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
@@ -77,30 +75,24 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """
         self._check_policies()
         parameters = {**self.get_params(deep=False), **changes}
-        names = {rule.name: OTHER_NAMES.get(rule.name, rule.name) for rule in fields(GrowthRules)}
-        spelt_out = {rule: parameters[name] for rule, name in names.items() if name in parameters}
+        names = [rule.name for rule in fields(GrowthRules)]
+        spelt_out = {name: parameters[name] for name in names if name in parameters}
         if (ready := parameters.get("growth_rules")) is not None:
             if not isinstance(ready, GrowthRules):
                 raise RulesError(f"growth_rules={ready!r} are none: give CART, C45 or GrowthRules(...).")
             defaults = type(self)().get_params(deep=False)
-            for rule, name in names.items():
-                is_said = getattr(ready, rule) != getattr(CART, rule)
+            for name in names:
+                is_said = getattr(ready, name) != getattr(CART, name)
                 if is_said and (name not in defaults or parameters[name] == defaults[name]):
-                    spelt_out[rule] = getattr(ready, rule)
-        try:
-            return GrowthRules(**spelt_out)
-        except RulesError as error:
-            message = str(error)
-            for rule, name in OTHER_NAMES.items():
-                message = message.replace(rule, name)
-            raise RulesError(message) from None
+                    spelt_out[name] = getattr(ready, name)
+        return GrowthRules(**spelt_out)
 
     def _check_policies(self) -> None:
         for name, choices in POLICIES.items():
             if (choice := getattr(self, name)) not in choices:
                 raise RulesError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
 
-    def _table(self, X: Any, y: Any, sample_weight: Any, task: Task) -> Table:
+    def _table(self, X: Frame, y: Any, sample_weight: Any, task: Task) -> Table:
         """The rows to learn from, read as the parameters say."""
         check_jobs(getattr(self, "n_jobs", None))
         return Table.from_arrays(
@@ -113,14 +105,14 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             target=_name_of(y),
         )
 
-    def _remember_columns(self, X: Any, schema: Schema) -> None:
+    def _remember_columns(self, X: Frame, schema: Schema) -> None:
         """Take the schema for that of the model, along with the names of the columns of X."""
         self.schema_ = schema
         self.n_outputs_ = 1
         self.n_features_in_ = len(schema.columns)
         if hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
-        if _has_text_names(X):
+        if X.is_named:
             self.feature_names_in_ = np.array([column.name for column in schema.columns], object)
 
     # -- new rows -------------------------------------------------------------------------------------
@@ -129,9 +121,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """What the model says of every row: the fractions of the classes, or a number in one column."""
         raise NotImplementedError
 
-    def _matched(self, frame: Frame) -> Frame:
-        """The columns under names by which the tree finds them, with a warning where it goes by position."""
-        name = type(self).__name__
+    def _matched(self, X: Any) -> Frame:
+        """The columns of X under names by which the tree finds them; a warning where it goes by position."""
+        frame, name = frame_of(X), type(self).__name__
         is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
         if is_array and has_names:
             _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
@@ -142,7 +134,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             _warn(f"X has feature names, but {name} was fitted without feature names")
             return replace(frame, names=columns)
         # By scikit-learn's conventions all columns are needed, even if the model does not ask about them.
-        Differences.of_names(columns, frame.names).refuse()
+        SchemaDifferences.of_names(columns, frame.names).raise_if_any()
         return frame
 
     def _column_importances(self, shares: FloatArray) -> FloatArray:
@@ -173,7 +165,7 @@ class TreeEstimator(TableEstimator):
         """A seed of 32 bits, drawn only if features are."""
         return seed_if(rules.max_features is not None, self.random_state)
 
-    def _remember(self, X: Any, tree: Tree) -> Self:
+    def _remember(self, X: Frame, tree: Tree) -> Self:
         """Take the tree for the fitted one, along with the names of the columns of X."""
         self.tree_ = tree
         self._remember_columns(X, tree.schema)
@@ -183,24 +175,20 @@ class TreeEstimator(TableEstimator):
 
     def apply(self, X: Any) -> IntArray:
         """The leaf that each row reaches, as an index of a node of `tree_`."""
-        return self._leaves(X)
+        check_is_fitted(self)
+        return self.tree_.apply(self._matched(X), unknown=self.unknown, missing=self.missing)
 
     def decision_path(self, X: Any) -> Any:
         """A sparse matrix, rows by nodes, with a 1 for every node that each row passes."""
         from holdfast.tree.route import passed_nodes
 
-        leaves = self._leaves(X)
+        leaves = self.apply(X)
         return passed_nodes(self.tree_, leaves)
 
     def _values(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        leaves = self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
+        leaves = self.apply(X)
         values: FloatArray = self.tree_.value[leaves]
         return values
-
-    def _leaves(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        return self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
 
     # -- the tree -------------------------------------------------------------------------------------
 
@@ -275,16 +263,6 @@ def _name_of(y: Any) -> str:
     """The name that a series bears, for the rules to speak of; else y."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "y"
-
-
-def _has_text_names(X: Any) -> bool:
-    """True if X is a frame, unless its columns are only numbered, as those of pandas can be."""
-    import narwhals as nw
-
-    if nw.dependencies.is_pandas_like_dataframe(X):
-        return all(isinstance(name, str) for name in X.columns)
-    # Asked of the type: a lazy frame would have to work out its columns.
-    return hasattr(type(X), "columns")
 
 
 def _warn(start: str) -> None:

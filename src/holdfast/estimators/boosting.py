@@ -198,6 +198,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
 
         Rows of one group, such as a patient, are held out, and left out of a round, together.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, "classification")
         boosted = self._boosted(table, groups)
         self._remember_losses(boosted)
@@ -212,7 +213,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     def decision_function(self, X: Any) -> FloatArray:
         """The scores before they become probabilities, (rows, classes); for two classes one per row."""
         check_is_fitted(self)
-        scores = self.ensemble_.scores(self._matched(frame_of(X)), **self._policy())
+        scores = self.ensemble_.scores(self._matched(X), **self._policy())
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -306,6 +307,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
 
         Rows of one group, such as a patient, are held out, and left out of a round, together.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, "regression")
         boosted = self._boosted(table, groups)
         self._remember_losses(boosted)

@@ -124,7 +124,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
             categorical_features=self.categorical_features,
         )
         self._density = grow_density(table, rules, seed=drawn_seed(self.random_state))
-        self._remember(X, self._density.tree)
+        self._remember(frame, self._density.tree)
         self.clusters_, self.evidence_ = self._density.clusters, self._density.evidence
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = self.tree_.outcome[self.tree_.apply(table)].astype(np.int64)
@@ -132,7 +132,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> LongArray:
         """The cluster of every row: that of the leaf it reaches."""
-        leaves = self._leaves(X)
+        leaves = self.apply(X)
         return np.asarray(self.tree_.outcome[leaves], np.int64)
 
     def score_samples(self, X: Any) -> FloatArray:
@@ -143,7 +143,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         """
         check_is_fitted(self)
         rows = encoded(
-            self._matched(frame_of(X)),
+            self._matched(X),
             self.schema_,
             range(len(self.schema_.features)),
             unknown=self.unknown,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import Frame
 from holdfast.estimators.base import TableEstimator
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.tree.ensemble import Ensemble
@@ -21,7 +21,7 @@ class EnsembleEstimator(TableEstimator):
     n_jobs: int | None
     ensemble_: Ensemble
 
-    def _remember(self, X: Any, ensemble: Ensemble) -> Self:
+    def _remember(self, X: Frame, ensemble: Ensemble) -> Self:
         """Take the ensemble for the fitted one, along with the names of the columns of X."""
         self.ensemble_ = ensemble
         self._remember_columns(X, ensemble.schema)
@@ -46,15 +46,15 @@ class EnsembleEstimator(TableEstimator):
     def apply(self, X: Any) -> IntArray:
         """The leaf that each row reaches in each tree, (rows, trees), as an index of a node of the tree."""
         check_is_fitted(self)
-        return self.ensemble_.leaves(self._matched(frame_of(X)), **self._policy())
+        return self.ensemble_.leaves(self._matched(X), **self._policy())
 
     def _values(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return self.ensemble_.values(self._matched(frame_of(X)), **self._policy())
+        return self.ensemble_.values(self._matched(X), **self._policy())
 
     def _staged_values(self, X: Any) -> Iterator[FloatArray]:
         check_is_fitted(self)
-        return self.ensemble_.staged_values(self._matched(frame_of(X)), **self._policy())
+        return self.ensemble_.staged_values(self._matched(X), **self._policy())
 
     def _policy(self) -> dict[str, Any]:
         return {"unknown": self.unknown, "missing": self.missing, "n_jobs": self.n_jobs}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
@@ -133,6 +134,7 @@ class ForestClassifier(BaggedClasses, ClassEnsemble):
 
         Rows of one group, such as a patient, are drawn together and left out together.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         fitted = self._fitted(table, groups)
         self._remember_evidence(fitted)
@@ -211,6 +213,7 @@ class ForestRegressor(BaggedNumbers, NumberEnsemble):
 
         Rows of one group, such as a patient, are drawn together and left out together.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         fitted = self._fitted(table, groups)
         self._remember_evidence(fitted)

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
@@ -90,7 +91,7 @@ class SizedTreeEstimator(TreeEstimator):
 
         to_choose = {name: whole for name, whole in WHOLE.items() if isinstance(getattr(self, name), str)}
         rules = self._rules(**to_choose).replace(ccp_alpha=0.0)
-        tree = grow(self._table(X, y, sample_weight, self._task), rules, seed=self._seed(rules))
+        tree = grow(self._table(frame_of(X), y, sample_weight, self._task), rules, seed=self._seed(rules))
         path = pruning_path(tree, rules.ccp_risk)
         alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
         return Bunch(ccp_alphas=alphas, impurities=impurities, n_leaves=n_leaves)

@@ -194,7 +194,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         table = self._table(data.X, data.y, data.weight, self._task)
         trained = self._trained(table, data)
         self._remember_classes(data.y, table)
-        return self._taken(X, trained)
+        return self._taken(data.X, trained)
 
 
 class StableTreeRegressor(StableTreeEstimator, RegressorBase):
@@ -291,4 +291,4 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
         data = self._data(X, y, sample_weight, stage, groups, X0, y0)
         table = self._table(data.X, data.y, data.weight, self._task)
-        return self._taken(X, self._trained(table, data))
+        return self._taken(data.X, self._trained(table, data))

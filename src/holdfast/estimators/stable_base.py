@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import frame_of, stacked, stacked_vectors, taken_line
+from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
 from holdfast.data.input.target import Task, read_vector
-from holdfast.data.input.weight import counted_rows, read_weight
-from holdfast.data.split.fractions import numbered, read_groups, read_stage
+from holdfast.data.input.weight import read_weight, weighted_rows
+from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
@@ -32,7 +33,7 @@ _UNSAID: Any = object()  # None is something that can be said
 class Data:
     """Rows to learn from, all of which count, and what is known of each besides."""
 
-    X: Any
+    X: Frame
     y: Any
     weight: FloatArray | None
     stage: LongArray | None
@@ -88,18 +89,20 @@ class StableTreeEstimator(TreeEstimator):
             stage = np.arange(early.n_rows + frame.n_rows) >= early.n_rows
             if len({_is_text(line) for line in lines}) > 1:
                 raise DataError("y0 and y must be of one kind, and one of them is text: write labels alike.")
-            X = frame = stacked(early, frame, ("X0", "X"))
+            frame = stacked(early, frame, ("X0", "X"))
             y = stacked_vectors(*lines)
         weight = read_weight(sample_weight, frame.n_rows)
         marks = (
             None if stage is None else read_stage(stage, frame.n_rows),
             None if groups is None else read_groups(groups, frame.n_rows),
         )
-        counted = counted_rows(weight)
+        counted = weighted_rows(weight)
         if weight is None or counted is None:
-            return Data(X, y, weight, *marks)
-        line = taken_line(read_vector(y, frame.n_rows), counted)
-        return Data(frame.taken(counted), line, weight[counted], *(numbered(mark, counted) for mark in marks))
+            return Data(frame, y, weight, *marks)
+        vector = taken_vector(read_vector(y, frame.n_rows), counted)
+        return Data(
+            frame.taken(counted), vector, weight[counted], *(numbered(mark, counted) for mark in marks)
+        )
 
     def _trained(self, table: Table, data: Data) -> StableTrees:
         return train(table, self._settings(), stage=data.stage, groups=data.groups)
@@ -132,7 +135,7 @@ class StableTreeEstimator(TreeEstimator):
         names = ("rule", "tolerance", "tolerance_unit", "gamma")
         return SelectionRule(**{name: changes.get(name, getattr(self, name)) for name in names})
 
-    def _taken(self, X: Any, trained: StableTrees) -> Self:
+    def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
         self.trained_ = trained
         self.frontier_ = trained.frontier

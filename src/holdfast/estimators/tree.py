@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
@@ -166,6 +167,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
 
         Rows of one group, such as a patient, are held out together where a size is chosen.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = self._fitted_tree(table, groups)
         self._remember_classes(y, table)
@@ -239,5 +241,6 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
 
         Rows of one group, such as a patient, are held out together where a size is chosen.
         """
+        X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         return self._remember(X, self._fitted_tree(table, groups))

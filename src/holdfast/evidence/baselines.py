@@ -8,20 +8,18 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
-from holdfast.data.split.fractions import folds_of, places, strata_of
+from holdfast.data.split.fractions import folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
+from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.stability.settings import Settings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-
-# Branches of the seed. Others divide the rows and grow collections.
-_FOLDS, _FOREST = 20, 21
 
 # -- CART -----------------------------------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, com
 
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
     """The rows of each fold; none at all if they cannot be divided."""
-    place = places(strata_of(table), groups, (seed, _FOLDS))
+    place = random_positions(strata_of(table), groups, (seed, Branch.BASELINE_FOLDS))
     fold = folds_of(place, n_folds)
     numbers = np.unique(fold)
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
@@ -104,7 +102,7 @@ def grow_forest(
     Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
     """
     rules = _forest_rules(table, settings.rules)
-    sampling = Sampling(settings.seed, groups=groups, branch=_FOREST)
+    sampling = Sampling(settings.seed, groups=groups, branch=Branch.BASELINE_FOREST)
     return grow_bagging(table, rules, n_estimators, sampling=sampling, n_jobs=settings.n_jobs).ensemble
 
 

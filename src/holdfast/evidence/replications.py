@@ -11,21 +11,16 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import (
-    below,
-    check_fraction,
-    early_stages,
-    numbered,
-    places,
-    read_groups,
-    read_stage,
-)
+from holdfast.data.split.fractions import below, check_fraction, random_positions
+from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.stages import early_stages, read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distance_matrix
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import RulesError
 from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
+from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import Division, hold_out
@@ -38,9 +33,6 @@ from holdfast.tree.tree import Tree
 PROTOCOLS = ("honest", "paper")
 WITHIN_TOLERANCE = SelectionRule()
 BEST_SCORE, MOST_STABLE = SelectionRule("best-score"), SelectionRule("most-stable")
-
-# Branches of the seed. Others divide the rows, grow collections and baselines.
-_REPLICATION, _PAPER_TEST, _PAPER_EARLY = 30, 31, 32
 
 
 def replicate(
@@ -130,7 +122,7 @@ class _Plan:
 
 
 def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Result]]:
-    settings = replace(plan.settings, seed=_seed(plan.settings.seed, number))
+    settings = replace(plan.settings, seed=derived_seed(plan.settings.seed, Branch.REPLICATIONS, number))
     run = _paper_run if plan.protocol == "paper" else _honest_run
     trained, test = run(plan, settings)
     frontier, candidates = trained.frontier, trained.candidates.trees
@@ -174,14 +166,15 @@ def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]
     """Stable trees that were scored on the test rows, and these."""
     n_rows = plan.table.n_rows
     alike = np.zeros(n_rows, np.int64)  # one stratum: the split is plainly random
-    test = below(places(alike, plan.groups, (settings.seed, _PAPER_TEST)), plan.test_fraction)
+    position = random_positions(alike, plan.groups, (settings.seed, Branch.PAPER_TEST_ROWS))
+    test = below(position, plan.test_fraction)
     early = np.zeros(n_rows, np.bool_)
     if plan.stage is not None:
         early[:] = early_stages(plan.stage, settings.early_fraction)
     else:
         groups = numbered(plan.groups, ~test)
-        place = places(alike[~test], groups, (settings.seed, _PAPER_EARLY))
-        early[~test] = below(place, settings.early_fraction)
+        position = random_positions(alike[~test], groups, (settings.seed, Branch.PAPER_EARLY_ROWS))
+        early[~test] = below(position, settings.early_fraction)
     settings = replace(settings, refit_leaves=False, shrink_scores=False)
     return train_divided(plan.table, Division(early, (test,)), settings, groups=plan.groups), test
 
@@ -203,11 +196,6 @@ def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]
         }
         for tree, to_references, of_rule in zip(trees, distances, per_rule, strict=True)
     ]
-
-
-def _seed(seed: int, number: int) -> int:
-    sequence = np.random.SeedSequence(seed, spawn_key=(_REPLICATION, number))
-    return int(sequence.generate_state(1)[0])
 
 
 # -- across replications --------------------------------------------------------------------------------

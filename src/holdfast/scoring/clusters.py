@@ -10,7 +10,7 @@ from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import as_vector
 from holdfast.data.input.weight import read_weight
 from holdfast.errors import DataError
-from holdfast.text.lists import RowNames, first_rows
+from holdfast.text.lists import RowLabels, first_rows
 
 NO_WEIGHT = 2.0**-500  # less, as a fraction of the greatest, changes no digit of a sum
 
@@ -87,7 +87,7 @@ def _numbered(labels: Any, what: str) -> LongArray:
         raise DataError(f"{what} is empty: purity and information need at least one row.")
     values = read_column(line, what, "categories").values
     if (missing := np.isnan(values)).any():
-        where = first_rows(missing, RowNames.of(line))
+        where = first_rows(missing, RowLabels.of(line))
         raise DataError(
             f"{what} has {missing.sum()} missing labels, {where}. Name the group of every row, or leave the "
             "rows out."

@@ -1,7 +1,7 @@
 """The formulas of the scores, each with the influence of every row: how far the row pulls the score.
 
 The influences give the standard error, for a mean, a ratio and a ranking alike. Losses come out negated, so
-that greater is always better. Predictions are (rows, classes) shares, or (rows, 1) numbers.
+that greater is always better. Predictions are (rows, classes) probabilities, or (rows, 1) numbers.
 """
 
 import math
@@ -68,14 +68,14 @@ def standard_error(measured: Measured, rows: Rows) -> float:
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def accuracy(shares: FloatArray, rows: Rows) -> Measured:
+def accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
     """The fraction of rows whose most likely class is theirs; the first such class where several are."""
-    return _mean(_hits(shares, rows), rows)
+    return _mean(_hits(probabilities, rows), rows)
 
 
-def balanced_accuracy(shares: FloatArray, rows: Rows) -> Measured:
+def balanced_accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
     """The accuracy in each class, averaged over the classes that some row has."""
-    hits = _hits(shares, rows)
+    hits = _hits(probabilities, rows)
     totals = np.bincount(rows.values, rows.weight)
     present = totals > 0
     accuracies = np.bincount(rows.values, rows.weight * hits) / np.where(present, totals, 1.0)
@@ -84,7 +84,7 @@ def balanced_accuracy(shares: FloatArray, rows: Rows) -> Measured:
     return Measured(float(accuracies[present].mean()), influence, by_class=True)
 
 
-def auc(shares: FloatArray, rows: Rows) -> Measured:
+def auc(probabilities: FloatArray, rows: Rows) -> Measured:
     """The chance that a row of a class gets a greater fraction of it than a row of another class; ties half.
 
     Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
@@ -94,29 +94,29 @@ def auc(shares: FloatArray, rows: Rows) -> Measured:
     present = np.flatnonzero(np.bincount(rows.values))
     if len(present) < 2:
         return Measured(0.5, np.zeros(len(rows.values)), by_class=True)
-    classes = [1] if shares.shape[1] == 2 else present
-    rankings = [_ranking(shares[:, number], rows.values == number, rows.weight) for number in classes]
+    classes = [1] if probabilities.shape[1] == 2 else present
+    rankings = [_ranking(probabilities[:, number], rows.values == number, rows.weight) for number in classes]
     value = sum(ranking.value for ranking in rankings) / len(rankings)
     influence = np.sum([ranking.influence for ranking in rankings], axis=0) / len(rankings)
     return Measured(value, influence, by_class=True)
 
 
-def log_loss(shares: FloatArray, rows: Rows) -> Measured:
+def log_loss(probabilities: FloatArray, rows: Rows) -> Measured:
     """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
-    shares_of_truth = shares[np.arange(len(rows.values)), rows.values]
-    return _mean(np.log(np.clip(shares_of_truth, LEAST, 1.0)), rows)
+    of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
+    return _mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
 
 
-def brier(shares: FloatArray, rows: Rows) -> Measured:
-    """The squared difference of the shares and the truth: of the second of two classes, summed over more."""
-    if shares.shape[1] == 2:
-        return _mean(-np.square(shares[:, 1] - rows.values), rows)
-    truth = rows.values[:, np.newaxis] == np.arange(shares.shape[1])
-    return _mean(-np.square(shares - truth).sum(axis=1), rows)
+def brier(probabilities: FloatArray, rows: Rows) -> Measured:
+    """The squared error of the probabilities: of the second of two classes, summed over more than two."""
+    if probabilities.shape[1] == 2:
+        return _mean(-np.square(probabilities[:, 1] - rows.values), rows)
+    truth = rows.values[:, np.newaxis] == np.arange(probabilities.shape[1])
+    return _mean(-np.square(probabilities - truth).sum(axis=1), rows)
 
 
-def _hits(shares: FloatArray, rows: Rows) -> FloatArray:
-    hits: BoolArray = shares.argmax(axis=1) == rows.values
+def _hits(probabilities: FloatArray, rows: Rows) -> FloatArray:
+    hits: BoolArray = probabilities.argmax(axis=1) == rows.values
     return hits.astype(np.float64)
 
 

@@ -18,7 +18,7 @@ from holdfast.errors import DataError, RulesError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import Measured, Rows, standard_error
 from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
-from holdfast.text.lists import RowNames, first_rows, listed
+from holdfast.text.lists import RowLabels, first_rows, listed
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -87,7 +87,7 @@ def _group_numbers(groups: Any) -> IntArray:
     line = as_vector(groups, "groups")
     column = read_column(line, "groups", "categories")
     if (missing := np.isnan(column.values)).any():
-        where = first_rows(missing, RowNames.of(line))
+        where = first_rows(missing, RowLabels.of(line))
         raise DataError(
             f"groups has {missing.sum()} missing values, {where}. Give each of these rows a "
             "group of its own if it has no other."
@@ -127,12 +127,12 @@ class Metric:
     def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
         """How good the predictions are; both numbers are always finite.
 
-        `predicted` is (rows, classes) shares, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What cannot
-        be told has the error 0: of a single row or group, of an AUC of one class, of the R² of a constant.
+        `predicted` is (rows, classes) probabilities, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What
+        cannot be told has the error 0: of a single row or group, an AUC of one class, the R² of a constant.
 
         >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
-        >>> shares = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
-        >>> value, error = metric_of("accuracy", true_values.target).score(shares, true_values)
+        >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
+        >>> value, error = metric_of("accuracy", true_values.target).score(probabilities, true_values)
         >>> value, round(error, 6)
         (0.75, 0.25)
         """

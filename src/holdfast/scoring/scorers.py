@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
+from holdfast.random_streams import generator
 from holdfast.scoring.formulas import Rows
 from holdfast.tree.tree import label_array
 
@@ -80,7 +81,7 @@ def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows,
 
 def _block_of_row(rows: Rows) -> LongArray:
     # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
-    shuffled = np.random.default_rng(0).permutation(rows.n_units)
+    shuffled = generator(0).permutation(rows.n_units)
     blocks: LongArray = (shuffled % BLOCKS)[rows.unit]
     return blocks
 

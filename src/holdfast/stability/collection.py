@@ -12,6 +12,7 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
+from holdfast.random_streams import derived_seed
 from holdfast.tree.tree import Tree
 
 
@@ -86,5 +87,5 @@ def _grown(
         for index, key in zip(run, keys, strict=True)
     ]
     # One step further down the same branch of the seed: not the numbers that drew the sample.
-    seeds = [int(np.random.SeedSequence(seed[0], spawn_key=(*key, 0)).generate_state(1)[0]) for key in keys]
+    seeds = [derived_seed(seed[0], *key, 0) for key in keys]
     return learner.trees(combination, samples, seeds)

@@ -8,16 +8,15 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.split.folds import report_fewer_folds
-from holdfast.data.split.fractions import below, check_fraction, early_stages, folds_of, places, strata_of
+from holdfast.data.split.fractions import below, check_fraction, folds_of, random_positions, strata_of
+from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
+from holdfast.random_streams import Branch
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
 SHARE_HELD_OUT = 1 / 3
 FOLDS, REPEATS = 5, 3
-
-# Branches of the seed, one for each random choice.
-_EARLY, _HELD_OUT, _TEST = range(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ def divide(
     if stage is not None:
         early = early_stages(stage, early_fraction)
     else:
-        early = below(places(strata, groups, (seed, _EARLY)), early_fraction)
+        early = below(random_positions(strata, groups, (seed, Branch.EARLY_ROWS)), early_fraction)
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
     n_folds, fraction = _validation(validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
@@ -79,11 +78,12 @@ def divide(
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), fraction),))
+        position = random_positions(strata, groups, (seed, Branch.VALIDATION_ROWS))
+        return Division(early, (below(position, fraction),))
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = folds_of(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
+        fold = folds_of(random_positions(strata, groups, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
     if groups is not None and validation != "auto" and min(n_made) < int(validation):
@@ -96,7 +96,7 @@ def hold_out(
 ) -> BoolArray:
     """The rows to test by: nothing that chooses a tree may see them."""
     check_fraction("test", fraction)
-    return below(places(strata_of(table, stage), groups, (seed, _TEST)), fraction)
+    return below(random_positions(strata_of(table, stage), groups, (seed, Branch.TEST_ROWS)), fraction)
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:

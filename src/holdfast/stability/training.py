@@ -14,6 +14,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
 from holdfast.growth.rules import rows_needed
 from holdfast.growth.sample import split_weight
+from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection, grow_collection
 from holdfast.stability.division import Division, divide
@@ -22,9 +23,6 @@ from holdfast.stability.methods.pruned import pruned_candidates
 from holdfast.stability.settings import Settings
 from holdfast.stability.validation import Scores, Scoring, score_candidates
 from holdfast.tree.tree import Tree
-
-# Branches of the seed. Others divide the rows.
-REFERENCES, CANDIDATES = 10, 11
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,11 +99,13 @@ def train_divided(
         grow_collection, learner, n_estimators=settings.n_estimators, groups=groups, n_jobs=settings.n_jobs
     )
     texts = ("Reference trees", "Candidate trees") if settings.progress else ("", "")
-    references = grow(division.early_training, seed=(settings.seed, REFERENCES), progress=texts[0])
+    references = grow(
+        division.early_training, seed=(settings.seed, Branch.REFERENCE_TREES), progress=texts[0]
+    )
     if settings.candidates == "pruned":
         candidates, scores = pruned_candidates(table, division, settings, metric, groups)
     else:
-        grown = grow(division.training, seed=(settings.seed, CANDIDATES), progress=texts[1])
+        grown = grow(division.training, seed=(settings.seed, Branch.CANDIDATE_TREES), progress=texts[1])
         candidates, scores = _scored(grown, learner, table, division, settings, metric, groups)
     distance_settings = _distance_settings([*references.trees, *candidates.trees], learner, settings)
     distances = distance_matrix(

@@ -11,17 +11,18 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
 from holdfast.backends.tasks import LEAST_SHARED, run_all
-from holdfast.data.split.fractions import below, numbered, places, strata_of
+from holdfast.data.split.fractions import below, random_positions, strata_of
+from holdfast.data.split.groups import numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import GrowthRules
+from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
 from holdfast.tree.tree import Tree
 
-HALVES = 12  # the branch of the seed that divides validation rows
 ROUNDS = 50  # far more than a grid needs whose combinations meet all divisions
 
 
@@ -127,14 +128,14 @@ def _measure_all(
 ) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
     rows = division.validation[number]
-    part = _part(table.taken(rows), numbered(groups, rows), (scoring.seed, HALVES, number))
+    part = _part(table.taken(rows), numbered(groups, rows), (scoring.seed, Branch.VALIDATION_HALVES, number))
     n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
     return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)
 
 
 def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Part:
     true_values = TrueValues.of(table, groups)
-    half = below(places(strata_of(table), groups, seed), 0.5)
+    half = below(random_positions(strata_of(table), groups, seed), 0.5)
     return _Part(
         table, true_values, half, None if half.all() else (true_values.taken(half), true_values.taken(~half))
     )

@@ -25,39 +25,39 @@ def joined(parts: list[str], limit: int = 10) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class RowNames:
+class RowLabels:
     """What rows are called in messages: by their lines in a file, or by the labels of a frame."""
 
     labels: Any  # an array, or an index of pandas
     noun: str = "row"
 
     @classmethod
-    def of(cls, data: Any) -> "RowNames | None":
+    def of(cls, data: Any) -> "RowLabels | None":
         """The labels of a frame or a series of pandas; None for data whose rows are known by position.
 
         >>> import pandas
-        >>> RowNames.of(pandas.Series([1, 2], index=["ann", "bob"])).labels[1]
+        >>> RowLabels.of(pandas.Series([1, 2], index=["ann", "bob"])).labels[1]
         'bob'
         """
         native = data.to_native() if hasattr(data, "to_native") else data
         labels = getattr(native, "index", None)
         return None if labels is None or callable(labels) else cls(labels)
 
-    def taken(self, rows: BoolArray | LongArray) -> "RowNames":
+    def taken(self, rows: BoolArray | LongArray) -> "RowLabels":
         """The names of the rows with a flag, or of these numbers."""
-        return RowNames(self.labels[rows], self.noun)
+        return RowLabels(self.labels[rows], self.noun)
 
 
-def row_name(position: int, rows: RowNames | None = None) -> str:
+def row_name(position: int, rows: RowLabels | None = None) -> str:
     """What the row at this position is called: 'row 3', or 'line 5' in a file.
 
-    >>> row_name(3), row_name(3, RowNames(np.array([2, 3, 4, 5]), "line"))
+    >>> row_name(3), row_name(3, RowLabels(np.array([2, 3, 4, 5]), "line"))
     ('row 3', 'line 5')
     """
     return f"row {position}" if rows is None else f"{rows.noun} {_label(rows.labels[position])}"
 
 
-def first_rows(wanted: BoolArray, rows: RowNames | None = None, limit: int = 3) -> str:
+def first_rows(wanted: BoolArray, rows: RowLabels | None = None, limit: int = 3) -> str:
     """Where the first true rows are.
 
     >>> first_rows(np.array([False, True, True]))

@@ -41,10 +41,10 @@ _MEANT: dict[type, str] = {
     ast.Is: "==",
     ast.IsNot: "!=",
 }
-_SORTS = {"number": "a number", "truth": "a yes or no", "category": "a category", "text": "text"}
+_KINDS = {"number": "a number", "boolean": "a yes or no", "category": "a category", "text": "text"}
 _EXAMPLE = "For example: bmi ** 2 < 900, or sex == 'female' and age > 60."
-_REMEDIES = {
-    "truth": "A yes or no is not compared or counted: join it to others with and, or, not.",
+_HINTS = {
+    "boolean": "A yes or no is not compared or counted: join it to others with and, or, not.",
     "category": "Compare the column with its categories, as in sex == 'female'.",
     "text": "Text in quotes is compared with a column of categories, as in sex == 'female'.",
 }
@@ -81,10 +81,12 @@ def parse_question(text: str, features: Sequence[Feature]) -> Question:
 
 def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[Question]:
     """The questions that the texts ask about these features, whose names and categories are listed once."""
+    if not (texts := list(texts)):
+        return
     columns = QuestionColumns(features)
     for text in texts:
         reading = _Reading(text, columns)
-        expression = reading.truth(reading.text.syntax())
+        expression = reading.boolean(reading.text.syntax())
         if not reading.positions:
             names = joined([written(name) for name in columns.indices])
             raise reading.text.error("it asks about no column", f"The columns are {names}.")
@@ -101,10 +103,10 @@ class _Categories:
 
 @dataclass(frozen=True)
 class _Term:
-    """One piece of a question, and the sort of thing it is."""
+    """One piece of a question, and what it is."""
 
     node: ast.expr
-    sort: Literal["number", "truth", "category", "text"]
+    kind: Literal["number", "boolean", "category", "text"]
     expression: Expression
     literal: Label | None = None  # the value, if the piece is a constant
     column: _Categories | None = None  # if the piece is one
@@ -122,16 +124,16 @@ class _Reading:
 
     # -- what is asked for ----------------------------------------------------------------------------
 
-    def truth(self, node: ast.expr) -> Expression:
+    def boolean(self, node: ast.expr) -> Expression:
         """A piece that must be true or false."""
         term = self.term(node)
-        if term.sort == "truth":
+        if term.kind == "boolean":
             return term.expression
         if term.column and all(isinstance(category, bool) for category in term.column.feature.categories):
-            truths = (float(category) for category in term.column.feature.categories)
-            return Lookup(term.column.position, tuple(truths))
+            booleans = (float(category) for category in term.column.feature.categories)
+            return Lookup(term.column.position, tuple(booleans))
         raise self.error_at(
-            node, f"is {_SORTS[term.sort]}, not a yes/no question: compare it with something", _EXAMPLE
+            node, f"is {_KINDS[term.kind]}, not a yes/no question: compare it with something", _EXAMPLE
         )
 
     def number(self, node: ast.expr) -> Expression:
@@ -139,7 +141,7 @@ class _Reading:
         return self._as_number(self.term(node)).expression
 
     def term(self, node: ast.expr) -> _Term:
-        """A piece of any sort."""
+        """A piece of any kind."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -148,28 +150,28 @@ class _Reading:
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BinOp():
-                name = _ARITHMETIC.get(type(node.op)) or self._refuse(node, node.op)
+                name = _ARITHMETIC.get(type(node.op)) or self._unsupported(node, node.op)
                 operands = self.number(node.left), self.number(node.right)
                 return _Term(node, "number", Operation(name, operands))
             case ast.Call():
                 return self._function(node)
             case ast.Compare():
-                return _Term(node, "truth", self._comparison(node))
+                return _Term(node, "boolean", self._comparison(node))
             case ast.BoolOp():
                 name = "and" if isinstance(node.op, ast.And) else "or"
-                return _Term(node, "truth", Operation(name, tuple(map(self.truth, node.values))))
-        return self._refuse(node)
+                return _Term(node, "boolean", Operation(name, tuple(map(self.boolean, node.values))))
+        return self._unsupported(node)
 
     # -- single pieces --------------------------------------------------------------------------------
 
     def _constant(self, node: ast.Constant) -> _Term:
         value = node.value
         if isinstance(value, bool):
-            return _Term(node, "truth", Constant(float(value)), literal=value)
+            return _Term(node, "boolean", Constant(float(value)), literal=value)
         if isinstance(value, str):
             return _Term(node, "text", Constant(math.nan), literal=value)
         if not isinstance(value, int | float):
-            return self._refuse(node)
+            return self._unsupported(node)
         if abs(value) > float_info.max:
             raise self.error_at(node, "is too large a number", f"The largest is {float_info.max:.2g}.")
         return _Term(node, "number", Constant(float(value)), literal=value)
@@ -186,9 +188,9 @@ class _Reading:
 
     def _unary(self, node: ast.UnaryOp) -> _Term:
         if isinstance(node.op, ast.Not):
-            return _Term(node, "truth", Operation("not", (self.truth(node.operand),)))
+            return _Term(node, "boolean", Operation("not", (self.boolean(node.operand),)))
         if isinstance(node.op, ast.Invert):
-            return self._refuse(node, node.op)
+            return self._unsupported(node, node.op)
         operand = self._as_number(self.term(node.operand))
         if isinstance(node.op, ast.UAdd):
             return operand
@@ -215,7 +217,7 @@ class _Reading:
     def _comparison(self, node: ast.Compare) -> Expression:
         if any(isinstance(link, ast.In | ast.NotIn) for link in node.ops):
             return self._membership(node)
-        names = [_COMPARISONS.get(type(link)) or self._refuse(node, link) for link in node.ops]
+        names = [_COMPARISONS.get(type(link)) or self._unsupported(node, link) for link in node.ops]
         terms = [self.term(operand) for operand in (node.left, *node.comparators)]
         links = tuple(map(self._link, terms, names, terms[1:]))
         return links[0] if len(links) == 1 else Operation("and", links)
@@ -228,7 +230,7 @@ class _Reading:
         elif right.column:
             left = self._as_category(left, right.column.feature, name)
         else:
-            # Never truths: a chain of chains of them would double the work at every level.
+            # Never booleans: a chain of chains of them would double the work at every level.
             left, right = self._as_number(left), self._as_number(right)
         return Operation(name, (left.expression, right.expression))
 
@@ -262,8 +264,8 @@ class _Reading:
     # -- sorts ----------------------------------------------------------------------------------------
 
     def _as_number(self, term: _Term) -> _Term:
-        if term.sort != "number":
-            raise self.error_at(term.node, f"is {_SORTS[term.sort]}, not a number", _REMEDIES[term.sort])
+        if term.kind != "number":
+            raise self.error_at(term.node, f"is {_KINDS[term.kind]}, not a number", _HINTS[term.kind])
         return term
 
     def _as_category(self, term: _Term, feature: Feature, name: str) -> _Term:
@@ -271,7 +273,7 @@ class _Reading:
         column = written(feature.name)
         if term.literal is None:
             raise self.error_at(
-                term.node, f"is {_SORTS[term.sort]}, not a category of {column}", _REMEDIES["category"]
+                term.node, f"is {_KINDS[term.kind]}, not a category of {column}", _HINTS["category"]
             )
         codes = self.columns.codes(feature)
         if term.literal not in codes:
@@ -282,7 +284,7 @@ class _Reading:
             raise self.error_at(term.node, problem, "Use ==, != or in.")
         return _Term(term.node, "category", Constant(codes[term.literal]))
 
-    def _refuse(self, node: ast.expr, sign: ast.AST | None = None) -> Never:
+    def _unsupported(self, node: ast.expr, sign: ast.AST | None = None) -> Never:
         piece = self.text.piece(node)
         if type(sign) in _MEANT:
             raise self.error_at(

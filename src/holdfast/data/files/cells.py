@@ -29,7 +29,7 @@ from holdfast.data.files.numerals import Numerals, other_numerals
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.input.columns import infinity_error, merged_note
-from holdfast.text.lists import RowNames, first_rows, listed, row_name
+from holdfast.text.lists import RowLabels, first_rows, listed, row_name
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -67,11 +67,11 @@ class Cells:
         texts = [None if self._rules.is_missing(cell) and cell not in known else cell for cell in self._index]
         return self._spread(np.array(texts, object))
 
-    def as_column(self, names: RowNames | None) -> NDArray[Any]:
+    def as_column(self, names: RowLabels | None) -> NDArray[Any]:
         """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
 
-        `names` has what messages call the rows. A DataError refuses infinity among numbers, dates, numbers
-        that are written in another way, and a few words among many numbers.
+        `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
+        written in another way, and a few words among many numbers raise a DataError.
         """
         odd = [cell for cell in self._known if not self._rules.numerals.reads(cell)]
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
@@ -88,7 +88,7 @@ class Cells:
             raise UnreadableColumn(self._few_words(odd, names))
         return self._coerced(odd, names, "number")
 
-    def as_numbers(self, names: RowNames | None) -> FloatArray:
+    def as_numbers(self, names: RowLabels | None) -> FloatArray:
         """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
         odd = [
             cell
@@ -105,7 +105,7 @@ class Cells:
             Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
         )
 
-    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
+    def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
         """The columns of numbers made of these cells; a DataError names the first that is no date."""
         dates = list(filter(is_date, self._known))
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
@@ -152,12 +152,12 @@ class Cells:
         chosen = set(cells)
         return self._spread(np.array([cell in chosen for cell in self._cells]))
 
-    def _first(self, cells: Sequence[str], names: RowNames | None) -> tuple[str, str]:
+    def _first(self, cells: Sequence[str], names: RowLabels | None) -> tuple[str, str]:
         """The cell of these that comes first in the file, and its row."""
         row = int(self._rows(cells).argmax())
         return self._cells[self._codes[row]], row_name(row, names)
 
-    def _place(self, cells: Sequence[str], names: RowNames | None) -> str:
+    def _place(self, cells: Sequence[str], names: RowLabels | None) -> str:
         cell, where = self._first(cells, names)
         rest = int(self._rows(cells).sum()) - 1
         return f"{cell!r} at {where}" + (f" and {rest} more such cells" if rest > 1 else "")
@@ -168,18 +168,18 @@ class Cells:
         n_odd, n_known = int(self._rows(odd).sum()), int(self._rows(self._known).sum())
         return len(odd) < MOST_ODD * len(self._known) or n_odd <= MOST_ODD_ROWS * n_known
 
-    # -- what is refused ------------------------------------------------------------------------------------
+    # -- what raises an error --------------------------------------------------------------------------------
 
-    def _raise_for_other_numerals(self, odd: Sequence[str], names: RowNames | None, other_way: str) -> None:
+    def _raise_for_other_numerals(self, odd: Sequence[str], names: RowLabels | None, other_way: str) -> None:
         ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
-        telling = [cell for cell in odd if any(way.reads(cell) for way in ways)]
-        if not telling:
+        readable = [cell for cell in odd if any(way.reads(cell) for way in ways)]
+        if not readable:
             return
-        cell, where = self._first(telling, names)
+        cell, where = self._first(readable, names)
         way_out = _numerals_way_out(ways, cell) + other_way
         raise UnreadableColumn(Problem(self.name, _written(ways), f", as {cell!r} at {where}", way_out))
 
-    def _raise_for_dates(self, names: RowNames | None) -> None:
+    def _raise_for_dates(self, names: RowLabels | None) -> None:
         dates = list(filter(is_date, self._known))
         others = len(self._known) - len(dates)
         if not dates or others >= max(MOST_ODD * len(self._known), 1):
@@ -187,7 +187,7 @@ class Cells:
         cell, where = self._first(dates, names)
         raise UnreadableColumn(Problem(self.name, "dates", f", as {cell!r} at {where}", DATES_WAY_OUT))
 
-    def _few_words(self, odd: Sequence[str], names: RowNames | None) -> Problem:
+    def _few_words(self, odd: Sequence[str], names: RowLabels | None) -> Problem:
         n_numbers = int(self._rows(self._known).sum() - self._rows(odd).sum())
         return Problem(
             self.name,
@@ -196,7 +196,7 @@ class Cells:
             "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
         )
 
-    def _coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> FloatArray:
+    def _coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> FloatArray:
         self._note_coerced(odd, names, noun)
         return self._numbers(names, frozenset(odd))
 
@@ -211,7 +211,7 @@ class Cells:
                 "is a category of its own, give it another name in the file, such as 'no'."
             )
 
-    def _note_coerced(self, odd: Sequence[str], names: RowNames | None, noun: str) -> None:
+    def _note_coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> None:
         rows = self._rows(odd)
         n_cells = int(rows.sum())
         cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
@@ -219,7 +219,7 @@ class Cells:
             f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
         )
 
-    def _numbers(self, names: RowNames | None, gaps: Collection[str] = ()) -> FloatArray:
+    def _numbers(self, names: RowLabels | None, gaps: Collection[str] = ()) -> FloatArray:
         numbers = [
             nan if cell in gaps or self._rules.is_missing(cell) else self._rules.numerals.number(cell)
             for cell in self._cells

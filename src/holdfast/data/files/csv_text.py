@@ -69,7 +69,7 @@ class CsvText:
 
 @contextmanager
 def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
-    """The text of the file while it is open; a DataError refuses what is no such text, even half-way."""
+    """The text of the file while it is open; a DataError if it is no such text, even half-way."""
     with _opened(path) as content:
         try:
             start = content.read(8)

@@ -16,7 +16,7 @@ from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.input.columns import as_label
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.files import check_is_file
-from holdfast.text.lists import RowNames
+from holdfast.text.lists import RowLabels
 
 
 def parquet_columns(path: Path) -> Frame:
@@ -41,7 +41,7 @@ class ParquetColumn:
         """The values as text, None where missing; a `known` category is never missing."""
         return np.array([self._text(value, known) for value in self._values()], object)
 
-    def as_column(self, names: RowNames | None) -> Any:
+    def as_column(self, names: RowLabels | None) -> Any:
         """The values in their own type, gaps in place of the markers for missing values."""
         import narwhals as nw
 
@@ -54,11 +54,11 @@ class ParquetColumn:
             raise UnreadableColumn(Problem(self.name, content, "", way_out))
         return self._without_markers()
 
-    def as_numbers(self, names: RowNames | None) -> Any:
+    def as_numbers(self, names: RowLabels | None) -> Any:
         """The values in their own type: whether they are numbers is seen when they are matched."""
         return self.as_column(names)
 
-    def as_dates(self, column: DateColumn, names: RowNames | None) -> dict[str, FloatArray]:
+    def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
         """The columns of numbers that are made of these dates, or of texts that write them."""
         values = self._values()
         if all(value is None or isinstance(value, date) for value in values):

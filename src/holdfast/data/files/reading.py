@@ -21,7 +21,7 @@ from holdfast.data.files.problems import Problem, UnreadableColumn, problems_tex
 from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.input.frame import Frame
 from holdfast.errors import DataError, DataWarning
-from holdfast.text.lists import RowNames, listed
+from holdfast.text.lists import RowLabels, listed
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def read_file(
     other decimal marks, encodings, dates and markers.
 
     The first line has the names, separated by commas, semicolons, tabs or bars; empty lines are skipped. What
-    is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers are
-    refused with a DataError. Parquet keeps its types.
+    is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers
+    raise a DataError. Parquet keeps its types.
     """
     source = Path(path)
     if source.is_dir():
@@ -118,7 +118,7 @@ class _Reading:
         self._left_out: dict[str, str] = {}  # from the column to the reason
         self._columns: dict[str, Any] = {}
 
-    def add(self, column: Cells | ParquetColumn, names: RowNames | None) -> None:
+    def add(self, column: Cells | ParquetColumn, names: RowLabels | None) -> None:
         """Read one more column."""
         try:
             self._add(column, column.name, names)
@@ -126,7 +126,7 @@ class _Reading:
             self._problems.append(error.problem)
         self._notes += column.notes
 
-    def frame(self, n_rows: int, rows: RowNames | None) -> Frame:
+    def frame(self, n_rows: int, rows: RowLabels | None) -> Frame:
         """The columns that were read; a DataError with all that went wrong."""
         if self._problems:
             raise DataError(problems_text(self._problems))
@@ -143,7 +143,7 @@ class _Reading:
                 "keeps such columns."
             )
 
-    def _add(self, column: Cells | ParquetColumn, name: str, names: RowNames | None) -> None:
+    def _add(self, column: Cells | ParquetColumn, name: str, names: RowLabels | None) -> None:
         dates = [date for date in self._dates if date.name == name]
         for date in dates:
             self._keep(column.as_dates(date, names))
@@ -185,7 +185,7 @@ def _csv(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
         kept = {
             index: Cells(name, rules) for index, name in enumerate(text.names) if name not in choices.drop
         }
-        names = RowNames(_filled(kept, text), "line")
+        names = RowLabels(_filled(kept, text), "line")
     reading = _Reading(choices, dates, rules)
     for cells in kept.values():
         # Spreadsheets leave empty columns without a name behind.

@@ -24,7 +24,7 @@ def write_file(
     a formula gets an apostrophe in front, unless it is to be `raw`.
     """
     target = Path(path)
-    parquet = is_parquet(target)  # which refuses a name that ends otherwise, before any work
+    parquet = is_parquet(target)  # an error if the name ends otherwise, before any work
     lists = {name: plain(values) for name, values in columns.items()}
     _check_lengths(lists)
     if parquet:

@@ -18,11 +18,11 @@ from holdfast.arrays import FloatArray
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
-from holdfast.text.lists import RowNames, first_rows, row_name
+from holdfast.text.lists import RowLabels, first_rows, row_name
 
 # How to read a column: as its dtype says; as categories, even numbers; as numbers, even True and False.
 Reading = Literal["by dtype", "categories", "numbers"]
-Sort = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
+ValueType = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
 
 FLAGS: tuple[Label, ...] = (False, True)
 EXACT = 2.0**63  # below it a whole float64 is an integer of 64 bits
@@ -52,7 +52,7 @@ class Column:
         return Feature(name, "numeric", 0.0, 0.0) if np.isnan(low) else Feature(name, "numeric", low, high)
 
 
-def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNames | None = None) -> Column:
+def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLabels | None = None) -> Column:
     """The column held by a numpy array or a narwhals Series; `what` names it in errors, `rows` its rows.
 
     Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
@@ -61,7 +61,7 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowNam
     """
     if isinstance(raw, OrderedText):
         return _ordered(raw.texts.tolist(), list(raw.order), what)
-    rows = rows or RowNames.of(raw)
+    rows = rows or RowLabels.of(raw)
     if isinstance(raw, np.ndarray):
         column = _of_array(raw, what, reading, rows)
     else:
@@ -85,7 +85,7 @@ def as_label(value: Any) -> Label:
 
 
 def infinity_error(what: str, where: str) -> DataError:
-    """The error that refuses an infinite value."""
+    """The error of an infinite value."""
     return DataError(
         f"{what} contains infinity, {where}. Use a large number instead, or mark it as missing (NaN)."
     )
@@ -107,7 +107,7 @@ def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
 # -- by container -----------------------------------------------------------------------------------------
 
 
-def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
+def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
     kind = array.dtype.kind
     if kind in "Mm":
         raise _date_error(what, "date" if kind == "M" else "duration")
@@ -118,7 +118,7 @@ def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowNames |
     return _of_objects(array.tolist(), what, reading, rows)
 
 
-def _of_series(series: Any, what: str, reading: Reading, rows: RowNames | None) -> Column:
+def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None) -> Column:
     import narwhals as nw
 
     dtype = series.dtype
@@ -137,12 +137,12 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowNames | None) 
     return _of_objects(series.to_list(), what, reading, rows)
 
 
-def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowNames | None) -> Column:
-    sorts = _sorts_of(values, what, rows)
-    if sorts <= {"missing", "number"} and reading != "categories":
+def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
+    types = _value_types(values, what, rows)
+    if types <= {"missing", "number"} and reading != "categories":
         return _numeric(_floats(values, what))
     known = {value for value in set(values) if not _is_missing(value)}
-    present = {_sort(type(value)) for value in known}
+    present = {_value_type(type(value)) for value in known}
     if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
         return _numeric(_floats(values, what))
     labels = FLAGS if present == {"flag"} else sorted_labels({as_label(value) for value in known})
@@ -166,7 +166,7 @@ def _categories_of(numbers: NDArray[Any]) -> Column:
 
 def _ordered(values: list[Any], order: list[Any], what: str) -> Column:
     declared = [label for label in order if not _is_missing(label)]
-    _sorts_of(declared, what)
+    _value_types(declared, what)
     labels = tuple(map(as_label, declared))
     return Column("ordered", _coded(values, declared, labels), labels)
 
@@ -180,7 +180,7 @@ def _coded(values: list[Any], known: Collection[Any], labels: tuple[Label, ...])
 
 def _floats(values: list[Any], what: str) -> FloatArray:
     # numpy reads None as NaN by itself, but none of the missing values of pandas.
-    missing = {kind for kind in set(map(type, values)) if _sort(kind) == "missing"}
+    missing = {kind for kind in set(map(type, values)) if _value_type(kind) == "missing"}
     try:
         return np.array([None if type(value) in missing else value for value in values], dtype=np.float64)
     except OverflowError as error:
@@ -223,8 +223,8 @@ def _integers(raw: Any) -> list[int]:
 # -- Python values ----------------------------------------------------------------------------------------
 
 
-def _sort(kind: type) -> Sort:
-    """What values of this Python type are to a column."""
+def _value_type(kind: type) -> ValueType:
+    """What a column takes values of this Python type for."""
     if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
         return "missing"
     if issubclass(kind, str) or kind.__name__ == "Interval":  # what pandas.cut returns
@@ -240,15 +240,15 @@ def _sort(kind: type) -> Sort:
     return "date" if issubclass(kind, date | time | timedelta | np.datetime64) else "other"
 
 
-def _sorts_of(values: Iterable[Any], what: str, rows: RowNames | None = None) -> set[Sort]:
-    """The sorts of the values, all of which a column can hold; a TypeError for any other."""
-    kinds = {kind: _sort(kind) for kind in set(map(type, values))}
-    for kind, sort in kinds.items():
-        if sort == "date":
+def _value_types(values: Iterable[Any], what: str, rows: RowLabels | None = None) -> set[ValueType]:
+    """What the values are, all of which a column can hold; a TypeError for any other."""
+    kinds = {kind: _value_type(kind) for kind in set(map(type, values))}
+    for kind, value_type in kinds.items():
+        if value_type == "date":
             raise _date_error(what, "duration" if issubclass(kind, timedelta | np.timedelta64) else "date")
-        if sort == "complex":
+        if value_type == "complex":
             raise DataError(f"Complex data not supported: {what} holds complex numbers.")
-        if sort == "other":
+        if value_type == "other":
             row = next(row for row, value in enumerate(values) if type(value) is kind)
             raise TypeError(
                 f"{what} holds a {kind.__name__} at {row_name(row, rows)}: argument must be a string or a "
@@ -258,8 +258,8 @@ def _sorts_of(values: Iterable[Any], what: str, rows: RowNames | None = None) ->
 
 
 def _is_missing(value: Any) -> bool:
-    # Only a number can be unequal to itself; pandas.NA refuses to say.
-    return _sort(type(value)) == "missing" or (not isinstance(value, str) and bool(value != value))
+    # Only a number can be unequal to itself; pandas.NA does not say.
+    return _value_type(type(value)) == "missing" or (not isinstance(value, str) and bool(value != value))
 
 
 def _date_error(what: str, noun: str) -> TypeError:
@@ -267,7 +267,7 @@ def _date_error(what: str, noun: str) -> TypeError:
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
 
 
-def _raise_for_infinity(column: Column, what: str, rows: RowNames | None) -> None:
+def _raise_for_infinity(column: Column, what: str, rows: RowLabels | None) -> None:
     if column.kind == "numeric" and any(map(isinf, column.extent)):
         raise infinity_error(what, first_rows(np.isinf(column.values), rows))
     if any(isinstance(label, float) and isinf(label) for label in column.labels):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.ordered import OrderedText
 from holdfast.errors import DataError
-from holdfast.text.lists import RowNames, listed
+from holdfast.text.lists import RowLabels, listed
 
 RESHAPE = (
     "Reshape your data with X.reshape(-1, 1) if it is a single feature, or with X.reshape(1, -1) if it is a "
@@ -30,7 +30,8 @@ class Frame:
     columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
     n_rows: int
     matrix: NDArray[Any] | None = None  # the numpy array that the columns are views of; None for a frame
-    rows: RowNames | None = None  # what messages call the rows; None: by their position
+    is_named: bool = True  # False if the names are only positions: of an array, or of numbered columns
+    rows: RowLabels | None = None  # what messages call the rows; None: by their position
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -50,22 +51,24 @@ class Frame:
         kept = [index for index, name in enumerate(self.names) if name not in dropped]
         _check_shape((self.n_rows, len(kept)))
         columns = [self.columns[i] for i in kept]
-        return Frame(tuple(self.names[i] for i in kept), columns, self.n_rows, rows=self.rows)
+        names = tuple(self.names[i] for i in kept)
+        return Frame(names, columns, self.n_rows, is_named=self.is_named, rows=self.rows)
 
     def taken(self, rows: BoolArray | LongArray) -> "Frame":
         """The rows with a flag, or those of these numbers, in this order; each keeps its name."""
         if self.matrix is not None:
             return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
-        columns = [taken_line(column, rows) for column in self.columns]
-        return Frame(self.names, columns, n_rows, rows=None if self.rows is None else self.rows.taken(rows))
+        columns = [taken_vector(column, rows) for column in self.columns]
+        labels = None if self.rows is None else self.rows.taken(rows)
+        return Frame(self.names, columns, n_rows, is_named=self.is_named, rows=labels)
 
 
-def taken_line(line: Any, rows: BoolArray | LongArray) -> Any:
+def taken_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
     """The entries with a flag, or of these numbers, of a numpy array, ordered text or a narwhals Series."""
-    if isinstance(line, np.ndarray | OrderedText):
-        return line[rows]
-    return line.filter(rows.tolist()) if rows.dtype == np.bool_ else line[rows]
+    if isinstance(vector, np.ndarray | OrderedText):
+        return vector[rows]
+    return vector.filter(rows.tolist()) if rows.dtype == np.bool_ else vector[rows]
 
 
 def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
@@ -78,7 +81,7 @@ def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
             f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
         )
     columns = [stacked_vectors(first.column(name), second.column(name)) for name in second.names]
-    return Frame(second.names, columns, first.n_rows + second.n_rows)
+    return Frame(second.names, columns, first.n_rows + second.n_rows, is_named=second.is_named)
 
 
 def stacked_vectors(first: Any, second: Any) -> Any:
@@ -93,7 +96,9 @@ def stacked_vectors(first: Any, second: Any) -> Any:
         if first.dtype == second.dtype and first.implementation == second.implementation:
             frames = [series.rename("column").to_frame() for series in (first, second)]
             return nw.concat(frames, how="vertical")["column"]
-    entries = [line.tolist() if isinstance(line, np.ndarray) else line.to_list() for line in (first, second)]
+    entries = [
+        vector.tolist() if isinstance(vector, np.ndarray) else vector.to_list() for vector in (first, second)
+    ]
     both = np.empty(len(first) + len(second), object)
     both[:] = [*entries[0], *entries[1]]
     return both
@@ -116,7 +121,8 @@ def frame_of(X: Any) -> Frame:
         )
     _check_shape(native.shape)
     names, columns = _checked_names(native.columns), list(native.iter_columns())
-    return Frame(names, columns, native.shape[0], rows=RowNames.of(native))
+    is_named = all(isinstance(name, str) for name in native.columns)
+    return Frame(names, columns, native.shape[0], is_named=is_named, rows=RowLabels.of(native))
 
 
 def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
@@ -126,14 +132,14 @@ def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
     """
     _raise_for_sparse(y)
     native = _as_narwhals(y)
-    line: Any = _as_array(y, what) if native is None else native
-    shape = line.shape
+    vector: Any = _as_array(y, what) if native is None else native
+    shape = vector.shape
     if len(shape) == 1:
-        return line
+        return vector
     if not (allow_column and len(shape) == 2 and shape[1] == 1):
         raise DataError(f"{what} should be a 1d array, got an array of shape {shape} instead.")
     _warn_of_column(what)
-    return line.ravel() if native is None else next(line.iter_columns())
+    return vector.ravel() if native is None else next(vector.iter_columns())
 
 
 def _as_narwhals(X: Any) -> Any:
@@ -182,7 +188,7 @@ def _frame_of_matrix(matrix: NDArray[Any]) -> Frame:
     n_rows, n_columns = matrix.shape
     _check_shape((n_rows, n_columns))
     names = tuple(f"x{index}" for index in range(n_columns))
-    return Frame(names, [matrix[:, index] for index in range(n_columns)], n_rows, matrix)
+    return Frame(names, [matrix[:, index] for index in range(n_columns)], n_rows, matrix, is_named=False)
 
 
 def _check_shape(shape: tuple[int, int]) -> None:

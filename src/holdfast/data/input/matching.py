@@ -12,7 +12,7 @@ from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import SchemaMismatch
-from holdfast.text.lists import RowNames, listed, row_name
+from holdfast.text.lists import RowLabels, listed, row_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +24,12 @@ class Match:
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
 
 
-def matched(raw: Any, feature: Feature, what: str, rows: RowNames | None = None) -> Match:
+def matched(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> Match:
     """The column read as the feature's kind, categories matched by value.
 
     A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
     """
-    rows = rows or RowNames.of(raw)
+    rows = rows or RowLabels.of(raw)
     if feature.kind != "numeric":
         column = read_column(raw, what, "categories", rows)
         return labels_matched(column, feature.kind, feature.categories, rows)
@@ -56,7 +56,7 @@ def named_by(schema: Schema, frame: Frame) -> Frame:
 
 
 def labels_matched(
-    column: Column, kind: str, labels: tuple[Label, ...], rows: RowNames | None = None
+    column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
 ) -> Match:
     """The column with each of its labels as a position among these labels; `kind` is for the reader."""
     counts = np.bincount(
@@ -83,12 +83,12 @@ def _are_text(labels: Iterable[Label]) -> set[bool]:
     return {isinstance(label, str) for label in labels}
 
 
-def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowNames | None) -> str:
+def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
     """What the schema expects, and the first value whose label is wrong."""
-    places = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
-    if not len(places):
+    wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
+    if not len(wrong_rows):
         return f"{expected} in the schema, and categories of text here"
-    value = column.labels[int(column.values[places[0]])]
+    value = column.labels[int(column.values[wrong_rows[0]])]
     noun = "text" if isinstance(value, str) else "number"
-    where = row_name(int(places[0]), rows)
+    where = row_name(int(wrong_rows[0]), rows)
     return f"{expected} in the schema, and here the {noun} {value!r}, first at {where}"

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.differences import Differences
 from holdfast.data.expressions.question import Question, parse_questions
 from holdfast.data.input.columns import infinity_error
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.matching import Match, matched, named_by
 from holdfast.data.schema import Label, Schema
+from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import first_rows, joined, listed
 
@@ -30,13 +30,12 @@ def encoded(
 
     Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
     them, in the order of the schema. A category that the schema does not hold counts as missing, with a
-    warning, unless `unknown="error"`; `missing="error"` refuses missing values in the columns that the
-    asked-for features read. It may be X itself: do not write.
+    warning, unless `unknown="error"`; with `missing="error"` missing values in the columns that
+    the asked-for features read raise an error. It may be X itself: do not write.
     """
     _check_choice("unknown", unknown, ("missing", "error"))
     _check_choice("missing", missing, ("learned", "error"))
     frame = named_by(schema, frame_of(X))
-    _check_names(schema, features, frame)
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
         if missing == "error":
@@ -47,20 +46,25 @@ def encoded(
 
 def columns_asked(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
     """The names of the columns that these features are, or that their questions read, in their order."""
-    read = {index for index in features if schema.features[index].kind != "question"}
-    read.update(index for question in _questions(schema, features).values() for index in question.columns)
-    return tuple(schema.features[index].name for index in sorted(read))
+    read = _columns_asked(features, _questions(schema, features))
+    return tuple(schema.features[index].name for index in read)
 
 
-def _check_names(schema: Schema, features: Sequence[int], frame: Frame) -> None:
-    """Refuse a frame without a column that is asked about: then those that it has besides are of interest."""
-    absent = set(columns_asked(schema, features)).difference(frame.names)
+def _columns_asked(features: Sequence[int], questions: Mapping[int, Question]) -> list[int]:
+    """The features that are columns, and the columns that the questions read, in their order."""
+    read = {index for index in features if index not in questions}
+    return sorted(read.union(*(question.columns for question in questions.values())))
+
+
+def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None:
+    """A SchemaMismatch if a column is not there: it also names those that are there besides."""
+    absent = {schema.features[index].name for index in read}.difference(frame.names)
     if absent:
         known = {feature.name for feature in schema.columns}
-        Differences(
+        SchemaDifferences(
             missing=[feature.name for feature in schema.columns if feature.name in absent],
             extra=[name for name in frame.names if name not in known],
-        ).refuse()
+        ).raise_if_any()
 
 
 def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
@@ -107,7 +111,9 @@ def _encoded_by_column(
     frame: Frame, schema: Schema, features: Sequence[int], unknown: str, missing: str
 ) -> FloatArray:
     questions = _questions(schema, features)
-    columns = _columns_read(frame, schema, features, questions, unknown)
+    read = _columns_asked(features, questions)
+    _raise_for_absent(schema, read, frame)
+    columns = _matched_columns(frame, schema, read, unknown)
     if missing == "error":
         _raise_for_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
@@ -119,36 +125,34 @@ def _encoded_by_column(
     return matrix
 
 
-def _columns_read(
-    frame: Frame, schema: Schema, features: Sequence[int], questions: Mapping[int, Question], unknown: str
+def _matched_columns(
+    frame: Frame, schema: Schema, read: Sequence[int], unknown: str
 ) -> dict[int, FloatArray]:
-    """The values of the features that are columns and of the columns that the questions read."""
-    read = {index for index in features if index not in questions}
-    read.update(index for question in questions.values() for index in question.columns)
+    """The values of these columns as the schema encodes them."""
     matches: dict[int, Match] = {}
-    differences = Differences()
-    strange: dict[str, dict[Label, int]] = {}
-    for index in sorted(read):
+    differences = SchemaDifferences()
+    unseen: dict[str, dict[Label, int]] = {}
+    for index in read:
         feature = schema.features[index]
-        line, what = frame.column(feature.name), f"column {feature.name!r}"
-        matches[index] = match = matched(line, feature, what, frame.rows)
+        vector, what = frame.column(feature.name), f"column {feature.name!r}"
+        matches[index] = match = matched(vector, feature, what, frame.rows)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
-            strange[feature.name] = match.unknown
+            unseen[feature.name] = match.unknown
     if unknown == "error":
-        differences.categories = {name: list(counts) for name, counts in strange.items()}
-    differences.refuse()
-    _warn_of_unknown(strange)
+        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    differences.raise_if_any()
+    _warn_of_unknown(unseen)
     return {index: match.values for index, match in matches.items()}
 
 
-def _warn_of_unknown(strange: dict[str, dict[Label, int]]) -> None:
-    if not strange:
+def _warn_of_unknown(unseen: dict[str, dict[Label, int]]) -> None:
+    if not unseen:
         return
     columns = [
         f"column {name!r}: " + joined([f"{label!r} ({_rows_text(count)})" for label, count in counts.items()])
-        for name, counts in strange.items()
+        for name, counts in unseen.items()
     ]
     warnings.warn(
         f"categories that the model has not seen count as missing: {joined(columns)}.",

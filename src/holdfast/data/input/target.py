@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.data.differences import Differences
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import as_vector
 from holdfast.data.input.matching import labels_matched, matched
 from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, SchemaMismatch
-from holdfast.text.lists import RowNames, first_rows, listed
+from holdfast.text.lists import RowLabels, first_rows, listed
 
 Task = Literal["classification", "regression"]
 
@@ -26,31 +26,35 @@ def check_task(task: str | None) -> None:
 
 
 def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
-    """The target as one line of data, as long as the rows."""
+    """The target as a vector, as long as the rows."""
     if y is None:
         raise DataError("Growing a tree requires y to be passed, but the target y is None.")
-    line = as_vector(y, names[1], allow_column=True)
-    if len(line) != n_rows:
-        rows = f"{n_rows} in {names[0]} and {len(line)} in {names[1]}"
+    vector = as_vector(y, names[1], allow_column=True)
+    if len(vector) != n_rows:
+        rows = f"{n_rows} in {names[0]} and {len(vector)} in {names[1]}"
         raise DataError(f"{names[0]} and {names[1]} have inconsistent numbers of rows: {rows}.")
-    return line
+    return vector
 
 
 def new_target(
-    line: Any, name: str, task: Task | None, rows: RowNames | None = None
+    vector: Any, name: str, task: Task | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
     """The target's values, and the classes or the range found in them; `rows` is for messages."""
-    column = _complete(line, name, rows)
+    column = _complete(vector, name, rows)
     if (task or _likely_task(column)) == "regression":
-        numbers = _numbers(line, name)
+        numbers = _numbers(vector, name)
         return numbers, Target(name, low=float(numbers.min()), high=float(numbers.max()))
-    labels = _labels(line, column, name)
+    labels = _labels(vector, column, name)
     codes, classes = _present(labels)
     return codes, Target(name, classes)
 
 
 def known_target(
-    line: Any, target: Target, task: Task | None, differences: Differences, rows: RowNames | None = None
+    vector: Any,
+    target: Target,
+    task: Task | None,
+    differences: SchemaDifferences,
+    rows: RowLabels | None = None,
 ) -> NDArray[Any]:
     """The target's values as a schema encodes them; what does not fit is added to the differences."""
     if task is not None and (task == "classification") != target.is_classes:
@@ -58,11 +62,11 @@ def known_target(
         raise SchemaMismatch(
             f"The target {target.name!r} of the schema holds {kind}, and the task is {task}."
         )
-    column = _complete(line, target.name, rows)
+    column = _complete(vector, target.name, rows)
     if target.is_classes:
-        match = labels_matched(_labels(line, column, target.name), "classes", target.classes, rows)
+        match = labels_matched(_labels(vector, column, target.name), "classes", target.classes, rows)
     else:
-        match = matched(line, Feature(target.name), f"the target {target.name!r}", rows)
+        match = matched(vector, Feature(target.name), f"the target {target.name!r}", rows)
     differences.classes = list(match.unknown)
     if match.clash:
         differences.kinds[target.name] = match.clash
@@ -71,10 +75,10 @@ def known_target(
     return values.astype(np.int32) if target.is_classes and fits else values
 
 
-def _complete(line: Any, name: str, rows: RowNames | None) -> Column:
+def _complete(vector: Any, name: str, rows: RowLabels | None) -> Column:
     """The target as its dtype says, without any gap."""
-    rows = RowNames.of(line) or rows
-    column = read_column(line, f"the target {name!r}", rows=rows)
+    rows = RowLabels.of(vector) or rows
+    column = read_column(vector, f"the target {name!r}", rows=rows)
     missing: BoolArray = np.isnan(column.values)
     if missing.any():
         count = int(missing.sum())
@@ -96,8 +100,8 @@ def _is_continuous(numbers: FloatArray) -> bool:
     return bool((numbers != np.floor(numbers)).any())
 
 
-def _numbers(line: Any, name: str) -> FloatArray:
-    column = read_column(line, f"the target {name!r}", "numbers")
+def _numbers(vector: Any, name: str) -> FloatArray:
+    column = read_column(vector, f"the target {name!r}", "numbers")
     if column.kind != "numeric":
         raise DataError(
             f"Regression needs numbers, and the target {name!r} holds the labels {listed(column.labels, 5)}. "
@@ -106,14 +110,14 @@ def _numbers(line: Any, name: str) -> FloatArray:
     return column.values
 
 
-def _labels(line: Any, column: Column, name: str) -> Column:
+def _labels(vector: Any, column: Column, name: str) -> Column:
     if column.kind == "numeric" and _is_continuous(column.values):
         value = column.values[column.values != np.floor(column.values)][0]
         raise DataError(
             f"Unknown label type: continuous. The target {name!r} holds numbers such as {value:g}, and "
             "classification needs a few distinct classes: use regression, or group the numbers."
         )
-    return column if column.kind == "nominal" else read_column(line, f"the target {name!r}", "categories")
+    return column if column.kind == "nominal" else read_column(vector, f"the target {name!r}", "categories")
 
 
 def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:

@@ -10,12 +10,12 @@ from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import as_vector
 from holdfast.errors import DataError
-from holdfast.text.lists import RowNames, first_rows
+from holdfast.text.lists import RowLabels, first_rows
 
 MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
 
 
-def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -> FloatArray | None:
+def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) -> FloatArray | None:
     """Finite weights of at least 0, one per row; None if every row counts once.
 
     A single number is the weight of every row.
@@ -24,13 +24,13 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowNames | None = None) -
         return None
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n_rows, sample_weight)
-    line = as_vector(sample_weight, "sample_weight")
-    if len(line) != n_rows:
+    vector = as_vector(sample_weight, "sample_weight")
+    if len(vector) != n_rows:
         raise DataError(
-            f"sample_weight has {len(line)} values, and the data has {n_rows} rows: give one per row."
+            f"sample_weight has {len(vector)} values, and the data has {n_rows} rows: give one per row."
         )
-    rows = RowNames.of(line) or rows
-    column = read_column(line, "sample_weight", "numbers", rows)
+    rows = RowLabels.of(vector) or rows
+    column = read_column(vector, "sample_weight", "numbers", rows)
     if column.kind != "numeric":
         raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
     _check(column.values, rows)
@@ -42,14 +42,14 @@ def are_repetitions(weight: FloatArray) -> bool:
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
-def counted_rows(weight: FloatArray | None) -> BoolArray | None:
-    """True for the rows whose weight is above 0; None if all rows count."""
+def weighted_rows(weight: FloatArray | None) -> BoolArray | None:
+    """True for the rows of positive weight; None if all are."""
     if weight is None or (weight > 0.0).all():
         return None
     return np.asarray(weight > 0.0, np.bool_)
 
 
-def _check(weight: FloatArray, rows: RowNames | None) -> None:
+def _check(weight: FloatArray, rows: RowLabels | None) -> None:
     if (missing := np.isnan(weight)).any():
         raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
     if (negative := weight < 0.0).any():
@@ -69,5 +69,5 @@ def check_sum(weight: FloatArray) -> None:
     if not math.isfinite(total):
         raise DataError(
             f"sample_weight adds up to {total:g}, and the greatest weight is {weight.max():g}: the sum must "
-            "be a finite number. Divide all weights by one number: only their shares matter."
+            "be a finite number. Divide all weights by one number: only their ratios matter."
         )

@@ -9,10 +9,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.input.weight import counted_rows
-from holdfast.data.split.fractions import below, folds_of, places, strata_of
+from holdfast.data.input.weight import weighted_rows
+from holdfast.data.split.fractions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.random_streams import Stream
 from holdfast.text.lists import first_rows
 
 
@@ -48,7 +49,7 @@ def is_number(cv: Any) -> bool:
     return isinstance(cv, Real) and not isinstance(cv, bool)
 
 
-def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """So many folds, each held out in turn, or one fraction of the rows.
 
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
@@ -60,17 +61,17 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    place = places(strata_of(table), groups, seed)
+    position = random_positions(strata_of(table), groups, stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = _ranks(place) * n_folds // n_units if groups is None else folds_of(place, n_folds)
+        fold = _ranks(position) * n_folds // n_units if groups is None else folds_of(position, n_folds)
         folds = [_fold(fold == number) for number in np.unique(fold)]
         if groups is not None and len(folds) < int(cv):
             report_fewer_folds(int(cv), [len(folds)], groups)
         return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return [_fold(below(place, float(cv)))]
+        return [_fold(below(position, float(cv)))]
     raise RulesError(
         f"cv={cv!r} is out of range: it must be an integer of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
@@ -93,12 +94,12 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
     )
 
 
-def _ranks(place: FloatArray) -> LongArray:
-    """How many places come before each; of equal ones the first comes first."""
-    return np.argsort(np.argsort(place, kind="stable"), kind="stable")
+def _ranks(position: FloatArray) -> LongArray:
+    """How many positions come before each; of equal ones the first comes first."""
+    return np.argsort(np.argsort(position, kind="stable"), kind="stable")
 
 
-def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[int, ...]) -> list[Fold]:
+def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
 
     A row without weight is in none of them.
@@ -109,7 +110,7 @@ def steady_folds(table: Table, groups: LongArray | None, cv: Any, seed: tuple[in
     ordered = table.taken(order)
     own = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
     units = unit_numbers(ordered) if own is None else own
-    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, seed)]
+    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, stream)]
 
 
 def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
@@ -151,19 +152,19 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
     if len(numbers) == 0:
         raise RulesError(f"{what} are none: every fold needs some.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
-        strange = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise RulesError(f"{what} have the number {strange}, and rows are numbered from 0 to {n_rows - 1}.")
+        outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
+        raise RulesError(f"{what} have the number {outside}, and rows are numbered from 0 to {n_rows - 1}.")
     return np.bincount(numbers, minlength=n_rows).astype(np.int32)
 
 
 def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        rows = counted_rows(table.weight)
+        rows = weighted_rows(table.weight)
         if rows is None:
             return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
-        place, own = np.flatnonzero(rows), None if groups is None else groups[rows]
-        pairs = cv.split(np.zeros((len(place), 1)), table.target[rows], own)
-        return [(place[learnt], place[held_out]) for learnt, held_out in pairs]
+        numbers, own = np.flatnonzero(rows), None if groups is None else groups[rows]
+        pairs = cv.split(np.zeros((len(numbers), 1)), table.target[rows], own)
+        return [(numbers[learnt], numbers[held_out]) for learnt, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise RulesError(
             f"cv={cv!r} says nothing of folds: give an integer from 2, a fraction between 0 and 1, a "

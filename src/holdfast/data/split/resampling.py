@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
+from holdfast.random_streams import generator
 
 MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not the repetitions
 
@@ -26,10 +27,9 @@ def bootstrap_counts(
     array([1, 1, 0, 1, 2], dtype=int32)
     """
     key = index if isinstance(index, tuple) else (index,)
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     if groups is None:
-        return _times_drawn(generator, repeats, n_draws, replacement)
-    times = _times_drawn(generator, groups_there(repeats, groups), n_draws, replacement)
+        return _times_drawn(generator(seed, *key), repeats, n_draws, replacement)
+    times = _times_drawn(generator(seed, *key), groups_there(repeats, groups), n_draws, replacement)
     return (repeats * times[groups]).astype(np.int32)
 
 
@@ -43,12 +43,12 @@ def groups_there(repeats: IntArray, groups: LongArray) -> IntArray:
 
 
 def _times_drawn(
-    generator: np.random.Generator, repeats: IntArray, n_draws: int | None, replacement: bool
+    chance: np.random.Generator, repeats: IntArray, n_draws: int | None, replacement: bool
 ) -> IntArray:
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
         spread = np.zeros(len(repeats), np.int32)
-        spread[counted] = _times_drawn(generator, repeats[counted], n_draws, replacement)
+        spread[counted] = _times_drawn(chance, repeats[counted], n_draws, replacement)
         return spread
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     n_draws = n_all if n_draws is None else n_draws
@@ -56,13 +56,13 @@ def _times_drawn(
         return repeats.astype(np.int32)
     if n_all > MOST_DRAWS * n_rows:
         if replacement:
-            return generator.multinomial(n_draws, repeats / n_all).astype(np.int32)
-        times = generator.multivariate_hypergeometric(repeats, n_draws, method="marginals")
+            return chance.multinomial(n_draws, repeats / n_all).astype(np.int32)
+        times = chance.multivariate_hypergeometric(repeats, n_draws, method="marginals")
         return times.astype(np.int32)
     if replacement:
-        drawn = generator.integers(0, n_all, n_draws)
+        drawn = chance.integers(0, n_all, n_draws)
     else:
-        drawn = generator.choice(n_all, n_draws, replace=False, shuffle=False)
+        drawn = chance.choice(n_all, n_draws, replace=False, shuffle=False)
     if n_all > n_rows or repeats.min() != 1:
         drawn = np.repeat(np.arange(n_rows), repeats)[drawn]
     return np.bincount(drawn, minlength=n_rows).astype(np.int32)

@@ -9,7 +9,7 @@ from holdfast.data.canonical_order import MOST_ROWS, fixed_order
 from holdfast.data.coding import rank_values
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
-from holdfast.data.split.fractions import below, places
+from holdfast.data.split.fractions import below, random_positions
 from holdfast.data.table import Table
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import DensityRows
@@ -133,7 +133,7 @@ def unlabelled(table: Table) -> Unlabelled:
 def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
     """The rows that the search does not see: about that fraction of them, drawn by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
-    return below(places(strata, data.unit_numbers, (seed,)), fraction)
+    return below(random_positions(strata, data.unit_numbers, (seed,)), fraction)
 
 
 def _settled(table: Table) -> tuple[Table, LongArray | None]:

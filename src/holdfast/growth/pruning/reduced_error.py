@@ -8,7 +8,8 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.fractions import below, check_fraction, places, read_groups, strata_of
+from holdfast.data.split.fractions import below, check_fraction, random_positions, strata_of
+from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -16,11 +17,10 @@ from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, measure
 from holdfast.growth.values import with_values
+from holdfast.random_streams import Branch
 from holdfast.scoring.formulas import LEAST
 from holdfast.tree.prune import cheapest
 from holdfast.tree.tree import Tree
-
-_HELD_OUT = 41  # the branch of the seed that divides the rows
 
 
 def prune_reduced_error(tree: Tree, table: Table) -> Tree:
@@ -56,7 +56,7 @@ def grow_reduced_error(
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
     table, marks, units = canonical(table, marks)
     groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-    held_out = below(places(strata_of(table), groups, (seed, _HELD_OUT)), fraction)
+    held_out = below(random_positions(strata_of(table), groups, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
     measured = measure(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, measured, [measured.repeats], [seed])[0]

@@ -8,8 +8,7 @@ from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.folds import drawn_folds, given_folds, is_number
 from holdfast.data.table import Table
-
-_FOLDS = 40  # the branch of the seed that divides the rows
+from holdfast.random_streams import Branch
 
 
 class Folds(NamedTuple):
@@ -27,7 +26,7 @@ def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])
         groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-        folds = drawn_folds(table, groups, cv, (seed, _FOLDS))
+        folds = drawn_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
         folds = given_folds(table, groups, cv)
     return Folds(table, groups, tuple(fold.held_out for fold in folds), tuple(fold.times for fold in folds))

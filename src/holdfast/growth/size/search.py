@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.split.fractions import numbered, read_groups
+from holdfast.data.split.groups import numbered, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.growth.grow import grow, grow_samples

@@ -1,4 +1,4 @@
-"""What of some data does not fit a schema, gathered so that one error can show all of it."""
+"""How some data differs from a schema, gathered so that one error can show all of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from holdfast.text.lists import listed
 
 
 @dataclass(eq=False)
-class Differences:
+class SchemaDifferences:
     """Columns, kinds, categories and classes in which the data differs from the schema."""
 
     missing: list[str] = field(default_factory=list)
@@ -19,7 +19,7 @@ class Differences:
     classes: list[Label] = field(default_factory=list)  # the new ones
 
     @classmethod
-    def of_names(cls, expected: Iterable[str], found: Iterable[str]) -> "Differences":
+    def of_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
         """The columns that only one side has."""
         expected, found = dict.fromkeys(expected), dict.fromkeys(found)
         return cls(
@@ -27,7 +27,7 @@ class Differences:
             extra=[name for name in found if name not in expected],
         )
 
-    def refuse(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise a SchemaMismatch with a table of the differences, if there are any."""
         lines = self._lines()
         if lines:

@@ -1,0 +1,91 @@
+"""All columns of a frame, and its questions: as new features, or as those of a schema."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray
+from holdfast.data.expressions.question import parse_questions
+from holdfast.data.input.columns import Reading
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.matching import named_by
+from holdfast.data.input.target import Task
+from holdfast.data.input.zero_weight import defined_column, matched_column, matched_target
+from holdfast.data.schema import Feature, Schema
+from holdfast.data.schema_differences import SchemaDifferences
+from holdfast.errors import DataError, SchemaMismatch
+from holdfast.text.lists import listed
+
+
+def defined_columns(
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
+) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
+    """The features that rows of positive weight define, and the columns of all rows, questions last."""
+    columns = [
+        defined_column(raw, name, reading, weighted, frame.rows)
+        for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
+    ]
+    features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
+    _raise_for_repeated_questions(questions, frame.names)
+    asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
+    return features + asked, values + _answers(questions, features, values)
+
+
+def matched_columns(
+    schema: Schema, frame: Frame, vector: Any, task: Task | None, weighted: BoolArray | None
+) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
+    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
+    frame = named_by(schema, frame)
+    differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), frame.names)
+    columns = []
+    for feature in schema.columns:
+        if feature.name in differences.missing:
+            continue
+        match = matched_column(frame.column(feature.name), feature, weighted, frame.rows)
+        columns.append(match.values)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            differences.categories[feature.name] = list(match.unknown)
+    values = matched_target(vector, schema.target, task, weighted, differences, frame.rows)
+    differences.raise_if_any()
+    return (*columns, *_answers(schema.questions, schema.columns, columns)), values
+
+
+def _answers(
+    questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
+) -> tuple[FloatArray, ...]:
+    asked = list(parse_questions(questions, features))
+    return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
+
+
+def question_texts(questions: Any) -> tuple[str, ...]:
+    """The questions as a tuple; an error if they are no texts."""
+    if isinstance(questions, str):
+        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
+    if not isinstance(questions, Iterable):
+        raise TypeError(f"questions is {questions!r}: it must be a list of texts, such as ['age > 60'].")
+    texts = tuple(questions)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"questions[{position}] is {text!r}: a question is a text, such as 'age > 60'.")
+    return tuple(map(str, texts))
+
+
+def check_questions(questions: Sequence[str], schema: Schema) -> None:
+    """Raise a SchemaMismatch unless these questions, if there are any, are those of the schema."""
+    if questions and questions != schema.questions:
+        raise SchemaMismatch(
+            f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
+            "Leave them out: the questions of the schema are asked anyway."
+        )
+
+
+def _raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+    texts = [*names, *questions]
+    repeated = sorted({text for text in questions if texts.count(text) > 1})
+    if repeated:
+        raise DataError(
+            f"Several questions or columns have the same text: {listed(repeated)}. Keep one of each."
+        )

@@ -1,0 +1,74 @@
+"""The group of every row, such as a patient: rows of one group always stay together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.input.columns import Reading, read_column
+from holdfast.data.input.frame import as_vector
+from holdfast.data.schema import Label
+from holdfast.errors import DataError
+from holdfast.text.lists import RowLabels, first_rows
+
+
+def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
+    """The number of every row's group."""
+    raise_for_name(groups, "groups")
+    # As categories: long numbers of patients would run together as floats.
+    vector = as_vector(groups, "groups")
+    return numbers_in_order(vector, "groups", "categories", n_rows, RowLabels.of(vector) or rows)
+
+
+def numbered(numbers: LongArray | None, rows: BoolArray) -> LongArray | None:
+    """The groups or stages of some of the rows, numbered without gaps."""
+    return None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1], np.int64)
+
+
+def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
+    """True for the rows held out whose group is learnt from too.
+
+    >>> learnt, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
+    >>> known_rows(np.array([7, 8, 7, 9]), learnt, held_out)
+    array([False, False,  True, False])
+    """
+    return np.asarray(held_out & np.isin(groups, groups[learnt]), np.bool_)
+
+
+def numbers_in_order(
+    vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None
+) -> LongArray:
+    """A number for every row, the same for equal values, in their order; all of them must be known."""
+    if len(vector) != n_rows:
+        raise DataError(f"{what} has {len(vector)} values, and the data has {n_rows} rows: give one per row.")
+    if isinstance(vector, np.ndarray) and vector.dtype.kind in "iu":  # exact, however long
+        return np.asarray(np.unique(vector, return_inverse=True)[1], np.int64)
+    column = read_column(vector, what, reading, rows)
+    values: NDArray[Any] = column.values
+    if column.kind == "nominal" and (numbers := _as_numbers(column.labels)) is not None:
+        values = np.append(numbers, np.nan)[np.where(np.isnan(values), -1, values).astype(np.int64)]
+    if (missing := np.isnan(values)).any():
+        raise DataError(
+            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}. Fill them in, or leave "
+            "the rows out."
+        )
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _as_numbers(labels: Sequence[Label]) -> FloatArray | None:
+    """Texts as numbers if all of them are, so that stage 10 follows stage 9; else None."""
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() and len(set(numbers.tolist())) == len(labels) else None
+
+
+def raise_for_name(values: Any, what: str) -> None:
+    """A DataError if a column is given by its name instead of its values."""
+    if isinstance(values, str):
+        raise DataError(
+            f"{what} is {values!r}: give one value for each row, such as X[{values!r}], not a name."
+        )

@@ -1,0 +1,58 @@
+"""The stage of every row, such as a year: the first stages are early, the last ones late."""
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.input.frame import as_vector
+from holdfast.data.split.groups import numbers_in_order, raise_for_name
+from holdfast.errors import DataError
+from holdfast.text.lists import RowLabels
+
+
+def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
+    """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
+    raise_for_name(stage, "stage")
+    vector = as_vector(stage, "stage")
+    rows = RowLabels.of(vector) or rows
+    array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
+    if array.dtype == object and any(isinstance(entry, date) for entry in array):
+        array = array.astype("datetime64[us]")
+    if array.dtype.kind == "M":
+        moments = array.astype("datetime64[us]")
+        vector = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
+    return numbers_in_order(vector, "stage", "by dtype", n_rows, rows)
+
+
+def early_stages(stage: LongArray, fraction: float) -> BoolArray:
+    """The rows of the first stages: as many as hold at least that fraction of the rows, and never the last.
+
+    >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
+    array([ True,  True, False, False])
+    """
+    rows_of = _rows_of_stages(stage)
+    n_early = int(np.searchsorted(np.cumsum(rows_of), fraction * len(stage) * (1 - 1e-12))) + 1
+    return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
+
+
+def late_stages(stage: LongArray, fraction: float) -> BoolArray:
+    """The rows of the last stages: as many as hold at most that fraction of the rows, and always the last.
+
+    >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
+    array([False, False,  True,  True])
+    """
+    from_end = np.cumsum(_rows_of_stages(stage)[::-1])
+    n_late = int(np.count_nonzero(from_end <= fraction * len(stage) * (1 + 1e-12)))
+    return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
+
+
+def _rows_of_stages(stage: LongArray) -> LongArray:
+    rows_of = np.bincount(stage)
+    if len(rows_of) < 2:
+        raise DataError(
+            "stage has one value for all rows: the early data need a stage before the last. Leave stage out, "
+            "and a random fraction of the rows is early."
+        )
+    return rows_of

@@ -1,0 +1,23 @@
+"""Threads that stand ready give what a loop gives."""
+
+import pytest
+
+from holdfast.backends.thread_pool import ThreadPool
+from holdfast.errors import RulesError
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize("n_items", [0, 1, 2, 5, 7])
+def test_results_come_in_the_order_of_the_items(n_jobs: int, n_items: int) -> None:
+    with ThreadPool(n_jobs) as pool:
+        assert pool.run(str, range(n_items)) == [str(number) for number in range(n_items)]
+
+
+def test_the_error_of_a_task_in_another_thread_is_raised() -> None:
+    with ThreadPool(2) as pool, pytest.raises(ZeroDivisionError):
+        pool.run(lambda number: 1 / number, [1, 0])
+
+
+def test_no_jobs_at_all_raise_an_error() -> None:
+    with pytest.raises(RulesError, match="n_jobs=0"):
+        ThreadPool(0)
