@@ -8,7 +8,10 @@ from importlib import import_module
 from typing import Any
 
 # name of a function in show/: the module that has it
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "drawing": "tree_text",
+    "svg": "tree_svg",
+}
 
 
 def shown(name: str, *args: Any, **options: Any) -> str:

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.layout import text_width
-from holdfast.tree.svg import PALETTE, svg
+from holdfast.show.tree_layout import text_width
+from holdfast.show.tree_svg import PALETTE, svg
 from reference.trees import (
     AGE,
     FARE_KNOWN,

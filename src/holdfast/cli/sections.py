@@ -21,7 +21,7 @@ from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim, with_errors
 from holdfast.evidence.feature_use import feature_table
 from holdfast.evidence.split_support import NARROWEST, split_support_text
-from holdfast.tree.drawing import drawing
+from holdfast.show.tree_text import drawing
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import number_text
 

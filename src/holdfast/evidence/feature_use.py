@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import RulesError
-from holdfast.tree.drawing import shortened
+from holdfast.show.tree_text import shortened
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import printable
 

@@ -16,7 +16,7 @@ from holdfast.data.schema import Label
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import RulesError
 from holdfast.evidence.feature_use import rounded_percent
-from holdfast.tree.drawing import shortened
+from holdfast.show.tree_text import shortened
 from holdfast.tree.regions import regions_at
 from holdfast.tree.rules import SHORT_LIST, answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree

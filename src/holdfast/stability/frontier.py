@@ -10,9 +10,9 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
+from holdfast.show.tree_text import shortened
 from holdfast.stability.collection import Collection
 from holdfast.stability.validation import Scores
-from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import Tree
 
 _HEADING = "candidate          instability  size-adjusted  "

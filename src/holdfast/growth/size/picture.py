@@ -8,8 +8,8 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.growth.size.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
 from holdfast.growth.size.table import SizeTable
-from holdfast.tree.layout import MARGIN, SMALL, fitted, text_width
-from holdfast.tree.svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER, drawn_text
+from holdfast.show.tree_layout import MARGIN, SMALL, fitted, text_width
+from holdfast.show.tree_svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER, drawn_text
 from holdfast.tree.wording import number_text, printable
 
 WIDTH, HEIGHT = 720, 480

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from holdfast.tree.layout import (
+from holdfast.show.tree_layout import (
     BAR,
     LINE,
     MARGIN,

@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from holdfast.tree.drawing import shortened
+from holdfast.show.tree_text import shortened
 from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import shorter_answers
 from holdfast.tree.tree import LEAF, Tree
