@@ -14,12 +14,12 @@ from holdfast.show.tree_text import WIDTH, drawing
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
 from holdfast.storage.model_file import load
+from holdfast.text.lines import CUT, left_out_text
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import FULL_LIST, rules_text
 from holdfast.tree.rules import WIDTH as RULES_WIDTH
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import CUT, left_out_text
 
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
 

@@ -7,11 +7,12 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from holdfast.show.tree_text import shortened
+from holdfast.text.lines import NO_BREAK, shortened, unbreakable
+from holdfast.text.numbers import rounded_percent, rows_text
 from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import shorter_answers
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import NO_BREAK, outcome_text, rows_text, unbreakable
+from holdfast.tree.wording import outcome_text
 
 TEXT, SMALL = 13, 12  # sizes of the letters: of questions, and of the rest
 LINE = 16  # from one line of text to the next
@@ -82,9 +83,10 @@ def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
 
 
 def _support_text(tree: Tree, node: int) -> str:
-    rows, fraction = rows_text(float(tree.count[node])), float(tree.value[node].max())
-    percent = "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
-    return f"{percent} · {rows}" if tree.schema.target.is_classes else rows
+    rows = rows_text(float(tree.count[node]))
+    if not tree.schema.target.is_classes:
+        return rows
+    return f"{rounded_percent(float(tree.value[node].max()))} · {rows}"
 
 
 def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:

@@ -20,20 +20,12 @@ from holdfast.show.tree_layout import (
     text_width,
     wrapped,
 )
+from holdfast.text.lines import CUT, left_out_text, printable
+from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
 from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import FULL_LIST, answer_text, fraction_of_rows, leaf_conditions
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import (
-    CUT,
-    class_names,
-    left_out_text,
-    number_text,
-    outcome_text,
-    percent_text,
-    printable,
-    probability_text,
-    rows_text,
-)
+from holdfast.tree.wording import class_names, outcome_text
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MOST_TOLD = 24  # conditions in the title of a leaf
@@ -43,7 +35,7 @@ INK, GREY, EDGE, PAPER, SHADE = "#1c2733", "#586574", "#c5ced8", "#ffffff", "#f4
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#808890")
 
 
-def svg(tree: Tree) -> str:
+def tree_svg(tree: Tree) -> str:
     """The tree as the text of an SVG file, which also stands inside an HTML page.
 
     A tree that fits across a page grows downwards, with yes on the left; a larger one grows to the right,

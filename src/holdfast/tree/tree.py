@@ -211,7 +211,7 @@ class Tree:
 
     def to_svg(self) -> str:
         """A drawing that opens in a browser."""
-        return shown("svg", self)
+        return shown("tree_svg", self)
 
     def _repr_html_(self) -> str:
         return self.to_svg()

@@ -6,11 +6,12 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.growth.size.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
 from holdfast.growth.size.table import SizeTable
+from holdfast.show.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
 from holdfast.show.tree_layout import MARGIN, SMALL, fitted, text_width
 from holdfast.show.tree_svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER, drawn_text
-from holdfast.tree.wording import number_text, printable
+from holdfast.text.lines import printable
+from holdfast.text.numbers import counted, number_text
 
 WIDTH, HEIGHT = 720, 480
 BLUE, RED = PALETTE[0], PALETTE[5]
@@ -235,8 +236,7 @@ def _label_text(plot: Plot, place: int) -> str:
 
 
 def _leaves_text(plot: Plot, place: int) -> str:
-    n_leaves = int(plot.sizes.n_leaves[place])
-    return f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
+    return counted(int(plot.sizes.n_leaves[place]), "leaf", "leaves")
 
 
 def _words(sizes: SizeTable, place: int) -> list[str]:
