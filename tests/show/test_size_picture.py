@@ -10,7 +10,7 @@ from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.show.axis import leaf_ticks, score_ticks, widened
 from holdfast.show.size_picture import INSET, ROW, WIDTH, size_svg
-from holdfast.show.tree_layout import text_width
+from holdfast.show.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 CLASSES = Target(classes=("no", "yes"))

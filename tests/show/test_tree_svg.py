@@ -4,8 +4,9 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.show.tree_layout import text_width
-from holdfast.show.tree_svg import PALETTE, tree_svg
+from holdfast.show.palette import PALETTE
+from holdfast.show.svg import text_width
+from holdfast.show.tree_svg import tree_svg
 from reference.trees import (
     AGE,
     FARE_KNOWN,
