@@ -8,7 +8,23 @@ from importlib import import_module
 from typing import Any
 
 # name of a function in show/: the module that has it
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "comparison_html": "comparison",
+    "comparison_text": "comparison",
+    "difference_text": "comparison",
+    "drawing": "tree_text",
+    "feature_table": "feature_use",
+    "frontier_text": "frontier",
+    "importances_text": "importances",
+    "max_features_text": "max_features",
+    "reading": "comparison",
+    "replications_text": "replications",
+    "size_svg": "size_picture",
+    "size_table_text": "size_table",
+    "split_support_text": "split_support",
+    "summary_text": "summary",
+    "tree_svg": "tree_svg",
+}
 
 
 def shown(name: str, *args: Any, **options: Any) -> str:

@@ -7,14 +7,9 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import RulesError, SchemaMismatch
-from holdfast.evidence.feature_use import (
-    FeatureUse,
-    feature_table,
-    feature_use,
-    first_features,
-    importance_spread,
-    rounded_percent,
-)
+from holdfast.evidence.feature_use import FeatureUse, feature_use, first_features, importance_spread
+from holdfast.show.feature_use import feature_table
+from holdfast.text.numbers import rounded_percent
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
 from reference.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of

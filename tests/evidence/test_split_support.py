@@ -7,7 +7,8 @@ import pytest
 
 from holdfast.data.schema import Schema
 from holdfast.errors import RulesError, SchemaMismatch
-from holdfast.evidence.split_support import SplitSupport, split_support, split_support_text
+from holdfast.evidence.split_support import SplitSupport, split_support
+from holdfast.show.split_support import split_support_text
 from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree

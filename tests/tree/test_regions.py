@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema
+from holdfast.show.tree_text import drawing
 from holdfast.tree.check import check_tree
-from holdfast.tree.drawing import drawing
 from holdfast.tree.frame import node_columns
 from holdfast.tree.regions import Region, known_before, reaching, regions_at
 from holdfast.tree.rules import answer_text, conditions, rules

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Target
+from holdfast.text.numbers import number_text, percent_text, probability_text
 from holdfast.tree.rules import answer_text, rules, rules_text
 from holdfast.tree.tree import KNOWN
-from holdfast.tree.wording import number_text, percent_text, probability_text
 from reference.trees import (
     AGE,
     FARE,

@@ -18,7 +18,7 @@ from holdfast.cli.options import MODELS
 from holdfast.cli.reading_options import rules_of
 from holdfast.cli.run_folder import check_output
 from holdfast.cli.source import Columns, Rows, read_rows
-from holdfast.cli.words import counted, duration, heading, paragraph, plain_warnings, timed, verbatim
+from holdfast.cli.words import heading, paragraph, plain_warnings, timed, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.table import ModelComparison
@@ -28,8 +28,9 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45, GrowthRules
+from holdfast.text.lines import printable
 from holdfast.text.lists import listed
-from holdfast.tree.wording import printable
+from holdfast.text.numbers import counted, duration
 
 TITLES = {"pruned": "pruned tree", "c4.5": "C4.5", "stable": "stable tree"}
 # Where each model lives, what it is called there, and what is set apart from the defaults.

@@ -7,9 +7,9 @@ from rich.text import Text
 from holdfast.cli.forward import forward_text, known_text, stages_text
 from holdfast.cli.study import Study
 from holdfast.cli.summary import data_facts
-from holdfast.cli.words import counted
+from holdfast.text.lines import printable
 from holdfast.text.lists import joined
-from holdfast.tree.wording import number_text, percent_text, printable
+from holdfast.text.numbers import counted, number_text, percent_text
 
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
 

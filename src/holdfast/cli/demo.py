@@ -22,7 +22,6 @@ from holdfast.cli.study import Job, divided
 from holdfast.cli.summary import write_run
 from holdfast.cli.words import (
     compiled_text,
-    duration,
     heading,
     paragraph,
     plain_warnings,
@@ -33,9 +32,9 @@ from holdfast.cli.words import (
 from holdfast.data.input.frame import Frame
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
+from holdfast.text.numbers import duration, percent_text
 from holdfast.tree.rules import rules
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import percent_text
 
 MOST_ROOTS = 6  # lines of the table of first questions
 N_RULES = 2

@@ -20,19 +20,12 @@ from holdfast.cli.sections import show_files, show_fit
 from holdfast.cli.source import Columns, read_rows
 from holdfast.cli.study import Job, Study, divided
 from holdfast.cli.summary import write_run
-from holdfast.cli.words import (
-    compiled_text,
-    duration,
-    heading,
-    paragraph,
-    plain_warnings,
-    ready_kernels,
-    timed,
-)
+from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings, ready_kernels, timed
 from holdfast.errors import RulesError
 from holdfast.growth.rules import C45, CART
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
+from holdfast.text.numbers import duration
 
 GROWTH = {"cart": CART, "c4.5": C45}
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none

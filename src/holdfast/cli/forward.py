@@ -3,14 +3,13 @@
 from math import hypot
 from typing import NamedTuple
 
-from holdfast.cli.figures import score_texts
 from holdfast.cli.fitted import Fit
 from holdfast.cli.study import Study
-from holdfast.cli.words import counted
-from holdfast.evidence.feature_use import rounded_percent
 from holdfast.scoring.metric import Metric, Score
+from holdfast.show.scores import score_texts
+from holdfast.text.lines import printable
 from holdfast.text.lists import joined
-from holdfast.tree.wording import printable
+from holdfast.text.numbers import counted, rounded_percent
 
 CHANCE = 2.0  # standard errors of a difference between two scores
 RARELY, OFTEN = 0.05, 0.25  # fractions of the trees that ask the same question first

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.text.lists import aligned
+from holdfast.text.table import aligned, fitting
 
 
 def show_grid(
@@ -20,19 +20,8 @@ def show_grid(
 
     The columns named by `spare`, the first of them first, are left out as far as the terminal is too narrow.
     """
-    kept = list(headings)
-    lines = _lines(headings, rows, kept)
-    for heading in spare:
-        if max(map(len, lines)) <= console.width:
-            break
-        kept.remove(heading)
-        lines = _lines(headings, rows, kept)
-    console.print(Text(lines[0], style="dim"), soft_wrap=True)
-    for number, line in enumerate(lines[1:]):
-        console.print(Text(line, style="bold" if number in bold else ""), soft_wrap=True)
-    return tuple(kept)
-
-
-def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str]) -> list[str]:
-    places = [place for place, heading in enumerate(headings) if heading in kept]
-    return aligned([[line[place] for place in places] for line in [headings, *rows]]).splitlines()
+    shown = fitting([headings, *rows], console.width, spare)
+    for number, line in enumerate(aligned(shown).splitlines()):
+        style = "dim" if number == 0 else "bold" if number - 1 in bold else ""
+        console.print(Text(line, style=style), soft_wrap=True)
+    return tuple(shown[0])

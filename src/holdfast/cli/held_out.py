@@ -12,8 +12,9 @@ from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.stability.division import hold_out
+from holdfast.text.lines import printable
 from holdfast.text.lists import joined
-from holdfast.tree.wording import class_names, printable
+from holdfast.tree.wording import class_names
 
 LEAST_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
 MOST_NAMED = 4  # stages or classes in a sentence

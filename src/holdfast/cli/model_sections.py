@@ -2,13 +2,13 @@
 
 from rich.console import Console
 
-from holdfast.cli.figures import disappointment, score_texts
 from holdfast.cli.forward import Tested, both_legend, score_disagreement, scores_disagree
 from holdfast.cli.grids import show_grid
 from holdfast.cli.models import ModelFit
 from holdfast.cli.overview import ensemble_text
 from holdfast.cli.sections import show_drawing
 from holdfast.cli.words import heading, paragraph, verbatim
+from holdfast.show.scores import disappointment, score_texts
 from holdfast.tree.tree import Tree
 
 MOST_FEATURES = 8

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast.arrays import LongArray
-from holdfast.cli.figures import disappointment, score_texts
 from holdfast.cli.fitted import CHOSEN, Delivered, Fit
 from holdfast.cli.forward import (
     both_legend,
@@ -18,12 +17,13 @@ from holdfast.cli.forward import (
 )
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
-from holdfast.cli.words import heading, paragraph, verbatim, with_errors
-from holdfast.evidence.feature_use import feature_table
-from holdfast.evidence.split_support import NARROWEST, split_support_text
-from holdfast.tree.drawing import drawing
+from holdfast.cli.words import heading, paragraph, verbatim
+from holdfast.show.feature_use import feature_table
+from holdfast.show.scores import disappointment, score_texts
+from holdfast.show.split_support import NARROWEST, split_support_text
+from holdfast.show.tree_text import drawing
+from holdfast.text.numbers import number_text, with_errors
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import number_text
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8

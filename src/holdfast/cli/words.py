@@ -1,22 +1,18 @@
-"""What every verb says alike: headings, drawings that keep their lines, figures with errors, and notes."""
+"""What every verb says alike: headings, drawings that keep their lines, and notes."""
 
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import floor, log10
-from statistics import median
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.text import Text
 
 from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
-from holdfast.tree.wording import printable
+from holdfast.text.lines import printable
 
-MOST_DECIMALS = 6
-HUGE = 1e6  # numbers from here on have four digits and a power of ten
 WIDEST_NOTE = 300  # letters; the summary of a run has all
 
 _R = TypeVar("_R")
@@ -35,35 +31,6 @@ def paragraph(console: Console, text: str, style: str = "") -> None:
 def verbatim(console: Console, text: str) -> None:
     """The text as it is, however wide the terminal: a drawing with broken lines cannot be read."""
     console.print(Text(text), soft_wrap=True)
-
-
-def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
-    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
-
-    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
-    ['0.971 ± 0.012', '0.950 ± 0.014']
-    """
-    if max(map(abs, values), default=0.0) >= HUGE:
-        return [f"{value:.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)]
-    known = [error for error in errors if error > 0]
-    decimals = min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else 3
-    return [
-        f"{value:.{decimals}f} ± {error:.{decimals}f}" for value, error in zip(values, errors, strict=True)
-    ]
-
-
-def counted(number: int, noun: str) -> str:
-    """The number with the noun, in the plural if it is not one.
-
-    >>> counted(1, "row"), counted(12345, "row")
-    ('1 row', '12,345 rows')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def timed(work: Callable[[], _R]) -> tuple[_R, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, frozen
 from holdfast.data.split.folds import Fold
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
 FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
@@ -115,9 +116,7 @@ class Differences:
         }
 
     def __repr__(self) -> str:
-        from holdfast.comparison.words import difference_text
-
-        return difference_text(self)
+        return shown("difference_text", self)
 
 
 def held_out_ratio(folds: Sequence[Fold]) -> float:

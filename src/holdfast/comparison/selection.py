@@ -13,7 +13,8 @@ from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.text.lists import joined
-from holdfast.tree.wording import class_names, number_text, percent_text
+from holdfast.text.numbers import number_text, percent_text
+from holdfast.tree.wording import class_names
 
 SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
 CHANCE = 2.0  # standard errors

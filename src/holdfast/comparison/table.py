@@ -13,6 +13,7 @@ from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 from holdfast.text.lists import listed
 
 
@@ -192,26 +193,20 @@ class ModelComparison:
     @property
     def reading(self) -> str:
         """How to read the table, in words: what is within noise of the best, and what a person can read."""
-        from holdfast.comparison.words import reading
-
-        return reading(self)
+        return shown("reading", self)
 
     def text(self, *, times: bool = True, width: int | None = None) -> str:
         """The table in words: one line per model, the best first; without times, the same in every run.
 
         A `width` leaves the times out where lines would have more letters.
         """
-        from holdfast.comparison.words import table_text
-
-        return table_text(self, times=times, width=width)
+        return shown("comparison_text", self, times=times, width=width)
 
     def __repr__(self) -> str:
         return "\n".join([self.text(), " ".join([self.reading, *self.notes])])
 
     def _repr_html_(self) -> str:
-        from holdfast.comparison.words import table_html
-
-        return table_html(self)
+        return shown("comparison_html", self)
 
 
 def mean_known(figures: FloatArray) -> FloatArray:

@@ -10,10 +10,12 @@ from typing import Any
 from holdfast.data.schema import Feature
 from holdfast.distance.matching import PathPair, TreeDistance, UnmatchedPath
 from holdfast.distance.paths import Path
+from holdfast.text.lines import item_text, printable
+from holdfast.text.numbers import number_text, rows_text
 from holdfast.tree.regions import Region, regions_at
 from holdfast.tree.rules import FULL_LIST, conditions, region_text
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import item_text, number_text, outcome_text, printable, rows_text
+from holdfast.tree.wording import outcome_text
 
 SIDE_WIDTH = 38  # of each tree's column
 WIDTH = 2 * SIDE_WIDTH + 14

@@ -20,6 +20,7 @@ from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues
+from holdfast.shown import shown
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
@@ -80,14 +81,7 @@ class MaxFeaturesTable:
         return frame_from(columns, types | {"max_features": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def __repr__(self) -> str:
-        """The numbers of features as lines of a table."""
-        rows = "out of the bag" if self.evidence == "oob" else f"in {self.scores.shape[1]} folds"
-        lines = [f"max_features  {self.metric.title:>19}  ({rows})"]
-        for place in range(len(self)):
-            score = f"{self.metric.shown(float(self.score[place])):.4g} ± {self.error[place]:<7.2g}"
-            mark = "  chosen" if place == self.chosen else ""
-            lines.append(f"{self.max_features[place]:12}  {score:>19}{mark}".rstrip())
-        return "\n".join(lines)
+        return shown("max_features_text", self)
 
 
 class Drawing(NamedTuple):

@@ -7,9 +7,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.scoring.metric import Metric
-
-MOST_LINES = 20  # of the table as text
-LONGEST_NAME = 32
+from holdfast.shown import shown
 
 
 class Spread(NamedTuple):
@@ -64,32 +62,4 @@ class Importances:
         return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
 
     def __repr__(self) -> str:
-        """The features as lines of a table, the most important first, cut if they are many."""
-        order = self.order.tolist()
-        shown = order[:MOST_LINES]
-        width = max([len("feature"), *(len(_cut(self.names[place])) for place in shown)])
-        heading = f"{'feature':{width}}  {'splits':>7}  {'total decrease':>19}  {'decrease per split':>19}"
-        if self.metric is not None:
-            heading += f"  {'loss of ' + self.metric.title:>19}"
-        if self.metric is not None and self.metric.is_loss:
-            heading = heading.replace("loss of", "rise of")
-        lines = [heading, *(self._line(place, width) for place in shown)]
-        if len(shown) < len(order):
-            lines.append(f"({len(shown)} of {len(order)} features; to_frame() has them all)")
-        trees = "1 tree" if self.n_estimators == 1 else f"{self.n_estimators} trees"
-        return "\n".join([*lines, f"± is one standard error over {trees}."])
-
-    def _line(self, place: int, width: int) -> str:
-        spreads = [self.total_decrease, self.decrease_per_split]
-        spreads += [] if self.permutation is None else [self.permutation]
-        figures = [f"{_figure(spread, place):>19}" for spread in spreads]
-        start = f"{_cut(self.names[place]):{width}}  {self.n_splits[place]:7}"
-        return "  ".join([start, *figures])
-
-
-def _figure(spread: Spread, place: int) -> str:
-    return f"{spread.mean[place]:.4g} ± {spread.error[place]:<7.2g}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+        return shown("importances_text", self)

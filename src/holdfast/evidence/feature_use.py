@@ -8,11 +8,9 @@ import numpy as np
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import RulesError
-from holdfast.tree.drawing import shortened
+from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import printable
 
-WIDTH = 80  # columns of feature_table
 NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not ask about
 
 
@@ -31,7 +29,7 @@ class FeatureUses(list[FeatureUse]):
     """The uses of all features, which print themselves as a table of those that are asked about most."""
 
     def __repr__(self) -> str:
-        return feature_table(self)
+        return shown("feature_table", self)
 
 
 def feature_use(trees: Sequence[Tree]) -> FeatureUses:
@@ -103,49 +101,3 @@ def _spread(importance: FloatArray) -> FloatArray:
     if len(importance) == 1:
         return np.zeros(importance.shape[1])
     return np.asarray(importance.std(axis=0, ddof=1), np.float64)
-
-
-# -- in words -------------------------------------------------------------------------------------------
-
-
-def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str = "") -> str:
-    """The features that are asked about in columns, `most` of them, in lines of at most 80 letters.
-
-    Where there are more, the last line says that `whole` has all, if it is told.
-    """
-    asked = [use for use in uses if use.anywhere > 0]
-    shown = asked[:most]
-    cells = [_cells(use) for use in shown]
-    heading = f"{'level':>7}{'two':>7}{'three':>7}{'anywhere':>10}{'mean':>9}{'spread':>8}"
-    room = WIDTH - len(heading)
-    names = [shortened(printable(use.name), room) for use in shown]
-    width = max(map(len, ["feature", *names]))
-    lines = [
-        f"{'':{width}}{'asked in the first':>21}{'':10}{'importance':>17}",
-        f"{'feature':{width}}{heading}",
-        *(f"{name:{width}}{cell}" for name, cell in zip(names, cells, strict=True)),
-    ]
-    if more := len(asked) - len(shown):
-        lines.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
-    if never := len(uses) - len(asked):
-        lines.append(
-            f"No tree asks about {'the other feature' if never == 1 else f'{never} other features'}."
-        )
-    return "\n".join(lines)
-
-
-def rounded_percent(fraction: float) -> str:
-    """The share in whole percent, never rounded to none or to all.
-
-    >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
-    ('62 %', '> 99 %', '100 %')
-    """
-    if 0 < fraction < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
-
-
-def _cells(use: FeatureUse) -> str:
-    shares = "".join(f"{rounded_percent(fraction):>7}" for fraction in use.first)
-    importance = round(use.importance, 3) + 0.0  # rounding leaves some a little below zero: no "-0.000"
-    return f"{shares}{rounded_percent(use.anywhere):>10}{importance:>9.3f}{use.spread:>8.3f}"

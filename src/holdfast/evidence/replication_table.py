@@ -1,9 +1,8 @@
 """What replications found: one result per model and replication, and a table of their means and spreads."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import floor, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +11,11 @@ from holdfast.arrays import FloatArray
 from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.feature_use import first_features, importance_spread
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
 MODELS = ("best score", "most stable", "chosen", "CART by cross-validation", "random forest")
-_HEADS = (
-    ("best", "score"),
-    ("most", "stable"),
-    ("chosen", "tree"),
-    ("CART by", "cross-val."),
-    ("random", "forest"),
-)
 # What has a mean and a deviation.
 _SPREADS = (
     "score",
@@ -153,7 +146,7 @@ class Replications:
 
     def text(self, width: int = WIDTH) -> str:
         """The table in words: one line per figure, one column per model."""
-        return _text(self, width)
+        return shown("replications_text", self, width)
 
     def __repr__(self) -> str:
         return self.text()
@@ -166,111 +159,3 @@ def _forest_spread(results: Sequence[Result]) -> float:
     if len(importances) < 2 or not asked.any():
         return 0.0
     return float(importances.std(axis=0, ddof=1)[asked].mean())
-
-
-# -- in words -------------------------------------------------------------------------------------------
-
-_FIGURES = {
-    "score": "{score} on test rows",
-    "choosing_score": "  as expected",
-    "measured_score": "  on validation rows",
-    "instability": "instability",
-    "normalised": "  normalised",
-    "per_rule": "  per rule",
-    "n_leaves": "leaves",
-    "depth": "depth",
-    "frontier_size": "trees on the frontier",
-    "between": "between replications",
-    "importance_spread": "spread of importances",
-    "first_features": "features asked first",
-    "first_two_levels": "  in two levels",
-}
-_Row = tuple[str, list[str]]  # a label, and a text for each model
-
-
-class _Line(NamedTuple):
-    """One figure of all models, as text."""
-
-    label: str
-    means: list[str]
-    deviations: list[str]
-
-
-def _text(found: Replications, width: int) -> str:
-    title = found.metric.title if len(found.metric.title) <= 12 else "score"
-    lines = [_line(found, name, label.format(score=title)) for name, label in _FIGURES.items()]
-    heads = [("", list(row)) for row in zip(*_HEADS, strict=True)]
-    rows = [*heads, *((line.label, _joined(line)) for line in lines)]
-    if _width(rows) > width:  # the deviations go below the means
-        rows = [*heads, *_stacked(lines)]
-    gap = 2 if _width(rows) <= width else 1
-    margin, cell = _margin(rows), _cell(rows) + gap
-    shown = [f"{label:{margin}}" + "".join(f"{text:>{cell}}" for text in row) for label, row in rows]
-    return "\n".join([*_caption(found, title), *(line.rstrip() for line in shown)])
-
-
-def _margin(rows: Sequence[_Row]) -> int:
-    return max(len(label) for label, _ in rows)
-
-
-def _cell(rows: Sequence[_Row]) -> int:
-    return max(len(text) for _, row in rows for text in row)
-
-
-def _width(rows: Sequence[_Row]) -> int:
-    return _margin(rows) + len(MODELS) * (_cell(rows) + 2)
-
-
-def _caption(found: Replications, score: str) -> list[str]:
-    n, distance_settings = found.n_replications, found.distance_settings
-    return [
-        f"{n} replications: mean ± standard deviation." if n > 1 else "1 replication.",
-        f"Distances: label weight {distance_settings.label_weight:g}, depth {distance_settings.depth}, "
-        f"{distance_settings.matching!r} matching.",
-        *([f"Score: {found.metric.title}."] if score != found.metric.title else []),
-        "",
-    ]
-
-
-def _line(found: Replications, name: str, label: str) -> _Line:
-    cells = [getattr(row, name) for row in found.rows]
-    pairs: list[Any] = [cell if isinstance(cell, Spread | None) else (cell, None) for cell in cells]
-    if "score" in name:
-        pairs = [pair and (found.metric.shown(pair[0]), pair[1]) for pair in pairs]
-    is_whole = all(isinstance(cell, int) for cell in cells if cell is not None)
-    decimals = 0 if is_whole else _decimals(pair[0] for pair in pairs if pair)
-    several = found.n_replications > 1
-    return _Line(
-        label,
-        [_number(pair[0], decimals) if pair else "" for pair in pairs],
-        [
-            f"± {_number(pair[1], decimals)}" if several and pair and pair[1] is not None else ""
-            for pair in pairs
-        ],
-    )
-
-
-def _joined(line: _Line) -> list[str]:
-    return [
-        f"{mean} {deviation}".rstrip() for mean, deviation in zip(line.means, line.deviations, strict=True)
-    ]
-
-
-def _stacked(lines: Iterable[_Line]) -> list[_Row]:
-    rows = []
-    for line in lines:
-        rows.append((line.label, line.means))
-        if any(line.deviations):
-            rows.append(("", line.deviations))
-    return rows
-
-
-def _decimals(values: Iterable[float]) -> int:
-    """Decimals that show three digits of the greatest value."""
-    greatest = max(map(abs, values), default=0.0)
-    return 0 if greatest == 0 else int(np.clip(2 - floor(log10(greatest)), 0, 6))
-
-
-def _number(value: float, decimals: int) -> str:
-    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
-    return f"{value:.3g}" if abs(value) >= 1e6 else f"{round(value, decimals) + 0.0:.{decimals}f}"

@@ -11,7 +11,7 @@ from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lists import listed
-from holdfast.tree.wording import number_text, percent_text, told_apart
+from holdfast.text.numbers import counted, number_text, percent_text, told_apart
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 UNITS = ("absolute", "relative", "standard-error")
@@ -179,8 +179,7 @@ def _compared(frontier: Frontier, metric: Metric, candidate: int) -> str:
 
 
 def _leaves_text(frontier: Frontier, candidate: int) -> str:
-    n_leaves = int(frontier.n_leaves[candidate])
-    return "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+    return counted(int(frontier.n_leaves[candidate]), "leaf", "leaves")
 
 
 def _candidates_text(frontier: Frontier) -> str:

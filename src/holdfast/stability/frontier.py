@@ -10,12 +10,10 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 from holdfast.stability.collection import Collection
 from holdfast.stability.validation import Scores
-from holdfast.tree.drawing import shortened
 from holdfast.tree.tree import Tree
-
-_HEADING = "candidate          instability  size-adjusted  "
 
 
 def pareto_frontier(instability: Any, score: Any) -> BoolArray:
@@ -76,23 +74,7 @@ class Frontier:
         return len(self.score)
 
     def __repr__(self) -> str:
-        """The efficient candidates as lines of a table, the most stable first."""
-        title = "score" if self.metric is None else self.metric.title
-        head = f"{self.efficient.sum()} of {len(self)} candidates are efficient:"
-        heading = f"{_HEADING}{shortened(title, 19):>19}  leaves  depth"
-        return "\n".join([head, heading, *map(self._line, self.efficient_order.tolist())])
-
-    def _line(self, place: int) -> str:
-        return (
-            f"{place:9}  {self.instability[place]:11.4g} ± {self.instability_error[place]:<7.2g}  "
-            f"{self.size_adjusted[place]:13.2f}  "
-            f"{self._shown(place):>10} ± {self.score_error[place]:<6.2g}  "
-            f"{self.n_leaves[place]:6}  {self.depth[place]:5}"
-        )
-
-    def _shown(self, place: int) -> str:
-        score = float(self.score[place])
-        return f"{score if self.metric is None else self.metric.shown(score):.4g}"
+        return shown("frontier_text", self)
 
     @property
     def efficient_order(self) -> LongArray:

@@ -1,6 +1,6 @@
 """Short lists of names and rows for messages: a few of them, and how many more there are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,17 +71,3 @@ def first_rows(wanted: BoolArray, rows: RowLabels | None = None, limit: int = 3)
 
 def _label(label: Any) -> str:
     return repr(label) if isinstance(label, str) else str(label)
-
-
-def aligned(grid: Sequence[Sequence[str]]) -> str:
-    """The first column from the left, the others from the right; a column without a cell is left out."""
-    kept = [column for column in zip(*grid, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in kept]
-    lines = [
-        "  ".join(
-            f"{cell:>{width}}" if place else f"{cell:{width}}"
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in zip(*kept, strict=True)
-    ]
-    return "\n".join(line.rstrip() for line in lines)

@@ -10,22 +10,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray
 from holdfast.data.schema import Label
+from holdfast.text.lines import CUT, NO_BREAK, item_text, printable, unbreakable
+from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
 from holdfast.tree.regions import Region, answer_region, reaching, regions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
-from holdfast.tree.wording import (
-    CUT,
-    NO_BREAK,
-    class_names,
-    count_text,
-    item_text,
-    number_text,
-    outcome_text,
-    percent_text,
-    printable,
-    probability_text,
-    rows_text,
-    unbreakable,
-)
+from holdfast.tree.wording import class_names, outcome_text
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN

@@ -1,15 +1,14 @@
 """How well a tree fits the rows that it was grown on, in the figures that R's tree package gives."""
 
 from dataclasses import dataclass
-from math import isnan, nan
-from textwrap import wrap
+from math import nan
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, scaled, unscaled
+from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
 
-WIDTH = 100  # columns of the text
 # From the impurity of a row to its deviance, where the criterion has one.
 _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
 
@@ -40,23 +39,7 @@ class TreeSummary:
         return self.n_errors / self.n_rows if self.n_rows > 0 else nan
 
     def __str__(self) -> str:
-        asked = ", ".join(self.features) or "none"
-        freedom = self.n_rows - self.n_leaves
-        mean = f"{self.residual_mean_deviance:.4g} = {self.deviance:.4g} / {freedom:.6g}"
-        if isnan(self.deviance):
-            mean = "not known of this tree"
-        by_weight = ", by weight" if self.by_weight else ""
-        lines = [
-            *wrap(f"Features asked about: {asked}", WIDTH, subsequent_indent="  "),
-            f"Leaves: {self.n_leaves}, depth: {self.depth}",
-            f"Residual mean deviance: {mean if freedom > 0 else 'none, no more rows than leaves'}{by_weight}",
-        ]
-        if self.n_errors is not None:
-            rate = f"{self.misclassification_rate:.4g} = {self.n_errors:.6g} / {self.n_rows:.6g}"
-            if not self.n_rows > 0:
-                rate = "none, the tree has seen no rows"
-            lines.append(f"Misclassification rate: {rate}{by_weight}")
-        return "\n".join(lines)
+        return shown("summary_text", self)
 
 
 def summary(tree: Tree) -> TreeSummary:

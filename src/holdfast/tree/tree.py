@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
+from holdfast.shown import shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -188,9 +189,7 @@ class Tree:
         return rules_text(self, missing=missing)
 
     def __str__(self) -> str:
-        from holdfast.tree.drawing import drawing
-
-        return drawing(self)
+        return shown("drawing", self)
 
     def __repr__(self) -> str:
         return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"
@@ -212,9 +211,7 @@ class Tree:
 
     def to_svg(self) -> str:
         """A drawing that opens in a browser."""
-        from holdfast.tree.svg import svg
-
-        return svg(self)
+        return shown("tree_svg", self)
 
     def _repr_html_(self) -> str:
         return self.to_svg()

@@ -9,9 +9,9 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
-MOST_LINES = 20  # of the table as text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +70,7 @@ class SizeTable:
         """Why this size was taken, in words."""
         best, title = self.best, self.metric.title.removeprefix("mean ")
         shown = f"{self.metric.shown(float(self.score[best])):.4g}"
-        spread = _error_text(float(self.error[best]), float(self.score[best]))
+        spread = f"{error_of(self, best):.2g}"
         if self.rule == "cv":
             return f"It has the best mean {title} of all {len(self)} sizes: {shown} ± {spread}."
         return (
@@ -104,39 +104,17 @@ class SizeTable:
         return frame_from(columns, types | {"n_leaves": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def __repr__(self) -> str:
-        """The sizes as lines of a table, thinned if they are many."""
-        title = self.metric.title
-        heading = f"{self.parameter:>14}  leaves  relative error  {title:>19}"
-        places = self._places_shown()
-        lines = [self._line(place) for place in places]
-        if len(places) < len(self):
-            lines.append(f"({len(places)} of {len(self)} sizes; to_frame() has them all)")
-        return "\n".join([heading, *lines, self.reason])
-
-    def _places_shown(self) -> list[int]:
-        if len(self) <= MOST_LINES:
-            return list(range(len(self)))
-        spread = np.linspace(0, len(self) - 1, MOST_LINES - 2).round().astype(int)
-        return sorted({*spread.tolist(), self.best, self.chosen})
-
-    def _line(self, place: int) -> str:
-        relative = self.risks[place] / (float(self.risks[-1]) or 1.0)
-        marks = ["chosen"] * (place == self.chosen) + ["best"] * (place == self.best != self.chosen)
-        error = _error_text(float(self.error[place]), float(self.score[place]))
-        score = f"{self.metric.shown(float(self.score[place])):.4g} ± {error:<7}"
-        line = f"{self.values[place]:14.4g}  {self.n_leaves[place]:6}  {relative:14.3f}  {score:>19}"
-        return f"{line}  {', '.join(marks)}".rstrip()
+        return shown("size_table_text", self)
 
     def to_svg(self) -> str:
         """A picture: the score of every size with its standard error, and which size was taken."""
-        from holdfast.growth.size.picture import size_svg
-
-        return size_svg(self)
+        return shown("size_svg", self)
 
     def _repr_html_(self) -> str:
         return self.to_svg()
 
 
-def _error_text(error: float, score: float) -> str:
-    """The standard error; 0 where only rounding is left of it."""
-    return f"{error if error > 1e-12 * abs(score) else 0.0:.2g}"
+def error_of(sizes: SizeTable, place: int) -> float:
+    """The standard error of a size; 0 where only rounding is left of it."""
+    error = float(sizes.error[place])
+    return error if error > TIED * abs(float(sizes.score[place])) else 0.0

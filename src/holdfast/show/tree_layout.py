@@ -2,26 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from re import split
-from unicodedata import east_asian_width
 
 import numpy as np
 
-from holdfast.tree.drawing import shortened
+from holdfast.show.svg import LONGEST, MARGIN, SMALL, TEXT, fitted, text_width, wrapped
+from holdfast.text.lines import shortened
+from holdfast.text.numbers import rounded_percent, rows_text
 from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import shorter_answers
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import NO_BREAK, outcome_text, rows_text, unbreakable
+from holdfast.tree.wording import outcome_text
 
-TEXT, SMALL = 13, 12  # sizes of the letters: of questions, and of the rest
 LINE = 16  # from one line of text to the next
 PAD = 10  # between the side of a box and its text
-MARGIN = 20  # around the picture
 PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
 WIDEST, MOST_LINES = 190, 3  # of the text in a box
-LONGEST = 300  # letters of a text that is worth fitting: the rest cannot show
 BAR = 6  # height of the bar of probabilities
-NARROW, WIDE = frozenset("fijlrtI .,:;|!'`()[]-·"), frozenset("mwMW@%<>=+…")
 
 
 @dataclass(frozen=True)
@@ -82,9 +78,10 @@ def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
 
 
 def _support_text(tree: Tree, node: int) -> str:
-    rows, fraction = rows_text(float(tree.count[node])), float(tree.value[node].max())
-    percent = "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
-    return f"{percent} · {rows}" if tree.schema.target.is_classes else rows
+    rows = rows_text(float(tree.count[node]))
+    if not tree.schema.target.is_classes:
+        return rows
+    return f"{rounded_percent(float(tree.value[node].max()))} · {rows}"
 
 
 def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
@@ -110,41 +107,9 @@ def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
 
 def _question_lines(answers: Iterable[str]) -> list[str]:
     for text in answers:
-        if len(lines := wrapped(text)) <= MOST_LINES:
+        if len(lines := wrapped(text, WIDEST)) <= MOST_LINES:
             return lines
     letters = min(len(text), LONGEST)
-    while len(lines := wrapped(shortened(text, letters))) > MOST_LINES:
+    while len(lines := wrapped(shortened(text, letters), WIDEST)) > MOST_LINES:
         letters -= 1
     return lines
-
-
-def wrapped(text: str, width: float = WIDEST) -> list[str]:
-    """The text in lines, which end at a space or within a name at an underscore."""
-    lines = [""]
-    for piece in split("(?<=[ _])", unbreakable(text)):
-        piece = fitted(piece.replace(NO_BREAK, " "), width)
-        if lines[-1] and text_width((lines[-1] + piece).rstrip(), TEXT, bold=True) > width:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]
-
-
-def fitted(text: str, width: float) -> str:
-    """The text, shortened to so many pixels."""
-    letters = min(len(text), LONGEST)
-    while text_width(shortened(text, letters).rstrip(), TEXT, bold=True) > width:
-        letters -= 1
-    return shortened(text, letters)
-
-
-def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that the text takes, at most: the font is the reader's, so letters count as in a wide one."""
-    total = 0.0
-    for letter in text:
-        if letter in NARROW:
-            total += 0.41
-        elif letter in WIDE or east_asian_width(letter) in "WF":
-            total += 1.0
-        else:
-            total += 0.72 if letter.isupper() else 0.63
-    return total * size * (1.07 if bold else 1.0)

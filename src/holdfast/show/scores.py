@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from holdfast.cli.words import with_errors
 from holdfast.scoring.metric import Metric, Score
-from holdfast.tree.wording import told_apart
+from holdfast.text.numbers import told_apart, with_errors
 
 DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to tell them apart
 

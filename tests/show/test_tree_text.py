@@ -1,7 +1,8 @@
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.drawing import drawing, shortened
+from holdfast.show.tree_text import drawing
+from holdfast.text.lines import shortened
 from reference.trees import (
     AGE,
     FARE_KNOWN,

@@ -5,19 +5,13 @@ from textwrap import wrap
 
 import numpy as np
 
+from holdfast.text.lines import CUT, left_out_text, printable, shortened
+from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
+from holdfast.text.table import table_lines
 from holdfast.tree.regions import known_before
 from holdfast.tree.rules import fraction_of_rows, shorter_answers
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import (
-    CUT,
-    count_text,
-    left_out_text,
-    outcome_text,
-    percent_text,
-    printable,
-    probability_text,
-    rows_text,
-)
+from holdfast.tree.wording import outcome_text
 
 WIDTH = 100  # columns
 NARROWEST = 30  # columns of the conditions
@@ -51,14 +45,6 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str
     return "\n".join(lines)
 
 
-def shortened(text: str, width: int) -> str:
-    """The text in at most `width` letters: its middle gives way, as name and threshold stand at the ends."""
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 3
-    return f"{text[: width - 1 - tail]}{CUT}{text[len(text) - tail :]}"
-
-
 def _columns(tree: Tree, leaves: list[int]) -> list[str]:
     """A heading and one line per leaf, in columns."""
     is_classes = tree.schema.target.is_classes
@@ -70,13 +56,8 @@ def _columns(tree: Tree, leaves: list[int]) -> list[str]:
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
     columns = [[shortened(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
-    widths = [max(map(len, column)) for column in columns]
     # Classes read from the left, and so do probabilities: 0.999 and 0.99 line up at the point.
-    sides = ["<", "<", ">", ">"] if is_classes else [">", ">", ">"]
-    return [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
-        for row in zip(*columns, strict=True)
-    ]
+    return table_lines(list(zip(*columns, strict=True)), sides="<<>>" if is_classes else ">>>")
 
 
 def _stems(tree: Tree, width: int, missing: bool) -> list[str]:

@@ -1,49 +1,35 @@
-"""A tree as one SVG picture that needs nothing but a browser: no style sheet, no script, no ids to clash."""
+"""A tree as one SVG picture."""
 
 from collections.abc import Iterator, Mapping
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 import numpy as np
 
-from holdfast.tree.layout import (
-    BAR,
-    LINE,
+from holdfast.show.palette import BLUE, EDGE, GREY, OUTLINE, PAPER, SHADE, lighter, nth_colour
+from holdfast.show.svg import (
     MARGIN,
-    PAD,
     SMALL,
     TEXT,
-    WIDEST,
-    Box,
-    extent,
+    background,
     fitted,
-    layout,
+    picture,
+    rounded_box,
+    text_at,
     text_width,
     wrapped,
 )
+from holdfast.show.tree_layout import BAR, LINE, PAD, WIDEST, Box, extent, layout
+from holdfast.text.lines import CUT, left_out_text, printable
+from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
 from holdfast.tree.regions import Region, known_before
 from holdfast.tree.rules import FULL_LIST, answer_text, fraction_of_rows, leaf_conditions
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import (
-    CUT,
-    class_names,
-    left_out_text,
-    number_text,
-    outcome_text,
-    percent_text,
-    printable,
-    probability_text,
-    rows_text,
-)
+from holdfast.tree.wording import class_names, outcome_text
 
-FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MOST_TOLD = 24  # conditions in the title of a leaf
-LEGIBLE = 11  # the smallest letters that one can read
-INK, GREY, EDGE, PAPER, SHADE = "#1c2733", "#586574", "#c5ced8", "#ffffff", "#f4f6f9"
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#808890")
 
 
-def svg(tree: Tree) -> str:
+def tree_svg(tree: Tree) -> str:
     """The tree as the text of an SVG file, which also stands inside an HTML page.
 
     A tree that fits across a page grows downwards, with yes on the left; a larger one grows to the right,
@@ -55,32 +41,25 @@ def svg(tree: Tree) -> str:
     bottom = top + max(box.y + box.height for box in boxes)
     notes = [line for note in tree.notes for line in wrapped(f"Note: {printable(note)}", width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
-    return "\n".join(
-        [
-            # Wider than the page, the picture shrinks only while its smallest letters stay legible.
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-            f'width="{width:.0f}" height="{height:.0f}" '
-            f'style="max-width:100%;min-width:{width * LEGIBLE / SMALL:.0f}px;height:auto" role="img" '
-            f'aria-label={quoteattr(repr(tree))} font-family="{FONT}" font-size="{SMALL}" fill="{INK}">',
-            _rect(0.5, 0.5, width - 1, height - 1, PAPER, EDGE, radius=8),
-            *heading,
-            f'<g transform="translate({(width - tree_width) / 2:.1f} {top:.1f})">',
-            *(_edge(tree, boxes, node, sideways) for node in range(1, tree.n_nodes)),
-            *_nodes(tree, boxes, sideways),
-            "</g>",
-            *(
-                drawn_text(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
-                for place, note in enumerate(notes)
-            ),
-            "</svg>",
-        ]
-    )
+    parts = [
+        background(width, height),
+        *heading,
+        f'<g transform="translate({(width - tree_width) / 2:.1f} {top:.1f})">',
+        *(_edge(tree, boxes, node, sideways) for node in range(1, tree.n_nodes)),
+        *_nodes(tree, boxes, sideways),
+        "</g>",
+        *(
+            text_at(MARGIN, bottom + 24 + LINE * place, note, anchor="start")
+            for place, note in enumerate(notes)
+        ),
+    ]
+    return picture(width, height, parts, label=repr(tree))
 
 
 def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
     """The target and what the colours mean, with the width and height that the picture then needs."""
     name = fitted(printable(tree.schema.target.name), 2 * WIDEST)
-    parts = [drawn_text(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
+    parts = [text_at(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     right = max(width, 480.0) - MARGIN
     for label, colour in _legend(tree):
@@ -88,7 +67,7 @@ def _heading(tree: Tree, width: float) -> tuple[list[str], float, float]:
         step = 18 + text_width(label, SMALL) + 14
         if x + step > right:
             x, y = MARGIN, y + 20
-        parts += [_rect(x, y - 10, 12, 12, colour, radius=2), drawn_text(x + 18, y, label, anchor="start")]
+        parts += [rounded_box(x, y - 10, 12, 12, colour, radius=2), text_at(x + 18, y, label, anchor="start")]
         x += step
         width = max(width, x - 14 + MARGIN)
     return parts, width, y + 4
@@ -98,7 +77,7 @@ def _legend(tree: Tree) -> list[tuple[str, str]]:
     target = tree.schema.target
     if target.is_classes:
         names = class_names(target)
-        items = [(name, _class_colour(place)) for place, name in enumerate(names[:FULL_LIST])]
+        items = [(name, nth_colour(place)) for place, name in enumerate(names[:FULL_LIST])]
         return items + ([(f"… {len(names) - FULL_LIST} more", PAPER)] if len(names) > FULL_LIST else [])
     means = np.unique(tree.value[tree.feature == LEAF, 0])
     marks = np.linspace(means[0], means[-1], 5).tolist() if len(means) > 1 else means.tolist()
@@ -122,7 +101,7 @@ def _edge(tree: Tree, boxes: list[Box], node: int, sideways: bool) -> str:
     return (
         f'<path d="M{x:.1f} {y:.1f}C{bend} {end_x:.1f} {end_y:.1f}" fill="none" stroke="{EDGE}" '
         f'stroke-width="{thickness:.1f}"/>'
-        + drawn_text(label[0], label[1], "yes" if is_yes else "no", colour=GREY, anchor=label[2])
+        + text_at(label[0], label[1], "yes" if is_yes else "no", colour=GREY, anchor=label[2])
     )
 
 
@@ -140,25 +119,25 @@ def _nodes(tree: Tree, boxes: list[Box], sideways: bool) -> Iterator[str]:
 def _inner(box: Box) -> list[str]:
     x, _ = box.middle
     *question, rows = box.lines
-    parts = [_rect(box.x, box.y, box.width, box.height, SHADE, "#8b98a7")]
+    parts = [rounded_box(box.x, box.y, box.width, box.height, SHADE, OUTLINE)]
     for place, line in enumerate(question):
-        parts.append(drawn_text(x, box.y + 19 + LINE * place, line, size=TEXT, bold=True))
-    return [*parts, drawn_text(x, box.y + box.height - 10, rows, colour=GREY)]
+        parts.append(text_at(x, box.y + 19 + LINE * place, line, size=TEXT, bold=True))
+    return [*parts, text_at(x, box.y + box.height - 10, rows, colour=GREY)]
 
 
 def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
     outcome, support = box.lines
     is_classes = tree.schema.target.is_classes
-    colour = _class_colour(int(tree.outcome[node])) if is_classes else PALETTE[0]
+    colour = nth_colour(int(tree.outcome[node])) if is_classes else BLUE
     fill = _tint(tree, float(tree.value[node].max()), colour)
-    parts = [_rect(box.x, box.y, box.width, box.height, fill, colour)]
+    parts = [rounded_box(box.x, box.y, box.width, box.height, fill, colour)]
     x, _ = box.middle
     if sideways:
-        parts.append(drawn_text(box.x + PAD, box.y + 18, outcome, size=TEXT, bold=True, anchor="start"))
-        parts.append(drawn_text(box.x + box.width - PAD, box.y + 18, support, anchor="end"))
+        parts.append(text_at(box.x + PAD, box.y + 18, outcome, size=TEXT, bold=True, anchor="start"))
+        parts.append(text_at(box.x + box.width - PAD, box.y + 18, support, anchor="end"))
     else:
-        parts.append(drawn_text(x, box.y + 19, outcome, size=TEXT, bold=True))
-        parts.append(drawn_text(x, box.y + box.height - 10, support))
+        parts.append(text_at(x, box.y + 19, outcome, size=TEXT, bold=True))
+        parts.append(text_at(x, box.y + box.height - 10, support))
     return parts + (_bar(tree, node, box.x + PAD, box.y + 25, box.width - 2 * PAD) if is_classes else [])
 
 
@@ -167,13 +146,13 @@ def _bar(tree: Tree, node: int, x: float, y: float, width: float) -> list[str]:
     ends = x + width * np.cumsum(tree.value[node])
     starts = np.concatenate([[x], ends[:-1]])
     return [
-        _rect(float(start), y, float(end - start), BAR, _class_colour(place), radius=0)
+        rounded_box(float(start), y, float(end - start), BAR, nth_colour(place), radius=0)
         for place, (start, end) in enumerate(zip(starts, ends, strict=True))
         if end > start
     ]
 
 
-def _tint(tree: Tree, value: float, colour: str = PALETTE[0]) -> str:
+def _tint(tree: Tree, value: float, colour: str = BLUE) -> str:
     """The colour, the deeper the surer the class or the higher the mean; never too deep for dark letters."""
     if tree.schema.target.is_classes:
         low, high = 1 / len(tree.schema.target.classes), 1.0
@@ -181,18 +160,7 @@ def _tint(tree: Tree, value: float, colour: str = PALETTE[0]) -> str:
         means = tree.value[tree.feature == LEAF, 0]
         low, high = float(means.min()), float(means.max())
     depth = 0.1 + 0.45 * ((value - low) / (high - low) if high > low else 1.0)
-    return _mixed(colour, 255, depth)
-
-
-def _class_colour(place: int) -> str:
-    # Past the end of the palette its colours come again, darker each time.
-    return _mixed(PALETTE[place % len(PALETTE)], 0, 0.6 ** (place // len(PALETTE)))
-
-
-def _mixed(colour: str, other: int, fraction: float) -> str:
-    """So large a fraction of the colour, the rest white (255) or black (0)."""
-    channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    return "#" + "".join(f"{round(other + fraction * (channel - other)):02x}" for channel in channels)
+    return lighter(colour, depth)
 
 
 def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]:
@@ -221,30 +189,3 @@ def _explained(lines: list[str]) -> list[str]:
 
 def _size_text(tree: Tree, node: int) -> str:
     return f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"
-
-
-def _rect(
-    x: float, y: float, width: float, height: float, fill: str, stroke: str = "none", radius: int = 6
-) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}" '
-        f'fill="{fill}" stroke="{stroke}"/>'
-    )
-
-
-def drawn_text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: int = SMALL,
-    bold: bool = False,
-    colour: str = INK,
-    anchor: str = "middle",
-) -> str:
-    """A line of text at a place of the picture."""
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{weight} fill="{colour}" '
-        f'text-anchor="{anchor}">{escape(text)}</text>'
-    )

@@ -4,8 +4,9 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.layout import text_width
-from holdfast.tree.svg import PALETTE, svg
+from holdfast.show.palette import PALETTE
+from holdfast.show.svg import text_width
+from holdfast.show.tree_svg import tree_svg
 from reference.trees import (
     AGE,
     FARE_KNOWN,
@@ -30,7 +31,7 @@ ALL += [balanced(leaves, regression) for leaves in (4, 8, 16) for regression in 
 
 
 def parsed(tree):
-    return ElementTree.fromstring(svg(tree))
+    return ElementTree.fromstring(tree_svg(tree))
 
 
 def boxes(tree, kind=None):
@@ -193,7 +194,7 @@ def test_names_and_labels_are_shown_as_text_and_never_run():
         Target(script, classes=(script, "c\x00\ud800")),
         notes=(script,),
     )
-    text = svg(tree)
+    text = tree_svg(tree)
     assert "<script" not in text
     root = ElementTree.fromstring(text.encode())  # an unescaped control character would not parse
     assert {element.tag for element in root.iter()} <= {
@@ -203,7 +204,7 @@ def test_names_and_labels_are_shown_as_text_and_never_run():
 
 
 def test_the_picture_is_a_file_of_its_own():
-    text = svg(NUMERIC)
+    text = tree_svg(NUMERIC)
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert "max-width:100%" in text
     assert " id=" not in text  # several pictures on one page must not clash

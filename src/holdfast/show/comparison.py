@@ -2,25 +2,33 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import floor, isnan, log10
-from statistics import median
+from math import isnan
 
 import numpy as np
 
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
 from holdfast.scoring.metric import Metric
-from holdfast.text.lists import aligned, joined
-from holdfast.tree.wording import number_text, printable
+from holdfast.text.lines import printable
+from holdfast.text.lists import joined
+from holdfast.text.numbers import (
+    counted,
+    decimals_of_errors,
+    decimals_of_values,
+    duration,
+    fixed_text,
+    number_text,
+)
+from holdfast.text.table import aligned, html_table
 
 MOST_READ = 40  # leaves of a tree that a person still reads
-MOST_DECIMALS = 6
+HUGE = 1e9  # scores from here on have three digits and a power of ten
 WIDEST_REASON = 300  # letters; `failures` has all
 
 _Grid = list[list[str]]  # lines of cells, the headings first
 
 
-def table_text(comparison: ModelComparison, *, times: bool = True, width: int | None = None) -> str:
+def comparison_text(comparison: ModelComparison, *, times: bool = True, width: int | None = None) -> str:
     """The table in words: one line per model, the best first.
 
     Where it has more columns than the `width`, it does without times, and other metrics stand below each
@@ -35,12 +43,12 @@ def table_text(comparison: ModelComparison, *, times: bool = True, width: int | 
     return "\n\n".join(filter(None, parts))
 
 
-def table_html(comparison: ModelComparison) -> str:
+def comparison_html(comparison: ModelComparison) -> str:
     """The table for a notebook, the sentences below it."""
     grids = [_cells(comparison)] + [_other_cells(comparison)] * (len(comparison.metrics) > 1)
     failures = [text for name in comparison.names if (text := _failure_text(comparison, name))]
     notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading, *comparison.notes]]
-    return "".join([*map(_html, grids), *notes])
+    return "".join([*map(html_table, grids), *notes])
 
 
 def difference_text(differences: Differences) -> str:
@@ -83,7 +91,7 @@ def _cells(comparison: ModelComparison) -> _Grid:
             _score_cell(comparison, place, decimals),
             _difference_cell(differences, place, decimals),
             _size_cell(comparison, place),
-            *(_duration(float(each[place])) for each in seconds),
+            *("" if isnan(each[place]) else duration(float(each[place])) for each in seconds),
         ]
         for place in comparison.order.tolist()
     ]
@@ -147,38 +155,21 @@ def _difference_cell(differences: Differences, place: int, decimals: int) -> str
 def _size_cell(comparison: ModelComparison, place: int) -> str:
     leaves, trees = (float(mean_known(each)[place]) for each in (comparison.leaves, comparison.trees))
     if not isnan(leaves):
-        return "1 leaf" if leaves == 1 else f"{leaves:,.0f} leaves"
+        return counted(leaves, "leaf", "leaves")
     return "" if isnan(trees) else f"{trees:,.0f} trees"
-
-
-def _duration(seconds: float) -> str:
-    if isnan(seconds):
-        return ""
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def _decimals(values: Iterable[float], errors: Iterable[float]) -> int:
     """As many as show two digits of the errors; without errors, four digits of the values."""
-    known = [float(error) for error in errors if error > 0]
-    if known:
-        return min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS)
-    greatest = max((abs(float(value)) for value in values if not isnan(value)), default=0.0)
-    return min(max(0, 3 - floor(log10(greatest))), MOST_DECIMALS) if greatest else 3
+    known = decimals_of_errors(errors)
+    return decimals_of_values(values, digits=4, of_zero=3) if known is None else known
 
 
 def _number(value: float, decimals: int, sign: str = "") -> str:
-    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
-    return f"{value:{sign}.3g}" if abs(value) >= 1e9 else f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
+    return fixed_text(value, decimals, sign, huge=HUGE)
 
 
-# -- lines ------------------------------------------------------------------------------------------------
-
-
-def _html(grid: Sequence[Sequence[str]]) -> str:
-    head, *body = zip(*(column for column in zip(*grid, strict=True) if any(column[1:])), strict=True)
-    rows = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"]
-    rows += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body]
-    return f"<table>{''.join(rows)}</table>"
+# -- failures ------------------------------------------------------------------------------------------------
 
 
 def _failure_text(comparison: ModelComparison, name: str) -> str:

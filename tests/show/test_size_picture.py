@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.growth.size.axis import leaf_ticks, score_ticks, widened
-from holdfast.growth.size.picture import INSET, ROW, WIDTH, size_svg
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
-from holdfast.tree.layout import text_width
+from holdfast.show.axis import leaf_ticks, score_ticks, widened
+from holdfast.show.size_picture import INSET, ROW, WIDTH, size_svg
+from holdfast.show.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 CLASSES = Target(classes=("no", "yes"))
@@ -68,7 +68,7 @@ def marks(sizes):
     groups = [
         group for group in parsed(sizes).iter(f"{SVG}g") if "size" in group.get("data-kind", "").split()
     ]
-    return {int(group.find(f"{SVG}title").text.split()[0]): group for group in groups}
+    return {int(group.find(f"{SVG}title").text.split()[0].replace(",", "")): group for group in groups}
 
 
 def points(sizes):
@@ -268,7 +268,7 @@ def test_leaf_ticks_are_few_and_start_at_the_root(most):
 
 
 def test_the_picture_in_the_documentation_is_one_of_these():
-    picture = Path(__file__).parents[3] / "docs" / "images" / "sizes.svg"
+    picture = Path(__file__).parents[2] / "docs" / "images" / "sizes.svg"
     root = ElementTree.parse(picture).getroot()
     kinds = [group.get("data-kind", "") for group in root.iter(f"{SVG}g")]
     assert sum("chosen" in kind.split() for kind in kinds) == 1

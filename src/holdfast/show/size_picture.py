@@ -6,14 +6,14 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.growth.size.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
 from holdfast.growth.size.table import SizeTable
-from holdfast.tree.layout import MARGIN, SMALL, fitted, text_width
-from holdfast.tree.svg import EDGE, FONT, GREY, INK, LEGIBLE, PALETTE, PAPER, drawn_text
-from holdfast.tree.wording import number_text, printable
+from holdfast.show.axis import LARGEST_EVEN, Scale, leaf_ticks, score_ticks, widened
+from holdfast.show.palette import BLUE, EDGE, GREY, PAPER, RED
+from holdfast.show.svg import MARGIN, SMALL, background, fitted, picture, text_at, text_width
+from holdfast.text.lines import printable
+from holdfast.text.numbers import counted, number_text
 
 WIDTH, HEIGHT = 720, 480
-BLUE, RED = PALETTE[0], PALETTE[5]
 INSET = 16  # from the frame to the outermost points
 ROW = 20  # height of a line of labels inside the frame
 MANY = 40  # more sizes get smaller dots and a fainter line
@@ -57,25 +57,19 @@ def size_svg(sizes: SizeTable) -> str:
     value of the parameter stands on the upper axis, and with everything else of a size in its tooltip.
     """
     plot = _plot(sizes)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
-            f'height="{HEIGHT}" style="max-width:100%;min-width:{WIDTH * LEGIBLE // SMALL}px;height:auto" '
-            f'role="img" font-family="{FONT}" font-size="{SMALL}" fill="{INK}">',
-            f"<title>{escape(_heading(plot))}</title>",
-            f"<desc>{escape(printable(sizes.reason))}</desc>",
-            f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" fill="{PAPER}" '
-            f'stroke="{EDGE}"/>',
-            *_legend(plot),
-            *_score_axis(plot),
-            *_leaf_axis(plot),
-            *_parameter_axis(plot),
-            *_curve(plot),
-            *_labels(plot),
-            *_marks(plot),
-            "</svg>",
-        ]
-    )
+    parts = [
+        f"<title>{escape(_heading(plot))}</title>",
+        f"<desc>{escape(printable(sizes.reason))}</desc>",
+        background(WIDTH, HEIGHT),
+        *_legend(plot),
+        *_score_axis(plot),
+        *_leaf_axis(plot),
+        *_parameter_axis(plot),
+        *_curve(plot),
+        *_labels(plot),
+        *_marks(plot),
+    ]
+    return picture(WIDTH, HEIGHT, parts)
 
 
 # -- the frame and its scales -----------------------------------------------------------------------------
@@ -123,12 +117,12 @@ def _legend(plot: Plot) -> list[str]:
     first = f"{bars} ± one standard error{some}"
     x = MARGIN + 16 + text_width(first, SMALL) + 24
     return [
-        drawn_text(MARGIN, 32, _heading(plot), size=14, bold=True, anchor="start"),
+        text_at(MARGIN, 32, _heading(plot), size=14, bold=True, anchor="start"),
         _bar(MARGIN + 5, 44, 60, BLUE),
         f'<circle cx="{MARGIN + 5}" cy="52" r="3" fill="{BLUE}"/>',
-        drawn_text(MARGIN + 16, 56, first, anchor="start"),
+        text_at(MARGIN + 16, 56, first, anchor="start"),
         f'<path d="M{x:.1f} 52h26" stroke="{GREY}" stroke-dasharray="5 4"/>',
-        drawn_text(x + 33, 56, f"one standard error {side} the best", anchor="start"),
+        text_at(x + 33, 56, f"one standard error {side} the best", anchor="start"),
     ]
 
 
@@ -139,10 +133,10 @@ def _score_axis(plot: Plot) -> list[str]:
         parts.append(
             f'<path d="M{plot.left:.1f} {y:.1f}H{plot.right:.1f}" stroke="{EDGE}" stroke-width="0.5"/>'
         )
-        parts.append(drawn_text(plot.left - 7, y + 4, text, colour=GREY, anchor="end"))
+        parts.append(text_at(plot.left - 7, y + 4, text, colour=GREY, anchor="end"))
     middle = (plot.top + plot.bottom) / 2
     turned = (
-        f'<g transform="translate({MARGIN + 8} {middle:.1f}) rotate(-90)">{drawn_text(0, 0, plot.title)}</g>'
+        f'<g transform="translate({MARGIN + 8} {middle:.1f}) rotate(-90)">{text_at(0, 0, plot.title)}</g>'
     )
     frame = (
         f'<rect data-kind="frame" x="{plot.left:.1f}" y="{plot.top:.1f}" '
@@ -157,9 +151,9 @@ def _leaf_axis(plot: Plot) -> list[str]:
     for tick in leaf_ticks(int(plot.across.low), int(plot.across.high)):
         x = plot.across.at(float(tick))
         parts.append(f'<path d="M{x:.1f} {plot.bottom:.1f}v5" stroke="{GREY}"/>')
-        parts.append(drawn_text(x, plot.bottom + 19, str(tick), colour=GREY))
+        parts.append(text_at(x, plot.bottom + 19, str(tick), colour=GREY))
     title = "number of leaves" + (", logarithmic scale" if plot.across.is_log else "")
-    return [*parts, drawn_text((plot.left + plot.right) / 2, plot.bottom + 42, title)]
+    return [*parts, text_at((plot.left + plot.right) / 2, plot.bottom + 42, title)]
 
 
 def _has_parameter_axis(sizes: SizeTable) -> bool:
@@ -171,7 +165,7 @@ def _parameter_axis(plot: Plot) -> list[str]:
     sizes = plot.sizes
     if not _has_parameter_axis(sizes):
         return []
-    parts = [drawn_text((plot.left + plot.right) / 2, plot.top - 27, sizes.parameter)]
+    parts = [text_at((plot.left + plot.right) / 2, plot.top - 27, sizes.parameter)]
     taken: list[tuple[float, float]] = []
     for place in [sizes.chosen, len(sizes) - 1, *range(len(sizes))]:
         text, x = number_text(float(sizes.values[place]), 3), plot.x(place)
@@ -180,7 +174,7 @@ def _parameter_axis(plot: Plot) -> list[str]:
         if end <= WIDTH and all(end <= other[0] or start >= other[1] for other in taken):
             taken.append((start, end))
             parts.append(f'<path d="M{x:.1f} {plot.top:.1f}v-5" stroke="{GREY}"/>')
-            parts.append(drawn_text(x, plot.top - 9, text, colour=GREY))
+            parts.append(text_at(x, plot.top - 9, text, colour=GREY))
     return parts
 
 
@@ -221,7 +215,7 @@ def _label(plot: Plot, place: int, row: int) -> list[str]:
     side, anchor = (5, "start") if goes_right else (-5, "end")
     return [
         f'<path d="M{x:.1f} {plot.y(place):.1f}V{y - 10:.1f}" stroke="{colour}" stroke-width="0.75"/>',
-        drawn_text(x + side, y, _label_text(plot, place), bold=True, anchor=anchor),
+        text_at(x + side, y, _label_text(plot, place), bold=True, anchor=anchor),
     ]
 
 
@@ -235,8 +229,7 @@ def _label_text(plot: Plot, place: int) -> str:
 
 
 def _leaves_text(plot: Plot, place: int) -> str:
-    n_leaves = int(plot.sizes.n_leaves[place])
-    return f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
+    return counted(int(plot.sizes.n_leaves[place]), "leaf", "leaves")
 
 
 def _words(sizes: SizeTable, place: int) -> list[str]:

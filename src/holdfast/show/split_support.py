@@ -1,0 +1,112 @@
+"""The support of every split of a tree as lines of text."""
+
+from collections.abc import Sequence
+from math import floor
+
+from holdfast.data.schema import Label
+from holdfast.errors import RulesError
+from holdfast.evidence.split_support import SplitSupport
+from holdfast.text.lines import NO_BREAK, item_text, shortened, wrapped_lines
+from holdfast.text.numbers import number_text, rounded_percent
+
+WIDTH = 80  # columns
+NARROWEST = 72  # columns it can do with
+WIDEST_INDENT = 8  # columns left of a split
+DIGITS = 4  # of a threshold, or as many more as tell the ends of an interval apart
+LEAST_SURE = 3  # categories named of a set
+
+
+def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH) -> str:
+    """One line per split, in preorder, and one more on its thresholds or categories, if trees ask about it.
+
+    No line is longer than `width`, which is at least 72.
+    """
+    if width < NARROWEST:
+        raise RulesError(f"width={width!r} is out of range: it must be at least {NARROWEST} columns.")
+    if not split_support:
+        return "The tree asks nothing: it has no split that could stand or fall."
+    stems = [_stem(each) for each in split_support]
+    asked = _asked_texts(split_support, "asked here by {} of reference and {} of candidate trees")
+    if max(map(len, stems)) + 2 + len(asked[0]) > width:
+        asked = _asked_texts(split_support, "{} of reference, {} of candidate trees")
+    column = min(max(map(len, stems)), width - 2 - len(asked[0]))
+    lines = []
+    for each, stem, text in zip(split_support, stems, asked, strict=True):
+        lines.append(f"{shortened(stem, column):{column}}  {text}")
+        lines += _indented(_detail(each), _indent(each) + 4, width)
+    return "\n".join(lines)
+
+
+def _stem(split_support: SplitSupport) -> str:
+    answer = ("yes: " if split_support.place[-1] else "no: ") if split_support.place else ""
+    return " " * _indent(split_support) + answer + (split_support.short or split_support.question)
+
+
+def _indent(split_support: SplitSupport) -> int:
+    return min(2 * split_support.depth, WIDEST_INDENT)
+
+
+def _asked_texts(split_support: Sequence[SplitSupport], sentence: str) -> list[str]:
+    """The sentence about each split, the percentages of all one below the other."""
+    shares = [
+        [rounded_percent(fraction) for fraction in (split_support.references, split_support.candidates)]
+        for split_support in split_support
+    ]
+    widths = [max(map(len, column)) for column in zip(*shares, strict=True)]
+    return [sentence.format(*map(str.rjust, row, widths)) for row in shares]
+
+
+def _detail(split_support: SplitSupport) -> str:
+    """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
+    if split_support.categories is not None:
+        return _sides_text(split_support.categories)
+    n_known, n_others = split_support.n_known, split_support.n_asking - split_support.n_known
+    parts = []
+    if n_known:
+        ask = "asks" if n_known == 1 and n_others else "ask"
+        parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is known")
+    if split_support.thresholds is not None:
+        often = _often_text(n_others, "the others" if n_known else "them")
+        parts.append(f"{_thresholds_text(split_support.thresholds, split_support.levels)} {often}")
+    return "; ".join(parts)
+
+
+def _often_text(n: int, whom: str) -> str:
+    """How many of n thresholds lie between their 5 % and their 95 % quantile."""
+    if n == 1:
+        return "in the only one"
+    # Of fewer than 20, these are the smallest and the largest.
+    return f"in nine of ten of {whom}" if n >= 20 else f"in all of {whom}"
+
+
+def _thresholds_text(thresholds: tuple[float, float, float], levels: tuple[Label, ...]) -> str:
+    texts = [_level_text(value, levels) for value in thresholds] if levels else _number_texts(thresholds)
+    low, median, high = texts
+    what = "" if levels else "threshold "
+    return f"{what}{low}" if low == high else f"{what}{low} to {high} (median {median})"
+
+
+def _number_texts(thresholds: tuple[float, float, float]) -> list[str]:
+    for digits in range(DIGITS, 18):
+        texts = [number_text(value, digits) for value in thresholds]
+        if len(set(texts)) == len(set(thresholds)):
+            break
+    return texts
+
+
+def _level_text(threshold: float, levels: tuple[Label, ...]) -> str:
+    position = min(floor(threshold), len(levels) - 1)
+    return f'"at most {item_text(levels[position])}"' if position >= 0 else f'"below {item_text(levels[0])}"'
+
+
+def _sides_text(categories: tuple[tuple[Label, float], ...]) -> str:
+    unsure = sorted((each for each in categories if each[1] < 1), key=lambda each: each[1])
+    if not unsure:
+        return "each category goes the same way in all of them"
+    named = [f"{item_text(label)} ({rounded_percent(fraction)})" for label, fraction in unsure[:LEAST_SURE]]
+    more = f" and {len(unsure) - LEAST_SURE} more" if len(unsure) > LEAST_SURE else ""
+    return f"not always on the same side: {', '.join(named)}{more}"
+
+
+def _indented(text: str, indent: int, width: int) -> list[str]:
+    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width, first=" " * indent, rest=" " * indent)

@@ -1,0 +1,156 @@
+"""Numbers as a reader wants to see them: digits, decimals, percent, counts and times."""
+
+from collections.abc import Iterable, Sequence
+from math import floor, isfinite, isnan, log10
+from statistics import median
+
+MOST_DECIMALS = 6
+HUGE = 1e6  # numbers from here on have a few digits and a power of ten
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """The number to so many significant digits, or as many as its integer part and one decimal need.
+
+    A threshold halfway between two integers is therefore never rounded to one of them.
+
+    >>> number_text(0.1 + 0.2), number_text(1234567.5)
+    ('0.3', '1234567.5')
+    """
+    if not isfinite(value):
+        return str(value)
+    integer_digits = len(str(int(abs(value))))
+    return f"{value + 0.0:.{max(digits, integer_digits + 1) if integer_digits <= 15 else digits}g}"
+
+
+def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
+    """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
+
+    >>> told_apart(4.4741, 4.4739)
+    ('4.4741', '4.4739')
+    """
+    for each in range(digits, most + 1):
+        texts = number_text(first, each), number_text(second, each)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def fixed_text(value: float, decimals: int, sign: str = "", huge: float = HUGE) -> str:
+    """The number to so many decimals; from `huge` on, three digits and a power of ten.
+
+    >>> fixed_text(-0.0004, 3), fixed_text(0.25, 3, "+"), fixed_text(1234567.8, 1)
+    ('0.000', '+0.250', '1.23e+06')
+    """
+    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
+    return (
+        f"{value:{sign}.3g}" if abs(value) >= huge else f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
+    )
+
+
+# -- values with errors -----------------------------------------------------------------------------------
+
+
+def decimals_of_values(values: Iterable[float], digits: int, of_zero: int = 0) -> int:
+    """Decimals that show so many digits of the greatest value; `of_zero` if all are 0.
+
+    >>> decimals_of_values([0.0123, 4.5], 3)
+    2
+    """
+    greatest = max((abs(float(value)) for value in values if not isnan(value)), default=0.0)
+    return min(max(0, digits - 1 - floor(log10(greatest))), MOST_DECIMALS) if greatest else of_zero
+
+
+def decimals_of_errors(errors: Iterable[float]) -> int | None:
+    """Decimals that show two digits of the median error; None if no error is above 0.
+
+    >>> decimals_of_errors([0.0121, 0.0144])
+    3
+    """
+    known = [float(error) for error in errors if error > 0]
+    return min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else None
+
+
+def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
+    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
+
+    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
+    ['0.971 ± 0.012', '0.950 ± 0.014']
+    """
+    pairs = list(zip(values, errors, strict=True))
+    if max(map(abs, values), default=0.0) >= HUGE:
+        return [f"{value:.4g} ± {error:.2g}" for value, error in pairs]
+    known = decimals_of_errors(errors)
+    decimals = 3 if known is None else known
+    return [f"{fixed_text(value, decimals)} ± {fixed_text(error, decimals)}" for value, error in pairs]
+
+
+def with_error(value: float, error: float, room: int = 0) -> str:
+    """One value to four digits with its standard error to two, which takes at least `room` letters.
+
+    >>> with_error(0.97123, 0.0121)
+    '0.9712 ± 0.012'
+    """
+    return f"{value:.4g} ± {error:<{room}.2g}"
+
+
+# -- fractions --------------------------------------------------------------------------------------------
+
+
+def probability_text(fraction: float) -> str:
+    """The fraction to two decimals, or to as many as tell "nearly always" from "always".
+
+    >>> probability_text(1.0), probability_text(0.9987)
+    ('1.00', '0.999')
+    """
+    text = f"{fraction:.2f}"
+    for decimals in range(3, 7):
+        if 0 < fraction < 1 and float(text) in (0, 1):
+            text = f"{fraction:.{decimals}f}"
+    return text
+
+
+def percent_text(fraction: float) -> str:
+    """The fraction in percent, to one decimal."""
+    return "< 0.1 %" if 0 < fraction < 0.0005 else f"{100 * fraction:.1f} %"
+
+
+def rounded_percent(fraction: float) -> str:
+    """The fraction in percent without decimals, never rounded to none or to all.
+
+    >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
+    ('62 %', '> 99 %', '100 %')
+    """
+    if 0 < fraction < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
+
+
+# -- counts and times -------------------------------------------------------------------------------------
+
+
+def counted(number: float, noun: str, plural: str = "") -> str:
+    """The number with the noun, in the plural if it is not one.
+
+    >>> counted(1, "row"), counted(12345, "row"), counted(2, "leaf", "leaves")
+    ('1 row', '12,345 rows', '2 leaves')
+    """
+    return f"{number:,.0f} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def count_text(count: float) -> str:
+    """The number of rows, which weights can make a broken one."""
+    return f"{count:.0f}" if count == round(count) else number_text(count)
+
+
+def rows_text(count: float) -> str:
+    """The number of rows, with the word."""
+    return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(0.0123), duration(75.0)
+    ('12 ms', '75.0 s')
+    """
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
