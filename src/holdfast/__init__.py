@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
     from holdfast.data.table import Table
+    from holdfast.distance.costs import rule_distance, rule_weight
     from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
     from holdfast.distance.matching import TreeDistance
-    from holdfast.distance.paths import Path, tree_paths
     from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
         CacheWarning,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from holdfast.storage.collection_file import load_trees, save_trees
     from holdfast.storage.model_file import load, save
     from holdfast.tree.ensemble import Ensemble
+    from holdfast.tree.rule import Condition, Rule, tree_rules
     from holdfast.tree.tree import Tree
 
 _HOME = {
@@ -102,8 +103,11 @@ _HOME = {
     "Frontier": "stability.frontier",
     "pareto_frontier": "stability.frontier",
     "TreeDistance": "distance.matching",
-    "Path": "distance.paths",
-    "tree_paths": "distance.paths",
+    "rule_distance": "distance.costs",
+    "rule_weight": "distance.costs",
+    "Condition": "tree.rule",
+    "Rule": "tree.rule",
+    "tree_rules": "tree.rule",
     "Replications": "evidence.replication_table",
     "load_trees": "storage.collection_file",
     "save_trees": "storage.collection_file",
@@ -134,6 +138,7 @@ __all__ = [
     "BoostingRegressor",
     "CacheWarning",
     "Choice",
+    "Condition",
     "DataError",
     "DataWarning",
     "DensityTree",
@@ -149,10 +154,10 @@ __all__ = [
     "ModelComparison",
     "ModelError",
     "ModelFileError",
-    "Path",
     "PruningPath",
     "QuestionError",
     "Replications",
+    "Rule",
     "RulesError",
     "Schema",
     "SchemaMismatch",
@@ -187,11 +192,13 @@ __all__ = [
     "prune_reduced_error",
     "pruning_path",
     "purity_score",
+    "rule_distance",
+    "rule_weight",
     "save",
     "save_trees",
     "to_sklearn",
     "tree_distance",
-    "tree_paths",
+    "tree_rules",
 ]
 
 

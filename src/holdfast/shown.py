@@ -9,7 +9,12 @@ from typing import Any
 
 # name of a function in show/: the module that has it
 _HOME: dict[str, str] = {
+    "answer_text": "conditions",
+    "condition_text": "conditions",
+    "distance_text": "distance_text",
     "drawing": "tree_text",
+    "rule_text": "rules",
+    "rules_text": "rules",
     "svg": "tree_svg",
 }
 

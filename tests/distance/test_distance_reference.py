@@ -23,8 +23,8 @@ from reference.distances import (
     settled,
     unmatched_weight,
 )
-from reference.paths import boxes
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree
+from reference.rules import boxes
 from reference.trees import SURVIVED, leaf, split, tree_of
 
 # What is predicted, and how it is compared; None is the default of the task.
@@ -66,7 +66,7 @@ def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None
         assert pair.outcome_cost == pytest.approx(label_weight * difference, **close)
         assert pair.cost == pytest.approx(sum(found.values()) + pair.outcome_cost, **close)
     for alone in distance.unmatched:
-        box = sides[alone.side][alone.path.leaf]
+        box = sides[alone.side][alone.rule.leaf]
         assert alone.weight == pytest.approx(unmatched_weight(box, options.matching, label_weight), **close)
     assert_is_matching(distance)
     costs = [pair.cost for pair in distance.pairs] + [alone.weight for alone in distance.unmatched]
@@ -79,7 +79,7 @@ def assert_is_matching(distance: TreeDistance) -> None:
     """Each path of the larger tree has one partner or is alone; each of the smaller has one, or some."""
     lists = [[pair.first.leaf for pair in distance.pairs], [pair.second.leaf for pair in distance.pairs]]
     for alone in distance.unmatched:
-        lists[("first", "second").index(alone.side)].append(alone.path.leaf)
+        lists[("first", "second").index(alone.side)].append(alone.rule.leaf)
     trees = (distance.first, distance.second)
     for leaves, tree in zip(lists, trees, strict=True):
         assert set(leaves) == {box.leaf for box in boxes(tree)}

@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.tree.tree import Tree
-from reference.paths import Box, boxes, whole_box
+from reference.rules import Box, boxes, whole_box
 
 MATCHINGS = ("paper", "cover", "metric")
 Matrix = list[list[float]]

@@ -9,10 +9,10 @@ import numpy as np
 
 from holdfast.arrays import without_last_digits
 from holdfast.evidence.feature_use import feature_table, feature_use, first_features, rounded_percent
+from holdfast.show.conditions import answer_text
 from holdfast.show.tree_text import shortened
 from holdfast.text.lists import aligned, joined
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names, printable
 

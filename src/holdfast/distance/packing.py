@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
-from holdfast.distance.paths import fraction_of_range
+from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices

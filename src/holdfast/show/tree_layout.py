@@ -7,9 +7,9 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
+from holdfast.show.conditions import shorter_answers
 from holdfast.show.tree_text import shortened
-from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import shorter_answers
+from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import NO_BREAK, outcome_text, rows_text, unbreakable
 
@@ -72,7 +72,7 @@ def _sized(tree: Tree, questions: Mapping[int, Box], sideways: bool) -> list[Box
     ]
 
 
-def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
+def _question_box(tree: Tree, node: int, known: Mapping[int, Condition]) -> Box:
     question, rows = (
         _question_lines(shorter_answers(tree, node, True, known)),
         rows_text(float(tree.count[node])),

@@ -5,6 +5,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.rules import leaf_conditions
 from holdfast.show.tree_layout import (
     BAR,
     LINE,
@@ -20,8 +22,7 @@ from holdfast.show.tree_layout import (
     text_width,
     wrapped,
 )
-from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import FULL_LIST, answer_text, fraction_of_rows, leaf_conditions
+from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
     CUT,
@@ -207,7 +208,7 @@ def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]
     return _explained([*lines, _size_text(tree, node)])
 
 
-def _inner_title(tree: Tree, node: int, known: Mapping[int, Region]) -> list[str]:
+def _inner_title(tree: Tree, node: int, known: Mapping[int, Condition]) -> list[str]:
     yes, no = (
         answer_text(tree, node, side, missing=True, most=FULL_LIST, known=known) for side in (True, False)
     )

@@ -5,8 +5,8 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast.tree.regions import known_before
-from holdfast.tree.rules import fraction_of_rows, shorter_answers
+from holdfast.show.conditions import shorter_answers
+from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import (
     CUT,

@@ -184,9 +184,7 @@ class Tree:
 
         `missing=True` also says, at each condition, whether a missing value meets it.
         """
-        from holdfast.tree.rules import rules_text
-
-        return rules_text(self, missing=missing)
+        return shown("rules_text", self, missing=missing)
 
     def __str__(self) -> str:
         return shown("drawing", self)
