@@ -18,8 +18,8 @@ from reference.distances import (
     by_trying_all,
     feature_costs,
     outcome_difference,
-    path_cost,
     reference_distance,
+    rule_cost,
     settled,
     unmatched_weight,
 )
@@ -48,7 +48,7 @@ def assert_agrees(a: Tree, b: Tree, options: Options, solve: Solution) -> None:
 
 
 def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None:
-    """Every pair and every lone path costs what the formulas say, and together they are a matching."""
+    """Every pair and every lone rule costs what the formulas say, and together they are a matching."""
     a, b = distance.first, distance.second
     depth, label_weight, outcome = settled(options, [a, b])
     assert (distance.depth, distance.label_weight, distance.matching) == (
@@ -76,7 +76,7 @@ def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None
 
 
 def assert_is_matching(distance: TreeDistance) -> None:
-    """Each path of the larger tree has one partner or is alone; each of the smaller has one, or some."""
+    """Each rule of the larger tree has one partner or is alone; each of the smaller has one, or some."""
     lists = [[pair.first.leaf for pair in distance.pairs], [pair.second.leaf for pair in distance.pairs]]
     for alone in distance.unmatched:
         lists[("first", "second").index(alone.side)].append(alone.rule.leaf)
@@ -254,12 +254,12 @@ def test_in_the_metric_nothing_is_gained_by_leaving_paths_of_both_trees_alone(
 
 
 def padded_with_null_paths(a: Tree, b: Tree, options: Options) -> float:
-    """The cheapest matching where every path of either tree may also meet a null path."""
+    """The cheapest matching where every rule of either tree may also meet a null rule."""
     _, label_weight, outcome = settled(options, [a, b])
     left, right = boxes(a), boxes(b)
     n, m = len(left), len(right)
     cost = np.zeros((n + m, n + m))
-    cost[:n, :m] = [[path_cost(p, q, a.schema, label_weight, outcome) for q in right] for p in left]
+    cost[:n, :m] = [[rule_cost(p, q, a.schema, label_weight, outcome) for q in right] for p in left]
     cost[:n, m:] = [[unmatched_weight(p, "metric", label_weight)] * n for p in left]
     cost[n:, :m] = np.transpose([[unmatched_weight(q, "metric", label_weight)] * m for q in right])
     return float(cost[linear_sum_assignment(cost)].sum())

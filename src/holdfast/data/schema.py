@@ -1,4 +1,4 @@
-"""The ruler: names, kinds, ranges and categories of the features, and the classes of the target."""
+"""The schema: names, kinds, ranges and categories of the features, and the classes of the target."""
 
 import re
 from dataclasses import dataclass, replace
@@ -91,8 +91,8 @@ class Schema:
     def widened(self, other: "Schema") -> "Schema":
         """A schema that holds the ranges, categories and classes of both.
 
-        The only way a ruler ever grows: distances measured on it are not comparable with those measured
-        before. Both must have the same features in the same order, of the same kinds.
+        The only way a reference schema ever grows: distances measured on it are not comparable with those
+        measured before. Both must have the same features in the same order, of the same kinds.
         """
         if self.names != other.names:
             raise SchemaMismatch(

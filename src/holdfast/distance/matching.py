@@ -55,7 +55,7 @@ class TreeDistance:
 
     first: Tree
     second: Tree
-    distance_settings: DistanceSettings
+    settings: DistanceSettings
     raw: float  # before normalising
     pairs: tuple[RulePair, ...]  # in the order of the first tree's leaves
     unmatched: tuple[UnmatchedRule, ...]
@@ -63,22 +63,22 @@ class TreeDistance:
     @property
     def total(self) -> float:
         """The distance; normalised, if that was asked for."""
-        return float(self.distance_settings.total(self.raw))
+        return float(self.settings.total(self.raw))
 
     @property
     def matching(self) -> str:
         """Which of the three matchings it is."""
-        return self.distance_settings.matching
+        return self.settings.matching
 
     @property
     def label_weight(self) -> float:
         """The cost of an entirely different outcome."""
-        return self.distance_settings.label_weight
+        return self.settings.label_weight
 
     @property
     def depth(self) -> int:
         """The greatest depth allowed."""
-        return self.distance_settings.depth
+        return self.settings.depth
 
     def __float__(self) -> float:
         return self.total
@@ -103,7 +103,7 @@ class TreeDistance:
 def matched(
     first: Tree,
     second: Tree,
-    distance_settings: DistanceSettings,
+    settings: DistanceSettings,
     raw: float,
     cost: LongArray,
     prices: Prices,
@@ -118,7 +118,7 @@ def matched(
     column = _assignment(reduced == 0, prices.v[:m], _unlike(rows, columns))
     couples = [(int(i), int(j)) for i, j in enumerate(column)]
     rest = np.setdiff1d(np.arange(m), column).tolist()
-    if distance_settings.matching == "cover":
+    if settings.matching == "cover":
         couples += [(_nearest(cost[:, j], j, m), j) for j in rest]
         rest = []
     ways = sorted((j, i) if is_swapped else (i, j) for i, j in couples)
@@ -127,10 +127,10 @@ def matched(
     return TreeDistance(
         first=first,
         second=second,
-        distance_settings=distance_settings,
+        settings=settings,
         raw=raw,
-        pairs=tuple(_pair(rules[0][i], rules[1][j], distance_settings, position) for i, j in ways),
-        unmatched=tuple(_unmatched(columns[j], distance_settings, is_swapped) for j in rest),
+        pairs=tuple(_pair(rules[0][i], rules[1][j], settings, position) for i, j in ways),
+        unmatched=tuple(_unmatched(columns[j], settings, is_swapped) for j in rest),
     )
 
 
@@ -177,20 +177,18 @@ def _nearest(costs: LongArray, j: int, m: int) -> int:
 # -- what it costs --------------------------------------------------------------------------------------
 
 
-def _pair(
-    first: Rule, second: Rule, distance_settings: DistanceSettings, position: dict[str, int]
-) -> RulePair:
+def _pair(first: Rule, second: Rule, settings: DistanceSettings, position: dict[str, int]) -> RulePair:
     costs = sorted(feature_costs(first, second), key=lambda named: position[named[0]])
-    differ = outcome_difference(first, second, distance_settings.outcome)
+    differ = outcome_difference(first, second, settings.outcome)
     return RulePair(
         first=first,
         second=second,
         parts=tuple(Part(name, cost) for name, cost in costs),
-        outcome_cost=distance_settings.label_weight * differ,
+        outcome_cost=settings.label_weight * differ,
     )
 
 
-def _unmatched(rule: Rule, distance_settings: DistanceSettings, is_swapped: bool) -> UnmatchedRule:
-    matching, label_weight = distance_settings.matching, distance_settings.label_weight
+def _unmatched(rule: Rule, settings: DistanceSettings, is_swapped: bool) -> UnmatchedRule:
+    matching, label_weight = settings.matching, settings.label_weight
     weight = rule_weight(rule, matching=matching, label_weight=label_weight)
     return UnmatchedRule(rule, "first" if is_swapped else "second", weight)

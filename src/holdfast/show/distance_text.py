@@ -44,7 +44,7 @@ def _summary(distance: TreeDistance, n_same: int) -> str:
     said = sum(pair.outcome_cost for pair in distance.pairs)
     alone = sum(unmatched.weight for unmatched in distance.unmatched)
     total = _cost_text(distance.raw)
-    if distance.distance_settings.normalised:
+    if distance.settings.normalised:
         total = f"{number_text(distance.total, 4)} normalised, {total} before"
     first, second = distance.first.n_leaves, distance.second.n_leaves
     return "\n".join(

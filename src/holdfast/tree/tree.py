@@ -135,7 +135,7 @@ class Tree:
         return frozen(shares_of(self.scaled_decreases[0]))
 
     def with_schema(self, schema: Schema) -> "Tree":
-        """The same tree measured on another ruler, which holds all its features, categories and classes."""
+        """The same tree measured on another schema, which holds all its features, categories and classes."""
         from holdfast.tree.with_schema import remeasured
 
         return remeasured(self, schema)
