@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.distance.matching import TreeDistance
     from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
+        BrokenTreeError,
         CacheWarning,
         DataError,
         DataWarning,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from holdfast.storage.collection_file import load_trees, save_trees
     from holdfast.storage.model_file import load, save
     from holdfast.tree.ensemble import Ensemble
+    from holdfast.tree.node import Node
     from holdfast.tree.rule import Condition, Rule, tree_rules
     from holdfast.tree.tree import Tree
 
@@ -65,6 +67,7 @@ _HOME = {
     "Schema": "data.schema",
     "Target": "data.schema",
     "Table": "data.table",
+    "BrokenTreeError": "errors",
     "CacheWarning": "errors",
     "DataError": "errors",
     "DataWarning": "errors",
@@ -105,6 +108,7 @@ _HOME = {
     "TreeDistance": "distance.matching",
     "rule_distance": "distance.costs",
     "rule_weight": "distance.costs",
+    "Node": "tree.node",
     "Condition": "tree.rule",
     "Rule": "tree.rule",
     "tree_rules": "tree.rule",
@@ -136,6 +140,7 @@ __all__ = [
     "BaggingRegressor",
     "BoostingClassifier",
     "BoostingRegressor",
+    "BrokenTreeError",
     "CacheWarning",
     "Choice",
     "Condition",
@@ -154,6 +159,7 @@ __all__ = [
     "ModelComparison",
     "ModelError",
     "ModelFileError",
+    "Node",
     "PruningPath",
     "QuestionError",
     "Replications",
