@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 from holdfast._version import __version__
 
 if TYPE_CHECKING:
-    from holdfast.adapters import as_tree, base_score, forest_trees, to_sklearn
+    from holdfast.adapters import as_tree, base_score, forest_trees
+    from holdfast.adapters.sklearn import to_sklearn
     from holdfast.comparison.compare import compare_models
     from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
     from holdfast.data.table import Table
+    from holdfast.distance.costs import rule_distance, rule_weight
     from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
     from holdfast.distance.matching import TreeDistance
-    from holdfast.distance.paths import Path, tree_paths
     from holdfast.ensembles.importance_table import Importances
     from holdfast.errors import (
+        BrokenTreeError,
         CacheWarning,
         DataError,
         DataWarning,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from holdfast.storage.collection_file import load_trees, save_trees
     from holdfast.storage.model_file import load, save
     from holdfast.tree.ensemble import Ensemble
+    from holdfast.tree.node import Node
+    from holdfast.tree.rule import Condition, Rule, tree_rules
     from holdfast.tree.tree import Tree
 
 _HOME = {
@@ -64,6 +68,7 @@ _HOME = {
     "Schema": "data.schema",
     "Target": "data.schema",
     "Table": "data.table",
+    "BrokenTreeError": "errors",
     "CacheWarning": "errors",
     "DataError": "errors",
     "DataWarning": "errors",
@@ -102,8 +107,12 @@ _HOME = {
     "Frontier": "stability.frontier",
     "pareto_frontier": "stability.frontier",
     "TreeDistance": "distance.matching",
-    "Path": "distance.paths",
-    "tree_paths": "distance.paths",
+    "rule_distance": "distance.costs",
+    "rule_weight": "distance.costs",
+    "Node": "tree.node",
+    "Condition": "tree.rule",
+    "Rule": "tree.rule",
+    "tree_rules": "tree.rule",
     "Replications": "evidence.replication_table",
     "load_trees": "storage.collection_file",
     "save_trees": "storage.collection_file",
@@ -132,8 +141,10 @@ __all__ = [
     "BaggingRegressor",
     "BoostingClassifier",
     "BoostingRegressor",
+    "BrokenTreeError",
     "CacheWarning",
     "Choice",
+    "Condition",
     "DataError",
     "DataWarning",
     "DensityTree",
@@ -149,10 +160,11 @@ __all__ = [
     "ModelComparison",
     "ModelError",
     "ModelFileError",
-    "Path",
+    "Node",
     "PruningPath",
     "QuestionError",
     "Replications",
+    "Rule",
     "RulesError",
     "Schema",
     "SchemaMismatch",
@@ -187,11 +199,13 @@ __all__ = [
     "prune_reduced_error",
     "pruning_path",
     "purity_score",
+    "rule_distance",
+    "rule_weight",
     "save",
     "save_trees",
     "to_sklearn",
     "tree_distance",
-    "tree_paths",
+    "tree_rules",
 ]
 
 

@@ -9,9 +9,12 @@ from typing import Any
 
 # name of a function in show/: the module that has it
 _HOME: dict[str, str] = {
+    "answer_text": "conditions",
     "comparison_html": "comparison",
     "comparison_text": "comparison",
+    "condition_text": "conditions",
     "difference_text": "comparison",
+    "distance_text": "distance_text",
     "drawing": "tree_text",
     "feature_table": "feature_use",
     "frontier_text": "frontier",
@@ -19,6 +22,8 @@ _HOME: dict[str, str] = {
     "max_features_text": "max_features",
     "reading": "comparison",
     "replications_text": "replications",
+    "rule_text": "rules",
+    "rules_text": "rules",
     "size_svg": "size_picture",
     "size_table_text": "size_table",
     "split_support_text": "split_support",

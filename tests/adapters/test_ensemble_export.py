@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from holdfast.adapters import as_tree, forest_trees, to_sklearn
-from holdfast.adapters.sklearn import ExportError
+from holdfast.adapters import as_tree, forest_trees
+from holdfast.adapters.sklearn import ExportError, to_sklearn
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from holdfast.adapters import as_tree, to_sklearn
-from holdfast.adapters.sklearn import ExportError
+from holdfast.adapters import as_tree
+from holdfast.adapters.sklearn import ExportError, to_sklearn
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning

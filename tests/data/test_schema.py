@@ -1,4 +1,4 @@
-"""The ruler, and the one way in which it grows."""
+"""The schema, and the one way in which it grows."""
 
 import pytest
 from hypothesis import given

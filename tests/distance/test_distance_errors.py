@@ -95,7 +95,7 @@ def test_a_depth_is_a_whole_number_from_one_up(measure: Door, depth: Any) -> Non
     assert str(depth) in str(caught.value)
 
 
-# -- rulers -----------------------------------------------------------------------------------------------
+# -- schemas -----------------------------------------------------------------------------------------------
 
 
 @every_door
@@ -108,19 +108,19 @@ def test_a_class_and_a_number_cannot_be_compared(measure: Door) -> None:
 
 
 @every_door
-def test_another_range_is_another_ruler(measure: Door) -> None:
+def test_another_range_is_another_schema(measure: Door) -> None:
     message = message_of(measure, NUMERIC, with_feature(NUMERIC, 0, high=95.0))
     assert all(text in message for text in ("'age'", "90", "95"))
 
 
 @every_door
-def test_other_categories_are_another_ruler(measure: Door) -> None:
+def test_other_categories_are_another_schema(measure: Door) -> None:
     message = message_of(measure, SUBSET, with_feature(SUBSET, 1, categories=("f", "m")))
     assert all(text in message for text in ("'sex'", "female", "male", "'f'"))
 
 
 @every_door
-def test_another_order_of_ordered_categories_is_another_ruler(measure: Door) -> None:
+def test_another_order_of_ordered_categories_is_another_schema(measure: Door) -> None:
     turned = with_feature(ORDERED, 0, categories=("flat", "down", "up", "steep"))
     assert "'slope'" in message_of(measure, ORDERED, turned)
 
@@ -162,7 +162,7 @@ def test_all_that_differs_is_told_at_once() -> None:
 
 
 @every_door
-def test_another_range_of_the_target_is_another_ruler(measure: Door) -> None:
+def test_another_range_of_the_target_is_another_schema(measure: Door) -> None:
     wider = PRICE.replace(schema=Schema(PRICE.schema.features, Target("price", low=5.0, high=80.0)))
     message = message_of(measure, PRICE, wider)
     assert all(text in message for text in ("price", "50", "80"))
@@ -178,7 +178,7 @@ def test_the_odd_tree_out_is_found_anywhere_in_a_collection() -> None:
         mean_distance([NUMERIC, odd], [NUMERIC])
 
 
-def test_one_ruler_for_both_is_the_way_out() -> None:
+def test_one_schema_for_both_is_the_way_out() -> None:
     wider = with_feature(NUMERIC, 0, high=95.0)
     both = NUMERIC.schema.widened(wider.schema)
     assert tree_distance(NUMERIC.with_schema(both), wider.with_schema(both)).total == 0.0

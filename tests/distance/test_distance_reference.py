@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.distance.distances import TreeDistance, tree_distance
+from holdfast.distance.distances import tree_distance
+from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import (
     MATCHINGS,
@@ -18,13 +19,13 @@ from reference.distances import (
     by_trying_all,
     feature_costs,
     outcome_difference,
-    path_cost,
     reference_distance,
+    rule_cost,
     settled,
     unmatched_weight,
 )
-from reference.paths import boxes
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree
+from reference.rules import boxes
 from reference.trees import SURVIVED, leaf, split, tree_of
 
 # What is predicted, and how it is compared; None is the default of the task.
@@ -48,7 +49,7 @@ def assert_agrees(a: Tree, b: Tree, options: Options, solve: Solution) -> None:
 
 
 def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None:
-    """Every pair and every lone path costs what the formulas say, and together they are a matching."""
+    """Every pair and every lone rule costs what the formulas say, and together they are a matching."""
     a, b = distance.first, distance.second
     depth, label_weight, outcome = settled(options, [a, b])
     assert (distance.depth, distance.label_weight, distance.matching) == (
@@ -66,7 +67,7 @@ def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None
         assert pair.outcome_cost == pytest.approx(label_weight * difference, **close)
         assert pair.cost == pytest.approx(sum(found.values()) + pair.outcome_cost, **close)
     for alone in distance.unmatched:
-        box = sides[alone.side][alone.path.leaf]
+        box = sides[alone.side][alone.rule.leaf]
         assert alone.weight == pytest.approx(unmatched_weight(box, options.matching, label_weight), **close)
     assert_is_matching(distance)
     costs = [pair.cost for pair in distance.pairs] + [alone.weight for alone in distance.unmatched]
@@ -76,10 +77,10 @@ def assert_accounts_for_itself(distance: TreeDistance, options: Options) -> None
 
 
 def assert_is_matching(distance: TreeDistance) -> None:
-    """Each path of the larger tree has one partner or is alone; each of the smaller has one, or some."""
+    """Each rule of the larger tree has one partner or is alone; each of the smaller has one, or some."""
     lists = [[pair.first.leaf for pair in distance.pairs], [pair.second.leaf for pair in distance.pairs]]
     for alone in distance.unmatched:
-        lists[("first", "second").index(alone.side)].append(alone.path.leaf)
+        lists[("first", "second").index(alone.side)].append(alone.rule.leaf)
     trees = (distance.first, distance.second)
     for leaves, tree in zip(lists, trees, strict=True):
         assert set(leaves) == {box.leaf for box in boxes(tree)}
@@ -254,12 +255,12 @@ def test_in_the_metric_nothing_is_gained_by_leaving_paths_of_both_trees_alone(
 
 
 def padded_with_null_paths(a: Tree, b: Tree, options: Options) -> float:
-    """The cheapest matching where every path of either tree may also meet a null path."""
+    """The cheapest matching where every rule of either tree may also meet a null rule."""
     _, label_weight, outcome = settled(options, [a, b])
     left, right = boxes(a), boxes(b)
     n, m = len(left), len(right)
     cost = np.zeros((n + m, n + m))
-    cost[:n, :m] = [[path_cost(p, q, a.schema, label_weight, outcome) for q in right] for p in left]
+    cost[:n, :m] = [[rule_cost(p, q, a.schema, label_weight, outcome) for q in right] for p in left]
     cost[:n, m:] = [[unmatched_weight(p, "metric", label_weight)] * n for p in left]
     cost[n:, :m] = np.transpose([[unmatched_weight(q, "metric", label_weight)] * m for q in right])
     return float(cost[linear_sum_assignment(cost)].sum())

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.distances import TreeDistance, tree_distance
+from holdfast.distance.distances import tree_distance
+from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
 from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
@@ -108,7 +109,7 @@ def test_a_leaf_without_a_partner_costs_the_width_of_its_box() -> None:
     distance = tree_distance(at(50.0), ONE_MORE)
     assert distance.total == pytest.approx(0.3)
     (alone,) = distance.unmatched
-    assert alone.path.bounds == {"age": (0.0, 20.0)}
+    assert {name: each.bounds for name, each in alone.rule.restrictions.items()} == {"age": (0.0, 20.0)}
     assert (alone.side, alone.weight) == ("second", pytest.approx(0.2))
     assert leaves_of(distance) == [(1, 3), (2, 4)]
     (alone,) = tree_distance(ONE_MORE, at(50.0)).unmatched

@@ -14,7 +14,8 @@ from scipy.special import log_softmax, xlogy
 
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import BoostingRules, boost
+from holdfast.ensembles.boosting import boost
+from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.kernels.boosting.losses import SURE_STEP, shortened
 from holdfast.tree.tree import LEAF
 

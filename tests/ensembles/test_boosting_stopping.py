@@ -12,7 +12,8 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.folds import Fold, steady_folds
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import Boosting, BoostingRules, boost
+from holdfast.ensembles.boosting import Boosting, boost
+from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import DataError, RulesError
 from holdfast.tree.ensemble import Ensemble
 

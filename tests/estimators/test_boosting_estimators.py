@@ -14,7 +14,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 import holdfast
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import BoostingRules, boost
+from holdfast.ensembles.boosting import boost
+from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import DataError, DataWarning
 from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.tree.ensemble import Ensemble

@@ -18,7 +18,8 @@ from holdfast import (
     mean_distance,
 )
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.boosting import BoostingRules, boost
+from holdfast.ensembles.boosting import boost
+from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.features_drawn import Search
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag

@@ -7,7 +7,8 @@ import pytest
 
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import BoostingRules, boost
+from holdfast.ensembles.boosting import boost
+from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.kernels.boosting import losses
 from reference.boosting import boosted
 from reference.boosting_losses import Setting

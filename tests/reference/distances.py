@@ -11,14 +11,14 @@ from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.tree.tree import Tree
-from reference.paths import Box, boxes, whole_box
+from reference.rules import Box, boxes, whole_box
 
 MATCHINGS = ("paper", "cover", "metric")
 Matrix = list[list[float]]
 Solution = Callable[[Matrix, list[float], str], float]
 
 
-# -- two paths --------------------------------------------------------------------------------------------
+# -- two rules --------------------------------------------------------------------------------------------
 
 
 def feature_costs(p: Box, q: Box, schema: Schema) -> dict[str, float]:
@@ -49,7 +49,7 @@ def outcome_difference(p: Box, q: Box, schema: Schema, outcome: str) -> float:
 
 
 def unmatched_weight(p: Box, matching: str, label_weight: float) -> float:
-    """What it costs to leave the path without a partner."""
+    """What it costs to leave the rule without a partner."""
     if matching == "metric":
         return fsum(feature_costs(p, whole_box(p.schema), p.schema).values()) + label_weight / 2
     features = {feature.name: feature for feature in p.schema.features}
@@ -63,8 +63,8 @@ def unmatched_weight(p: Box, matching: str, label_weight: float) -> float:
     return fsum(widths + shares)
 
 
-def path_cost(p: Box, q: Box, schema: Schema, label_weight: float, outcome: str) -> float:
-    """The distance of two paths."""
+def rule_cost(p: Box, q: Box, schema: Schema, label_weight: float, outcome: str) -> float:
+    """The distance of two rules."""
     features = feature_costs(p, q, schema).values()
     return fsum([*features, label_weight * outcome_difference(p, q, schema, outcome)])
 
@@ -98,18 +98,18 @@ def reference_distance(a: Tree, b: Tree, options: Options, solve: Solution) -> f
     """The distance of the trees, by one of the solutions below."""
     depth, label_weight, outcome = settled(options, [a, b])
     larger, smaller = sorted((boxes(a), boxes(b)), key=len, reverse=True)
-    cost = [[path_cost(p, q, a.schema, label_weight, outcome) for q in smaller] for p in larger]
+    cost = [[rule_cost(p, q, a.schema, label_weight, outcome) for q in smaller] for p in larger]
     weight = [unmatched_weight(p, options.matching, label_weight) for p in larger]
     total = solve(cost, weight, options.matching)
     return total / (2**depth * (2 * depth + label_weight)) if options.normalised else total
 
 
 # -- the cheapest matching --------------------------------------------------------------------------------
-# cost[p][q] of matching path p of the larger tree to path q of the smaller, weight[p] of leaving p unmatched.
+# cost[p][q] of matching rule p of the larger tree to rule q of the smaller, weight[p] of leaving p unmatched.
 
 
 def by_trying_all(cost: Matrix, weight: list[float], matching: str) -> float:
-    """The cheapest of all matchings there are: for a handful of paths."""
+    """The cheapest of all matchings there are: for a handful of rules."""
     larger, smaller = range(len(cost)), range(len(cost[0]))
     if matching == "cover":
         covers = (q for q in product(smaller, repeat=len(larger)) if set(q) == set(smaller))
@@ -124,7 +124,7 @@ def by_integer_programme(cost: Matrix, weight: list[float], matching: str) -> fl
     """The optimum of the integer programme as it is defined: x[p, q] = 1 where p is matched to q."""
     c, w = np.array(cost), np.array(weight)
     n, m = c.shape
-    matches_of_p = np.kron(np.eye(n), np.ones(m))  # times x: how many partners each path of the larger has
+    matches_of_p = np.kron(np.eye(n), np.ones(m))  # times x: how many partners each rule of the larger has
     matches_of_q = np.kron(np.ones(n), np.eye(m))
     if matching == "cover":
         limits = [LinearConstraint(matches_of_p, 1, 1), LinearConstraint(matches_of_q, 1, np.inf)]
@@ -140,7 +140,7 @@ def by_integer_programme(cost: Matrix, weight: list[float], matching: str) -> fl
 
 
 def by_assignment(cost: Matrix, weight: list[float], matching: str) -> float:
-    """The optimum of a square assignment, padded with columns for the paths of the larger tree left over."""
+    """The optimum of a square assignment, padded with columns for the rules of the larger tree left over."""
     c = np.array(cost)
     left_over = c.min(axis=1) if matching == "cover" else np.array(weight)
     square = np.hstack([c, np.repeat(left_over[:, None], c.shape[0] - c.shape[1], axis=1)])

@@ -201,7 +201,7 @@ def test_arrays_of_other_types_and_shapes_are_refused(name: str, array: object, 
         (Feature("late < 3", "question", categories=(False, True)), "questions stand last"),
     ],
 )
-def test_a_feature_that_is_no_ruler_is_refused(feature: Feature, message: str) -> None:
+def test_a_feature_that_is_no_scale_is_refused(feature: Feature, message: str) -> None:
     with pytest.raises(BrokenTreeError, match=message):
         check_schema(Schema((feature, STAGE), SCHEMA.target))
 
@@ -215,7 +215,7 @@ def test_a_feature_that_is_no_ruler_is_refused(feature: Feature, message: str) -
         (Target(name=None), "schema.target.name is None"),  # type: ignore[arg-type]
     ],
 )
-def test_a_target_that_is_no_ruler_is_refused(target: Target, message: str) -> None:
+def test_a_target_that_is_no_scale_is_refused(target: Target, message: str) -> None:
     with pytest.raises(BrokenTreeError, match=message):
         check_schema(Schema((AGE,), target))
 

@@ -166,7 +166,7 @@ def test_a_table_is_routed_as_the_frame_it_was_read_from() -> None:
     assert leaves_of(BY_SEX, table).tolist() == leaves_of(BY_SEX, frame).tolist() == [2, 1, 1]
 
 
-def test_a_table_on_another_ruler_is_refused_where_the_tree_would_misread_it() -> None:
+def test_a_table_on_another_schema_is_refused_where_the_tree_would_misread_it() -> None:
     frame = pd.DataFrame({"age": [20.0, 60.0], "sex": ["male", "diverse"]})
     table = Table.from_arrays(frame, ["no", "yes"])
     with pytest.raises(SchemaMismatch, match=r"'sex' at position 1.*tree.with_schema\(table.schema\)"):

@@ -76,7 +76,7 @@ def wider(labels: tuple[Any, ...], new: list[Any], places: list[float]) -> tuple
 # -- the same tree ------------------------------------------------------------------------------------
 
 
-def test_the_same_ruler_leaves_the_tree_as_it_is() -> None:
+def test_the_same_schema_leaves_the_tree_as_it_is() -> None:
     assert remeasured(TREE, TREE.schema) is TREE
 
 
@@ -87,7 +87,7 @@ def test_the_same_ruler_leaves_the_tree_as_it_is() -> None:
     st.permutations(["other", "no", "yes", "unknown"]),
     st.integers(0, 1000),
 )
-def test_predictions_are_the_same_on_every_wider_ruler(
+def test_predictions_are_the_same_on_every_wider_schema(
     order: list[int], places: list[float], classes: list[str], seed: int
 ) -> None:
     columns = (
@@ -196,7 +196,7 @@ def test_a_lone_leaf_has_nothing_to_move_but_its_shares() -> None:
         ),
     ],
 )
-def test_a_ruler_that_cannot_hold_the_tree_is_refused_with_what_it_lacks(
+def test_a_schema_that_cannot_hold_the_tree_is_refused_with_what_it_lacks(
     schema: Schema, message: str
 ) -> None:
     with pytest.raises(SchemaMismatch, match=message):

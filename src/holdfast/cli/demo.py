@@ -33,7 +33,7 @@ from holdfast.data.input.frame import Frame
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
 from holdfast.text.numbers import duration, percent_text
-from holdfast.tree.rules import rules
+from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
 
 MOST_ROOTS = 6  # lines of the table of first questions
@@ -167,7 +167,7 @@ def _comparison(fit: Fit) -> str:
 
 def _largest_rules(tree: Tree, n_rules: int) -> list[str]:
     """The texts of the rules with most rows, in the order of the tree."""
-    texts, sizes = tree.rules().split("\n\n"), [rule.count for rule in rules(tree)]
+    texts, sizes = tree.rules().split("\n\n"), [rule.count for rule in tree_rules(tree)]
     by_size = sorted(range(tree.n_leaves), key=lambda place: -sizes[place])
     return [texts[place] for place in sorted(by_size[:n_rules])]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from holdfast.arrays import without_last_digits
 from holdfast.evidence.feature_use import feature_use, first_features
+from holdfast.show.conditions import answer_text
 from holdfast.show.feature_use import feature_table
 from holdfast.text.lines import printable, shortened
 from holdfast.text.lists import joined
 from holdfast.text.numbers import rounded_percent
 from holdfast.text.table import aligned
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.rules import answer_text
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 

@@ -10,6 +10,9 @@ from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text,
 from holdfast.cli.run_folder import model_file
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.errors import DataError
+from holdfast.show.conditions import FULL_LIST
+from holdfast.show.rules import WIDTH as RULES_WIDTH
+from holdfast.show.rules import rules_text
 from holdfast.show.tree_text import WIDTH, drawing
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
@@ -17,8 +20,6 @@ from holdfast.storage.model_file import load
 from holdfast.text.lines import CUT, left_out_text
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
-from holdfast.tree.rules import FULL_LIST, rules_text
-from holdfast.tree.rules import WIDTH as RULES_WIDTH
 from holdfast.tree.tree import Tree
 
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out

@@ -1,4 +1,4 @@
-"""How far apart trees are: the cost of the cheapest matching of their paths.
+"""How far apart trees are: the cost of the cheapest matching of their rules.
 
 Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
 """
@@ -38,10 +38,10 @@ def tree_distance(
     normalised: bool = False,
     depth: int | None = None,
 ) -> TreeDistance:
-    """The distance of two trees, and which path of one corresponds to which of the other.
+    """The distance of two trees, and which rule of one corresponds to which of the other.
 
-    Both are trees, or models that `as_tree` reads, on one ruler: ranges and categories of a column are its
-    unit of length. `matching` says what becomes of paths too many: "paper" lets them pay for their size,
+    Both are trees, or models that `as_tree` reads, on one schema: ranges and categories of a column are its
+    unit of length. `matching` says what becomes of rules too many: "paper" lets them pay for their size,
     "cover" matches them once more, "metric" pays so that the triangle inequality holds. `label_weight` is the
     cost of another outcome, by default twice the depth; `outcome` compares the "label" of the leaves, the
     "distribution" of the classes, or the "value" of a number. `depth` is the greatest depth allowed, by
@@ -76,7 +76,7 @@ def distance_matrix(
 ) -> FloatArray:
     """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
 
-    All distances are on the same distance_settings: one depth and one label weight for both collections. See
+    All distances have the same settings: one depth and one label weight for both collections. See
     `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
     number of them.
     """

@@ -7,14 +7,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.schema import Feature, Schema
-from holdfast.distance.paths import Path, fraction_of_range, tree_paths
+from holdfast.distance.costs import feature_costs, outcome_difference, rule_weight
 from holdfast.distance.settings import DistanceSettings
 from holdfast.kernels.distance.assignment import Prices
+from holdfast.shown import shown
+from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import Tree
 
 Side = Literal["first", "second"]
-NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PathPair:
-    """Two paths that correspond, and what it costs to turn one into the other."""
+class RulePair:
+    """Two rules that correspond, and what it costs to turn one into the other."""
 
-    first: Path
-    second: Path
+    first: Rule
+    second: Rule
     parts: tuple[Part, ...]  # the features along which they differ
     outcome_cost: float
 
@@ -41,10 +41,10 @@ class PathPair:
 
 
 @dataclass(frozen=True)
-class UnmatchedPath:
-    """A path of the larger tree that corresponds to none of the smaller."""
+class UnmatchedRule:
+    """A rule of the larger tree that corresponds to none of the smaller."""
 
-    path: Path
+    rule: Rule
     side: Side
     weight: float
 
@@ -55,30 +55,30 @@ class TreeDistance:
 
     first: Tree
     second: Tree
-    distance_settings: DistanceSettings
+    settings: DistanceSettings
     raw: float  # before normalising
-    pairs: tuple[PathPair, ...]  # in the order of the first tree's leaves
-    unmatched: tuple[UnmatchedPath, ...]
+    pairs: tuple[RulePair, ...]  # in the order of the first tree's leaves
+    unmatched: tuple[UnmatchedRule, ...]
 
     @property
     def total(self) -> float:
         """The distance; normalised, if that was asked for."""
-        return float(self.distance_settings.total(self.raw))
+        return float(self.settings.total(self.raw))
 
     @property
     def matching(self) -> str:
         """Which of the three matchings it is."""
-        return self.distance_settings.matching
+        return self.settings.matching
 
     @property
     def label_weight(self) -> float:
         """The cost of an entirely different outcome."""
-        return self.distance_settings.label_weight
+        return self.settings.label_weight
 
     @property
     def depth(self) -> int:
         """The greatest depth allowed."""
-        return self.distance_settings.depth
+        return self.settings.depth
 
     def __float__(self) -> float:
         return self.total
@@ -97,15 +97,13 @@ class TreeDistance:
 
         Shows `most` pairs of rules, and as many that have no counterpart or are the same; None shows all.
         """
-        from holdfast.distance.explanation import explanation
-
-        return explanation(self, most)
+        return shown("distance_text", self, most)
 
 
 def matched(
     first: Tree,
     second: Tree,
-    distance_settings: DistanceSettings,
+    settings: DistanceSettings,
     raw: float,
     cost: LongArray,
     prices: Prices,
@@ -113,25 +111,26 @@ def matched(
     """The distance with its matching, from the costs that the kernel left and the prices that prove it."""
     is_swapped = first.n_leaves > second.n_leaves
     small, large = (second, first) if is_swapped else (first, second)
-    rows, columns = tree_paths(small), tree_paths(large)
+    rows, columns = tree_rules(small), tree_rules(large)
     n, m = len(rows), len(columns)
     cost = cost.reshape(n, -1)[:, :m]
     reduced = cost - prices.u[:n, None] - prices.v[:m]
     column = _assignment(reduced == 0, prices.v[:m], _unlike(rows, columns))
     couples = [(int(i), int(j)) for i, j in enumerate(column)]
     rest = np.setdiff1d(np.arange(m), column).tolist()
-    if distance_settings.matching == "cover":
+    if settings.matching == "cover":
         couples += [(_nearest(cost[:, j], j, m), j) for j in rest]
         rest = []
     ways = sorted((j, i) if is_swapped else (i, j) for i, j in couples)
-    paths = (columns, rows) if is_swapped else (rows, columns)
+    rules = (columns, rows) if is_swapped else (rows, columns)
+    position = {name: index for index, name in enumerate(first.schema.names)}
     return TreeDistance(
         first=first,
         second=second,
-        distance_settings=distance_settings,
+        settings=settings,
         raw=raw,
-        pairs=tuple(_pair(paths[0][i], paths[1][j], first.schema, distance_settings) for i, j in ways),
-        unmatched=tuple(_unmatched(columns[j], large.schema, distance_settings, is_swapped) for j in rest),
+        pairs=tuple(_pair(rules[0][i], rules[1][j], settings, position) for i, j in ways),
+        unmatched=tuple(_unmatched(columns[j], settings, is_swapped) for j in rest),
     )
 
 
@@ -153,15 +152,20 @@ def _assignment(tight: BoolArray, prices: LongArray, unlike: BoolArray) -> LongA
     return np.asarray(column, np.int64)
 
 
-def _unlike(rows: tuple[Path, ...], columns: tuple[Path, ...]) -> BoolArray:
-    """Which paths are not the same."""
+def _unlike(rows: tuple[Rule, ...], columns: tuple[Rule, ...]) -> BoolArray:
+    """Which rules are not the same."""
     numbers: dict[Any, int] = {}
-    sides = [[numbers.setdefault(_key(path), len(numbers)) for path in paths] for paths in (rows, columns)]
+    sides = [[numbers.setdefault(_key(rule), len(numbers)) for rule in rules] for rules in (rows, columns)]
     return np.asarray(np.not_equal.outer(np.array(sides[0]), np.array(sides[1])), np.bool_)
 
 
-def _key(path: Path) -> Any:
-    return frozenset(path.bounds.items()), frozenset(path.categories.items()), path.outcome
+def _key(rule: Rule) -> Any:
+    """All that a distance sees of a rule."""
+    allowed = (
+        (each.name, each.categories if each.feature.is_subset else each.bounds)
+        for each in rule.restrictions.values()
+    )
+    return frozenset(allowed), rule.outcome
 
 
 def _nearest(costs: LongArray, j: int, m: int) -> int:
@@ -173,56 +177,18 @@ def _nearest(costs: LongArray, j: int, m: int) -> int:
 # -- what it costs --------------------------------------------------------------------------------------
 
 
-def _pair(first: Path, second: Path, schema: Schema, distance_settings: DistanceSettings) -> PathPair:
-    asked = {*first.asks, *second.asks}
-    features = [feature for feature in schema.features if feature.name in asked]
-    parts = [Part(feature.name, _feature_cost(first, second, feature)) for feature in features]
-    return PathPair(
+def _pair(first: Rule, second: Rule, settings: DistanceSettings, position: dict[str, int]) -> RulePair:
+    costs = sorted(feature_costs(first, second), key=lambda named: position[named[0]])
+    differ = outcome_difference(first, second, settings.outcome)
+    return RulePair(
         first=first,
         second=second,
-        parts=tuple(part for part in parts if part.cost > 0),
-        outcome_cost=distance_settings.label_weight
-        * _outcome_difference(first, second, schema, distance_settings.outcome),
+        parts=tuple(Part(name, cost) for name, cost in costs),
+        outcome_cost=settings.label_weight * differ,
     )
 
 
-def _feature_cost(first: Path, second: Path, feature: Feature) -> float:
-    name = feature.name
-    if feature.is_subset:
-        sets = [set(path.categories.get(name, feature.categories)) for path in (first, second)]
-        return len(sets[0] ^ sets[1]) / len(feature.categories)
-    if not feature.low < feature.high:
-        return 0.0
-    whole = (feature.low, feature.high)
-    ends = zip(first.bounds.get(name, whole), second.bounds.get(name, whole), strict=True)
-    cost = sum(float(fraction_of_range(one, other, *whole)) for one, other in ends) / 2
-    return cost if cost > NOTHING else 0.0
-
-
-def _outcome_difference(first: Path, second: Path, schema: Schema, outcome: str) -> float:
-    """From 0, the same, to 1, entirely different."""
-    if outcome == "label":
-        return float(first.outcome != second.outcome)
-    if outcome == "distribution":
-        return sum(abs(a - b) for a, b in zip(first.shares, second.shares, strict=True)) / 2
-    low, high = schema.target.low, schema.target.high
-    if not low < high:
-        return 0.0
-    one, other = np.clip([float(path.outcome) for path in (first, second)], low, high)
-    return float(fraction_of_range(one, other, low, high))
-
-
-def _unmatched(
-    path: Path, schema: Schema, distance_settings: DistanceSettings, is_swapped: bool
-) -> UnmatchedPath:
-    weight = 0.0
-    whole = Path(-1, {}, {}, path.outcome, path.shares, 0.0, 0.0)
-    for feature in schema.features:
-        if feature.name in path.asks:
-            cut = _feature_cost(path, whole, feature)
-            weight += (
-                cut if distance_settings.matching == "metric" else 1 - (cut if feature.is_subset else 2 * cut)
-            )
-    if distance_settings.matching == "metric":
-        weight += distance_settings.label_weight / 2
-    return UnmatchedPath(path, "first" if is_swapped else "second", weight)
+def _unmatched(rule: Rule, settings: DistanceSettings, is_swapped: bool) -> UnmatchedRule:
+    matching, label_weight = settings.matching, settings.label_weight
+    weight = rule_weight(rule, matching=matching, label_weight=label_weight)
+    return UnmatchedRule(rule, "first" if is_swapped else "second", weight)

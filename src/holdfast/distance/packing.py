@@ -1,4 +1,4 @@
-"""Trees become arrays that the distance kernel reads: all on one ruler, all in one unit."""
+"""Trees become arrays that the distance kernel reads: all on one schema, all in one unit."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
-from holdfast.distance.paths import fraction_of_range
+from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
@@ -17,8 +17,8 @@ from holdfast.kernels.distance.rules import (
     UNDO,
     Cuts,
     Edges,
+    FeatureScales,
     Forest,
-    Ruler,
     lay_out,
     lay_profiles,
     no_edges,
@@ -31,24 +31,24 @@ from holdfast.tree.tree import LEAF, Tree
 UNIT_BITS = 44  # a unit is 2 ** -44 of a feature's range, or more where sums would not fit
 SUM_BITS = 59
 
-_T = TypeVar("_T", Forest, Ruler, Packed)
+_T = TypeVar("_T", Forest, FeatureScales, Packed)
 
 
-def pack(trees: Sequence[Tree], distance_settings: DistanceSettings) -> tuple[Packed, float]:
+def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, float]:
     """The trees, which share a schema, for the kernels, and how many units make a distance of 1."""
-    schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, distance_settings.label_weight)
+    schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, settings.label_weight)
     forest = _forest(trees)
     _check_numbers(trees, forest)
-    ruler = _ruler(schema, forest, unit)
-    n_words = int((2 * _words_of(ruler)[forest.feature[forest.feature != LEAF]]).sum())
+    scales = _feature_scales(schema, forest, unit)
+    n_words = int((2 * _words_of(scales)[forest.feature[forest.feature != LEAF]]).sum())
     edges = no_edges(len(forest.feature), n_words)
-    lay_out(forest, ruler, edges)
-    category_length, words_of_axis = _coordinates(ruler)
+    lay_out(forest, scales, edges)
+    category_length, words_of_axis = _coordinates(scales)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
     is_leaf = forest.feature == LEAF
-    outcomes, label_cost = _outcomes(trees, distance_settings.label_weight * unit, distance_settings.outcome)
+    outcomes, label_cost = _outcomes(trees, settings.label_weight * unit, settings.outcome)
     # Half of the greatest difference of two outcomes, rounded up: two such halves are never less than it.
-    null_weight = edges.cut + math.ceil(distance_settings.label_weight * unit / 2)
+    null_weight = edges.cut + math.ceil(settings.label_weight * unit / 2)
     packed = Packed(
         **_walks(forest, edges),
         **_profiles(edges, tree, category_length),
@@ -58,7 +58,7 @@ def pack(trees: Sequence[Tree], distance_settings: DistanceSettings) -> tuple[Pa
         words=edges.words,
         leaf_start=np.cumsum([0, *(tree.n_leaves for tree in trees)]),
         cut=edges.cut[is_leaf],
-        weight=(null_weight if distance_settings.matching == "metric" else edges.weight)[is_leaf],
+        weight=(null_weight if settings.matching == "metric" else edges.weight)[is_leaf],
         outcome=outcomes,
         label_cost=label_cost,
         n_labels=len(schema.target.classes),
@@ -114,21 +114,21 @@ def _strangest(values: FloatArray) -> float:
 def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
     """Bits of the fraction: all that the sum over a whole matching leaves free."""
     most_leaves, deepest = max(tree.n_leaves for tree in trees), max(tree.depth for tree in trees)
-    # A path cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
+    # A rule cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
     greatest = most_leaves * (3.0 * deepest + label_weight + 1.0)
     return min(UNIT_BITS, SUM_BITS - math.frexp(math.nextafter(greatest, 0.0))[1])
 
 
-# -- the ruler ------------------------------------------------------------------------------------------
+# -- the scales ------------------------------------------------------------------------------------------
 
 
-def _ruler(schema: Schema, forest: Forest, unit: float) -> Ruler:
+def _feature_scales(schema: Schema, forest: Forest, unit: float) -> FeatureScales:
     features = schema.features
     n_categories = np.array([len(f.categories) if f.is_subset else 0 for f in features], np.int64)
     is_asked = np.zeros(len(features), bool)
     is_asked[forest.feature[forest.feature != LEAF]] = True
     n_own = np.where(is_asked, np.where(n_categories > 0, 1, 2), 0)
-    ruler = Ruler(
+    scales = FeatureScales(
         low=np.array([feature.low for feature in features], np.float64),
         high=np.array([feature.high for feature in features], np.float64),
         n_categories=n_categories,
@@ -138,21 +138,21 @@ def _ruler(schema: Schema, forest: Forest, unit: float) -> Ruler:
         coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
         unit=unit,
     )
-    return frozen_fields(ruler)
+    return frozen_fields(scales)
 
 
-def _words_of(ruler: Ruler) -> LongArray:
+def _words_of(scales: FeatureScales) -> LongArray:
     """How many words a set of categories of each feature takes."""
-    return (ruler.n_categories + 63) // 64
+    return (scales.n_categories + 63) // 64
 
 
-def _coordinates(ruler: Ruler) -> tuple[LongArray, LongArray]:
+def _coordinates(scales: FeatureScales) -> tuple[LongArray, LongArray]:
     """Of every coordinate: the length of one category, 0 at the end of a range, and the words of a set."""
-    is_asked, is_set = ruler.coordinate >= 0, (ruler.n_categories > 0) & (ruler.coordinate >= 0)
+    is_asked, is_set = scales.coordinate >= 0, (scales.n_categories > 0) & (scales.coordinate >= 0)
     n_coordinates = int(np.where(is_set, 1, 2)[is_asked].sum())
     category_length, n_words = np.zeros(n_coordinates, np.int64), np.zeros(n_coordinates, np.int64)
-    category_length[ruler.coordinate[is_set]] = ruler.category_length[is_set]
-    n_words[ruler.coordinate[is_set]] = _words_of(ruler)[is_set]
+    category_length[scales.coordinate[is_set]] = scales.category_length[is_set]
+    n_words[scales.coordinate[is_set]] = _words_of(scales)[is_set]
     return category_length, n_words
 
 
@@ -183,7 +183,7 @@ def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
 
 
 def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
-    """What every path cuts off along the coordinates that are ends of ranges."""
+    """What every rule cuts off along the coordinates that are ends of ranges."""
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
     place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
     own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
@@ -195,13 +195,13 @@ def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict
 
 def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
     """The edges that cut off categories, by tree and coordinate."""
-    n_estimators, n_coordinates = tree[-1] + 1, len(category_length)
+    n_trees, n_coordinates = tree[-1] + 1, len(category_length)
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] > 0))
     place = tree[node] * (n_coordinates + 1) + edges.coordinate[node]
     node = node[np.argsort(place, kind="stable")]
-    counts = np.bincount(place, minlength=n_estimators * (n_coordinates + 1))
+    counts = np.bincount(place, minlength=n_trees * (n_coordinates + 1))
     return {
-        "edge_start": (np.cumsum(counts) - counts).reshape(n_estimators, n_coordinates + 1),
+        "edge_start": (np.cumsum(counts) - counts).reshape(n_trees, n_coordinates + 1),
         "edge_words": edges.low[node],
         "edge_first": edges.first_leaf[node],
         "edge_end": edges.end_leaf[node],

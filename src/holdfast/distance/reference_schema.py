@@ -1,4 +1,4 @@
-"""One ruler for several trees: the same column must be measured in the same unit in all of them."""
+"""One reference schema for several trees: a column must be measured in the same unit in all of them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ _WAYS_OUT = (
 
 
 def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
-    """The trees on the schema that all of them fraction, features by name and classes by value.
+    """The trees on the schema that all of them share, features by name and classes by value.
 
     A tree may lack columns or classes that another has; they have no length. A column that two trees ask
     about must have the same range or categories in both, or a SchemaMismatch names all that have not.
@@ -28,12 +28,12 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
         return [tree.with_schema(trees[0].schema) for tree in trees]
     asked = {key: _asked([tree for tree in trees if id(tree.schema) == key]) for key in groups}
     features = {feature.name: feature for schema in groups.values() for feature in schema.features}
-    settled: dict[str, Feature] = {}
+    common: dict[str, Feature] = {}
     problems: dict[str, None] = {}
     for key, schema in groups.items():
         for feature in schema.features:
             if feature.name in asked[key]:
-                known = settled.setdefault(feature.name, feature)
+                known = common.setdefault(feature.name, feature)
                 problems |= dict.fromkeys(_differences(known, feature))
     target = trees[0].schema.target
     for schema in groups.values():
@@ -43,11 +43,11 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
         raise SchemaMismatch(
             "\n".join(["Cannot compare the trees:", *(f"  {each}" for each in problems), _WAYS_OUT])
         )
-    features |= settled
+    features |= common
     columns = [feature for feature in features.values() if feature.kind != "question"]
     questions = [feature for feature in features.values() if feature.kind == "question"]
-    ruler = Schema((*columns, *questions), target)
-    return [_placed(tree, ruler, features) for tree in trees]
+    reference = Schema((*columns, *questions), target)
+    return [_placed(tree, reference, features) for tree in trees]
 
 
 def _asked(trees: Sequence[Tree]) -> set[str]:
@@ -56,11 +56,11 @@ def _asked(trees: Sequence[Tree]) -> set[str]:
     return {trees[0].schema.features[number].name for number in numbers}
 
 
-def _placed(tree: Tree, ruler: Schema, features: dict[str, Feature]) -> Tree:
-    """The tree on the ruler. What it does not ask about may be anything there."""
+def _placed(tree: Tree, reference: Schema, features: dict[str, Feature]) -> Tree:
+    """The tree on the reference schema. What it does not ask about may be anything there."""
     asked = _asked([tree])
     own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
-    return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(ruler)
+    return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(reference)
 
 
 # -- differences ----------------------------------------------------------------------------------------

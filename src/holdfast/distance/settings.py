@@ -18,7 +18,7 @@ MOST_DEPTH = 1000
 
 @dataclass(frozen=True)
 class DistanceSettings:
-    """The distance_settings of one comparison; the same for all pairs of a collection."""
+    """The settings of one comparison; the same for all pairs of a collection."""
 
     matching: str
     outcome: str
@@ -28,7 +28,7 @@ class DistanceSettings:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The distance_settings as options of `distance_matrix`, apart from normalising."""
+        """The settings as options of `distance_matrix`, apart from normalising."""
         return {
             "matching": self.matching,
             "outcome": self.outcome,
@@ -51,7 +51,7 @@ def settings_for(
     normalised: bool,
     depth: int | None,
 ) -> DistanceSettings:
-    """The distance_settings with everything that was left open filled in from the trees."""
+    """The settings with everything that was left open filled in from the trees."""
     outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))

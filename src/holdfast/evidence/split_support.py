@@ -14,10 +14,10 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Label
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.shown import shown
-from holdfast.tree.regions import regions_at
-from holdfast.tree.rules import SHORT_LIST, answer_text
+from holdfast.tree.rule import conditions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
+SHORT_LIST = 6  # categories that a question spells out in a line of text
 PERCENTS = (5, 50, 95)  # of the thresholds, at their quantiles
 
 
@@ -87,8 +87,8 @@ def _split_support(
     return SplitSupport(
         node=node,
         depth=len(place),
-        question=answer_text(tree, node, True),
-        short=answer_text(tree, node, True, most=SHORT_LIST),
+        question=shown("answer_text", tree, node, True),
+        short=shown("answer_text", tree, node, True, most=SHORT_LIST),
         feature=feature.name,
         references=shares[0],
         candidates=shares[1],
@@ -126,12 +126,12 @@ def _sides(
     if not len(at):
         return None
     number = int(tree.feature[node])
-    reaching = regions_at(tree, node).get(number)
+    reaching = conditions_at(tree, node).get(number)
     labels = tree.schema.features[number].categories
     columns = np.arange(len(labels))
     # What cannot reach the split is on a side by chance; where nothing can, that is all there is to tell.
-    if reaching is not None and reaching.allowed.any():
-        columns = np.flatnonzero(reaching.allowed)
+    if reaching is not None and reaching.categories:
+        columns = np.array([labels.index(label) for label in reaching.categories])
     agrees = stacked.in_set[stacked.set_start[at][:, None] + columns] == tree.left_categories(node)[columns]
     is_turned = 2 * agrees.sum(axis=1) < len(columns)
     shares = (agrees != is_turned[:, None]).mean(axis=0).tolist()

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from holdfast.show.conditions import shorter_answers
 from holdfast.show.svg import LONGEST, MARGIN, SMALL, TEXT, fitted, text_width, wrapped
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import rounded_percent, rows_text
-from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import shorter_answers
+from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import outcome_text
 
@@ -68,7 +68,7 @@ def _sized(tree: Tree, questions: Mapping[int, Box], sideways: bool) -> list[Box
     ]
 
 
-def _question_box(tree: Tree, node: int, known: Mapping[int, Region]) -> Box:
+def _question_box(tree: Tree, node: int, known: Mapping[int, Condition]) -> Box:
     question, rows = (
         _question_lines(shorter_answers(tree, node, True, known)),
         rows_text(float(tree.count[node])),

@@ -5,7 +5,9 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.palette import BLUE, EDGE, GREY, OUTLINE, PAPER, SHADE, lighter, nth_colour
+from holdfast.show.rules import leaf_conditions
 from holdfast.show.svg import (
     MARGIN,
     SMALL,
@@ -21,8 +23,7 @@ from holdfast.show.svg import (
 from holdfast.show.tree_layout import BAR, LINE, PAD, WIDEST, Box, extent, layout
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
-from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import FULL_LIST, answer_text, fraction_of_rows, leaf_conditions
+from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names, outcome_text
 
@@ -175,7 +176,7 @@ def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]
     return _explained([*lines, _size_text(tree, node)])
 
 
-def _inner_title(tree: Tree, node: int, known: Mapping[int, Region]) -> list[str]:
+def _inner_title(tree: Tree, node: int, known: Mapping[int, Condition]) -> list[str]:
     yes, no = (
         answer_text(tree, node, side, missing=True, most=FULL_LIST, known=known) for side in (True, False)
     )

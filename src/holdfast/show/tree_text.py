@@ -5,11 +5,11 @@ from textwrap import wrap
 
 import numpy as np
 
+from holdfast.show.conditions import shorter_answers
 from holdfast.text.lines import CUT, left_out_text, printable, shortened
 from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
 from holdfast.text.table import table_lines
-from holdfast.tree.regions import known_before
-from holdfast.tree.rules import fraction_of_rows, shorter_answers
+from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import outcome_text
 

@@ -34,7 +34,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
     A BrokenTreeError says what is wrong if they make no tree.
     """
     check_features(schema, nodes.feature)
-    order = _visits(nodes)
+    order = visits(nodes.feature, nodes.left, nodes.right)
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order))
     place[LEAF] = LEAF  # the entry after the last
@@ -60,9 +60,9 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
     return tree
 
 
-def _visits(nodes: Nodes) -> LongArray:
-    """The nodes in the order of a walk that goes left first."""
-    feature, left, right = nodes.feature.tolist(), nodes.left.tolist(), nodes.right.tolist()
+def visits(features: IntArray, lefts: IntArray, rights: IntArray) -> LongArray:
+    """The nodes in the order of a walk that goes left first; a BrokenTreeError if they make no tree."""
+    feature, left, right = features.tolist(), lefts.tolist(), rights.tolist()
     seen = [False] * len(feature)
     order, waiting = [], [0]
     while waiting:

@@ -10,8 +10,8 @@ import numpy as np
 from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
-from holdfast.tree.regions import Region, known_before
-from holdfast.tree.rules import answer_text, fraction_of_rows
+from holdfast.shown import shown
+from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
@@ -32,7 +32,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
         "parent": tree.parent.tolist(),
-        "question": [None if is_leaf[node] else answer_text(tree, node, True, known=known) for node in nodes],
+        "question": [None if is_leaf[node] else _answer(tree, node, True, known) for node in nodes],
         "condition": [_condition(tree, node, known) for node in nodes],
         "left": tree.left.tolist(),
         "right": tree.right.tolist(),
@@ -70,9 +70,13 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
     return nw.from_dict(columns, schema=types, backend=library).to_native()
 
 
-def _condition(tree: Tree, node: int, known: Mapping[int, Region]) -> str | None:
+def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | None:
     parent = int(tree.parent[node])
-    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node), known=known)
+    return None if parent == -1 else _answer(tree, parent, bool(tree.left[parent] == node), known)
+
+
+def _answer(tree: Tree, node: int, side: bool, known: Mapping[int, Condition]) -> str:
+    return shown("answer_text", tree, node, side, known=known)
 
 
 def _missing_goes(tree: Tree, node: int) -> str | None:

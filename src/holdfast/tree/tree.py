@@ -57,6 +57,28 @@ class Tree:
         for name, entry in state.items():
             object.__setattr__(self, name, frozen(entry) if isinstance(entry, np.ndarray) else entry)
 
+    @classmethod
+    def from_nodes(cls, schema: Schema, nodes: Any) -> "Tree":
+        """The tree that another solver, or a person, has written down node by node.
+
+        `nodes` is a list of nodes, the root first, with children by number; or the root with its children
+        in it. A node is a `Node` or a dictionary with its fields: `feature` by name or number, `threshold`
+        or the `categories` that go left, `left`, `right`, `missing_left`, and at leaves `value`, `count`
+        and `weight`. What inner nodes lack follows from their leaves.
+
+        >>> from holdfast import Feature, Target
+        >>> schema = Schema((Feature("age", low=18, high=90),), Target("lived", classes=("no", "yes")))
+        >>> split = {"feature": "age", "threshold": 50, "left": 1, "right": 2}
+        >>> leaves = {"value": [30, 10], "count": 40}, {"value": "yes", "count": 20}
+        >>> print(Tree.from_nodes(schema, [split, *leaves]))
+        60 rows       lived  p     rows   share
+        ├─ age <= 50  no     0.75    40  66.7 %
+        └─ age > 50   yes    1.00    20  33.3 %
+        """
+        from holdfast.tree.from_nodes import tree_from_nodes
+
+        return tree_from_nodes(schema, nodes)
+
     # -- size -----------------------------------------------------------------------------------------
 
     @property
@@ -135,7 +157,7 @@ class Tree:
         return frozen(shares_of(self.scaled_decreases[0]))
 
     def with_schema(self, schema: Schema) -> "Tree":
-        """The same tree measured on another ruler, which holds all its features, categories and classes."""
+        """The same tree measured on another schema, which holds all its features, categories and classes."""
         from holdfast.tree.with_schema import remeasured
 
         return remeasured(self, schema)
@@ -184,9 +206,7 @@ class Tree:
 
         `missing=True` also says, at each condition, whether a missing value meets it.
         """
-        from holdfast.tree.rules import rules_text
-
-        return rules_text(self, missing=missing)
+        return shown("rules_text", self, missing=missing)
 
     def __str__(self) -> str:
         return shown("drawing", self)

@@ -1,4 +1,4 @@
-"""The same tree on another ruler."""
+"""The same tree on another schema."""
 
 from collections.abc import Iterator, Sequence
 

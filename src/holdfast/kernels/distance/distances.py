@@ -21,7 +21,7 @@ class Packed(NamedTuple):
     # Walks through the trees: one edge after another, down and up again.
     step_start: LongArray  # (trees + 1,)
     steps: LongArray  # (steps, 5): see below
-    # What each path cuts off a range, by tree and coordinate: the leaves from `first` to `end` of the tree.
+    # What each rule cuts off a range, by tree and coordinate: the leaves from `first` to `end` of the tree.
     profile_place: LongArray  # (trees, coordinates, 3): first, end, and where they begin in `profile`
     profile: LongArray
     # The edges of each tree that cut off categories, by coordinate.
@@ -34,7 +34,7 @@ class Packed(NamedTuple):
     words: LongArray
     # Leaves.
     leaf_start: LongArray  # (trees + 1,)
-    cut: LongArray  # all that the path cuts off
+    cut: LongArray  # all that the rule cuts off
     weight: LongArray  # its cost if it stays unmatched
     outcome: LongArray  # (leaves, values): the label; or numbers whose absolute differences add up
     label_cost: int  # cost of another label; -1 if outcomes are numbers
@@ -42,18 +42,18 @@ class Packed(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory that every pair uses again; a column stands for a path of the larger tree."""
+    """Memory that every pair uses again; a column stands for a rule of the larger tree."""
 
     cost: LongArray  # (rows * columns,)
     base: LongArray  # (columns,) what a column costs whatever the row
-    shared: LongArray  # (columns,) twice what its path and that of the walk both cut off
+    shared: LongArray  # (columns,) twice what its rule and that of the walk both cut off
     values: LongArray  # (values, columns) its outcome
     spare: LongArray  # (labels,) how many more columns than rows have the label
 
 
 @inner
 def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: Scratch) -> int:
-    """What the larger tree costs with all its paths unmatched; `base` has what matching one of them saves."""
+    """What the larger tree costs with all its rules unmatched; `base` has what matching one of them saves."""
     base, values = scratch.base, scratch.values
     begin, end, total = packed.leaf_start[large], packed.leaf_start[large + 1], int64(0)
     is_weighed = n < end - begin and matching != COVER
@@ -76,10 +76,10 @@ def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: Scra
 def fill_costs(
     packed: Packed, small: int, large: int, scratch: Scratch, cost: LongArray, lowest: LongArray
 ) -> None:
-    """cost[i, j] = d(path i of the smaller tree, path j of the larger) + base[j]; lowest[j] = min over i.
+    """cost[i, j] = d(rule i of the smaller tree, rule j of the larger) + base[j]; lowest[j] = min over i.
 
     Walks the smaller tree. `shared` follows the walk: a step touches only the leaves of the larger tree whose
-    paths cut something off along the same coordinate. The last step to a leaf is only made in its row of
+    rules cut something off along the same coordinate. The last step to a leaf is only made in its row of
     costs.
     """
     base, values, (_, width) = scratch.base, scratch.values, cost.shape
@@ -150,7 +150,7 @@ def guess_prices(packed: Packed, small: int, large: int, scratch: Scratch, lowes
 
 @inner
 def share_categories(packed: Packed, large: int, axis: int, begin: int, sign: int, shared: LongArray) -> None:
-    """Add the categories that a step of the walk and the paths of the larger tree both cut off."""
+    """Add the categories that a step of the walk and the rules of the larger tree both cut off."""
     words = packed.words
     for edge in range(packed.edge_start[large, axis], packed.edge_start[large, axis + 1]):
         both = int64(0)
@@ -191,7 +191,7 @@ def measure(
         total = set_columns(packed, large, n, matching, scratch)
         fill_costs(packed, small, large, scratch, cost, lowest)
         if n < m and matching == COVER:
-            # A path of the larger tree that is nobody's first choice is matched once more, with its nearest.
+            # A rule of the larger tree that is nobody's first choice is matched once more, with its nearest.
             for j in range(m):
                 total += lowest[j]
                 for i in range(n):

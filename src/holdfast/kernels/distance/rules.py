@@ -1,8 +1,8 @@
 """Trees laid out for the distance kernel.
 
 Going down an edge of a tree cuts something off: a stretch of a feature's range at its upper or its lower end,
-or some of its categories. What a path cuts off along one *coordinate* (the upper end of age, say) is the
-union of the stretches of its edges, which follow one on another. So two paths differ by all that either cuts
+or some of its categories. What a rule cuts off along one *coordinate* (the upper end of age, say) is the
+union of the stretches of its edges, which follow one on another. So two rules differ by all that either cuts
 off, minus twice what both do:
 
     d(p, q) = cut(p) + cut(q) - 2 * sum over edges e of p and f of q, on one coordinate, of |e and f|
@@ -22,7 +22,7 @@ from holdfast.kernels.jit import inner, int64, kernel
 UNDO = 1  # last bit of a step: leave the edge again
 
 
-class Ruler(NamedTuple):
+class FeatureScales(NamedTuple):
     """Of every feature: the range, and which coordinates are its own."""
 
     low: FloatArray
@@ -58,7 +58,7 @@ class Edges(NamedTuple):
     first_leaf: LongArray  # leaves of the tree below the node: first_leaf <= leaf < end_leaf
     end_leaf: LongArray
     cut: LongArray  # all that is cut off on the way from the root
-    weight: LongArray  # of a path that ends here, if it stays unmatched ("paper")
+    weight: LongArray  # of a rule that ends here, if it stays unmatched ("paper")
     words: LongArray  # sets of categories, 64 bits to a word
 
 
@@ -82,7 +82,7 @@ def no_edges(n_nodes: int, n_words: int) -> Edges:
 
 
 @kernel
-def lay_out(forest: Forest, ruler: Ruler, edges: Edges) -> None:
+def lay_out(forest: Forest, scales: FeatureScales, edges: Edges) -> None:
     """Fill in the edges of a forest."""
     next_word = int64(0)
     for tree in range(len(forest.start) - 1):
@@ -97,19 +97,19 @@ def lay_out(forest: Forest, ruler: Ruler, edges: Edges) -> None:
                 child = begin + (forest.left[node] if side == 0 else forest.right[node])
                 edges.parent[child] = node
                 was_restricted, double = False, int64(2)
-                if ruler.n_categories[feature] > 0:
+                if scales.n_categories[feature] > 0:
                     was_restricted, double = (
-                        cut_categories(forest, ruler, edges, node, child, side, next_word),
+                        cut_categories(forest, scales, edges, node, child, side, next_word),
                         1,
                     )
-                    next_word += (ruler.n_categories[feature] + 63) // 64
-                elif ruler.low[feature] < ruler.high[feature]:
-                    was_restricted = cut_range(forest, ruler, edges, node, child, side)
+                    next_word += (scales.n_categories[feature] + 63) // 64
+                elif scales.low[feature] < scales.high[feature]:
+                    was_restricted = cut_range(forest, scales, edges, node, child, side)
                 edges.cut[child] = edges.cut[node] + edges.length[child]
                 # The width that is left: what is cut off an interval counts half at either end.
                 edges.weight[child] = edges.weight[node] - double * edges.length[child]
                 if edges.restricts[child] and not was_restricted:
-                    edges.weight[child] += int64(ruler.unit)
+                    edges.weight[child] += int64(scales.unit)
         for node in range(end - 1, begin - 1, -1):
             last = edges.first_leaf[node] + 1
             edges.end_leaf[node] = (
@@ -118,10 +118,10 @@ def lay_out(forest: Forest, ruler: Ruler, edges: Edges) -> None:
 
 
 @inner
-def cut_range(forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int, side: int) -> bool:
+def cut_range(forest: Forest, scales: FeatureScales, edges: Edges, node: int, child: int, side: int) -> bool:
     """Fill in the edge to a child that cuts off one end of a range; was the feature restricted before?"""
     feature = forest.feature[node]
-    lowest, highest, axis = ruler.low[feature], ruler.high[feature], ruler.coordinate[feature]
+    lowest, highest, axis = scales.low[feature], scales.high[feature], scales.coordinate[feature]
     outer = highest if side == 0 else lowest
     above, opposite = nearest_edge(edges, node, axis + side), nearest_edge(edges, node, axis + 1 - side)
     before = edges.bound[above] if above >= 0 else outer
@@ -130,19 +130,19 @@ def cut_range(forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int,
         limit = max(limit, edges.bound[opposite]) if side == 0 else min(limit, edges.bound[opposite])
     after = min(before, limit) if side == 0 else max(before, limit)
     edges.coordinate[child], edges.bound[child], edges.restricts[child] = axis + side, after, after != outer
-    edges.low[child] = half_fraction(outer, before, lowest, highest, ruler.unit)
-    edges.high[child] = half_fraction(outer, after, lowest, highest, ruler.unit)
+    edges.low[child] = half_fraction(outer, before, lowest, highest, scales.unit)
+    edges.high[child] = half_fraction(outer, after, lowest, highest, scales.unit)
     edges.length[child] = edges.high[child] - edges.low[child]
     return (above >= 0 and edges.restricts[above]) or (opposite >= 0 and edges.restricts[opposite])
 
 
 @inner
 def cut_categories(
-    forest: Forest, ruler: Ruler, edges: Edges, node: int, child: int, side: int, first_word: int
+    forest: Forest, scales: FeatureScales, edges: Edges, node: int, child: int, side: int, first_word: int
 ) -> bool:
     """Fill in the edge to a child that cuts off categories; was the feature restricted before?"""
     feature, words, was_restricted = forest.feature[node], edges.words, False
-    axis, n_categories = ruler.coordinate[feature], ruler.n_categories[feature]
+    axis, n_categories = scales.coordinate[feature], scales.n_categories[feature]
     for category in range(n_categories):
         if forest.in_set[forest.set_start[node] + category] != (side == 0):
             words[first_word + (category >> 6)] |= int64(1) << (category & 63)
@@ -156,7 +156,7 @@ def cut_categories(
     for k in range(n_words):
         n_cut += count_bits(words[first_word + k])
     edges.coordinate[child], edges.low[child], edges.restricts[child] = axis, first_word, n_cut > 0
-    edges.length[child] = n_cut * ruler.category_length[feature]
+    edges.length[child] = n_cut * scales.category_length[feature]
     return was_restricted
 
 
@@ -241,7 +241,7 @@ def place_profiles(cuts: Cuts, place: LongArray) -> int:
 
 @kernel
 def lay_profiles(cuts: Cuts, place: LongArray, profile: LongArray) -> None:
-    """profile = what the paths of each tree cut off along each coordinate; 0 before, where nothing is."""
+    """profile = what the rules of each tree cut off along each coordinate; 0 before, where nothing is."""
     for edge in range(len(cuts.tree)):  # a deeper edge cuts off more, and comes later
         here = place[cuts.tree[edge], cuts.coordinate[edge]]
         for leaf in range(cuts.first_leaf[edge], cuts.end_leaf[edge]):

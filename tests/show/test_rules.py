@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Target
+from holdfast.show.conditions import answer_text
+from holdfast.show.rules import leaf_conditions, rule_text, rules_text
 from holdfast.text.numbers import number_text, percent_text, probability_text
-from holdfast.tree.rules import answer_text, rules, rules_text
+from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import KNOWN
 from reference.trees import (
     AGE,
@@ -31,6 +33,10 @@ NO, YES = leaf(10, 0.9, 0.1), leaf(10, 0.1, 0.9)
 
 def both(tree, node=0, **options):
     return answer_text(tree, node, True, **options), answer_text(tree, node, False, **options)
+
+
+def conditions_of(tree, **options):
+    return list(leaf_conditions(tree, **options).values())
 
 
 def ward_tree(wards: int, left: int):
@@ -110,7 +116,7 @@ def test_a_condition_names_every_category_unless_it_is_to_be_cut():
 def test_rules_can_be_carried_out_however_many_categories_there_are():
     tree = ward_tree(3000, 1200)
     sides = [{f"w{number}" for number in numbers} for numbers in (range(1200), range(1200, 3000))]
-    assert [set(re.findall(r"w\d+", *rule.conditions)) for rule in rules(tree)] == sides
+    assert [set(re.findall(r"w\d+", *conditions)) for conditions in conditions_of(tree)] == sides
     assert [set(re.findall(r"w\d+", text)) for text in rules_text(tree).split("\n\n")] == sides
     assert max(map(len, rules_text(tree).splitlines())) <= 80
 
@@ -195,7 +201,7 @@ def test_nearly_certain_is_not_shown_as_certain():
 
 
 def test_nested_thresholds_of_one_feature_merge_into_a_range():
-    assert [rule.conditions for rule in rules(NUMERIC)] == [
+    assert conditions_of(NUMERIC) == [
         ("age <= 30",),
         ("30 < age <= 50",),
         ("age > 50",),
@@ -203,7 +209,7 @@ def test_nested_thresholds_of_one_feature_merge_into_a_range():
 
 
 def test_nested_subsets_merge_into_the_categories_that_remain():
-    assert [rule.conditions for rule in rules(SUBSET)] == [
+    assert conditions_of(SUBSET) == [
         ("pain = atypical",),
         ("pain = none",),
         ("pain in {other, typical}", "sex = female"),
@@ -212,7 +218,7 @@ def test_nested_subsets_merge_into_the_categories_that_remain():
 
 
 def test_nested_cuts_of_an_order_merge_into_a_stretch():
-    assert [rule.conditions[0] for rule in rules(ORDERED)] == [
+    assert [conditions[0] for conditions in conditions_of(ORDERED)] == [
         "slope = down",
         "slope from flat to up",
         "slope = steep",
@@ -220,7 +226,7 @@ def test_nested_cuts_of_an_order_merge_into_a_stretch():
 
 
 def test_a_known_value_needs_no_mention_once_it_is_compared():
-    assert [rule.conditions for rule in rules(FARE_KNOWN)] == [
+    assert conditions_of(FARE_KNOWN) == [
         ("fare <= 23.35",),
         ("fare > 23.35",),
         ("fare is missing",),
@@ -229,7 +235,7 @@ def test_a_known_value_needs_no_mention_once_it_is_compared():
 
 def test_a_missing_value_meets_a_merged_condition_only_if_it_passes_every_question():
     root_left = NUMERIC.replace(missing_left=np.array([True, True, False, False, False]))
-    assert [rule.conditions for rule in rules(root_left, missing=True)] == [
+    assert conditions_of(root_left, missing=True) == [
         ("age <= 30 or missing",),
         ("30 < age <= 50",),
         ("age > 50",),
@@ -238,30 +244,37 @@ def test_a_missing_value_meets_a_merged_condition_only_if_it_passes_every_questi
 
 def test_bounds_closer_than_six_digits_still_differ_in_the_rule():
     tree = tree_of(split("age", 30.0000002, split("age", 30.0000001, NO, YES), YES), (AGE,), SURVIVED)
-    assert rules(tree)[1].conditions == ("30.0000001 < age <= 30.0000002",)
+    assert conditions_of(tree)[1] == ("30.0000001 < age <= 30.0000002",)
 
 
 def test_conditions_stand_in_the_order_of_asking():
     tree = tree_of(
         split("fare", 9.0, split("age", 5.0, split("fare", 3.0, NO, YES), NO), NO), (AGE, FARE), SURVIVED
     )
-    assert rules(tree)[1].conditions == ("3 < fare <= 9", "age <= 5")
-
-
-def test_a_rule_carries_its_support():
-    rule = rules(NUMERIC)[1]
-    assert (rule.outcome, rule.leaf, rule.count, rule.weight, rule.fraction) == ("yes", 3, 20, 20, 0.2)
-    assert rule.probabilities == (0.1, 0.9)
-
-
-@pytest.mark.parametrize("tree", [NUMERIC, SUBSET, SPECIES, PRICE, LONE_LEAF, FORTY_LEAVES])
-def test_the_rules_share_all_rows_out(tree):
-    assert sum(rule.fraction for rule in rules(tree)) == pytest.approx(1.0)
+    assert conditions_of(tree)[1] == ("3 < fare <= 9", "age <= 5")
 
 
 def test_classes_that_read_alike_are_told_apart():
     tree = tree_of(leaf(1, 0.4, 0.6), (AGE,), Target("y", classes=(1, "1")))
-    assert rules(tree)[0].outcome == "'1'"
+    assert rule_text(tree_rules(tree)[0]) == "THEN '1'"
+
+
+# -- one rule on a line -----------------------------------------------------------------------------------
+
+
+def test_a_rule_reads_as_one_line():
+    assert [str(rule) for rule in tree_rules(SUBSET)][1:3] == [
+        "IF pain = none THEN no",
+        "IF pain in {other, typical} AND sex = female THEN yes",
+    ]
+    assert str(tree_rules(LONE_LEAF)[0]) == "THEN no"
+    assert str(tree_rules(PRICE)[1]).endswith("THEN 12.35")
+
+
+def test_rules_and_conditions_show_what_they_say():
+    rule = tree_rules(NUMERIC)[1]
+    assert repr(rule) == "<Rule: IF 30 < age <= 50 THEN yes>"
+    assert repr(rule.condition("age")) == "<Condition: 30 < age <= 50>"
 
 
 # -- rules as text ----------------------------------------------------------------------------------------

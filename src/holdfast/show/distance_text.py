@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any
 
 from holdfast.data.schema import Feature
-from holdfast.distance.matching import PathPair, TreeDistance, UnmatchedPath
-from holdfast.distance.paths import Path
+from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
+from holdfast.show.conditions import FULL_LIST, condition_text
+from holdfast.show.rules import rule_outcome_text, rule_text
 from holdfast.text.lines import item_text, printable
 from holdfast.text.numbers import number_text, rows_text
-from holdfast.tree.regions import Region, regions_at
-from holdfast.tree.rules import FULL_LIST, conditions, region_text
+from holdfast.tree.rule import Condition, Rule
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text
 
 SIDE_WIDTH = 38  # of each tree's column
 WIDTH = 2 * SIDE_WIDTH + 14
@@ -24,8 +22,8 @@ SAME = 1e-6  # two conditions that read the same are the same if they cost less:
 _Line = tuple[str, str, str]  # first tree, second tree, cost
 
 
-def explanation(distance: TreeDistance, most: int | None = None) -> str:
-    """The whole explanation, what costs most first; `most` of each kind."""
+def distance_text(distance: TreeDistance, most: int | None = None) -> str:
+    """The explanation of a distance, what costs most first; `most` of each kind."""
     couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
     moved = sorted((couple for couple in couples if not couple.is_same), key=lambda couple: -couple.pair.cost)
     same = [couple for couple in couples if couple.is_same]
@@ -47,7 +45,7 @@ def _summary(distance: TreeDistance, n_same: int) -> str:
     said = sum(pair.outcome_cost for pair in distance.pairs)
     alone = sum(unmatched.weight for unmatched in distance.unmatched)
     total = _cost_text(distance.raw)
-    if distance.distance_settings.normalised:
+    if distance.settings.normalised:
         total = f"{number_text(distance.total, 4)} normalised, {total} before"
     first, second = distance.first.n_leaves, distance.second.n_leaves
     return "\n".join(
@@ -76,18 +74,18 @@ def _notes(distance: TreeDistance) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class Couple:
-    """A pair of rules, and what their trees say of them."""
+    """A pair of rules, and the trees that they are of."""
 
     first: Tree
     second: Tree
-    pair: PathPair
+    pair: RulePair
 
     @cached_property
     def asked(self) -> list[tuple[str, str, float]]:
         """What either asks of each feature that one of them asks about, and what the difference costs."""
-        first, second = (_regions(tree, path) for tree, path in self._sides)
+        first, second = self.pair.first, self.pair.second
         costs = {part.feature: part.cost for part in self.pair.parts}
-        names = dict.fromkeys([*first, *second])
+        names = dict.fromkeys(condition.name for rule in (first, second) for condition in rule.conditions)
         return [(*_conditions(first, second, name), costs.get(name, 0.0)) for name in names]
 
     @property
@@ -99,7 +97,7 @@ class Couple:
     @property
     def line(self) -> str:
         """The rule that both are."""
-        return f"{self._numbers}: {_rule(self.first, self.pair.first)}"
+        return f"{self._numbers}: {_rule(self.pair.first)}"
 
     @property
     def text(self) -> str:
@@ -109,7 +107,7 @@ class Couple:
             for first, second, cost in self.asked
             if first != second or cost >= SAME
         ]
-        one, other = (f"THEN {_outcome(tree, path)}" for tree, path in self._sides)
+        one, other = (f"THEN {_outcome(rule)}" for rule in (self.pair.first, self.pair.second))
         lines.append((one, other, _cost_text(self.pair.outcome_cost) if self.pair.outcome_cost else ""))
         head = f"Rule {self._numbers.replace('-> ', '-> rule ')}: {_cost_text(self.pair.cost)}"
         text = "\n".join([head, *_table(lines)])
@@ -121,52 +119,41 @@ class Couple:
         )
 
     @property
-    def _sides(self) -> tuple[tuple[Tree, Path], tuple[Tree, Path]]:
-        return (self.first, self.pair.first), (self.second, self.pair.second)
-
-    @property
     def _numbers(self) -> str:
         return f"{_number(self.first, self.pair.first)} -> {_number(self.second, self.pair.second)}"
 
 
-def _unmatched_text(distance: TreeDistance, unmatched: UnmatchedPath) -> str:
+def _unmatched_text(distance: TreeDistance, unmatched: UnmatchedRule) -> str:
     tree = distance.first if unmatched.side == "first" else distance.second
-    head = f"Rule {_number(tree, unmatched.path)} of the {unmatched.side} tree has no counterpart: "
-    return "\n".join([head + _cost_text(unmatched.weight), *_indented(_rule(tree, unmatched.path))])
+    head = f"Rule {_number(tree, unmatched.rule)} of the {unmatched.side} tree has no counterpart: "
+    return "\n".join([head + _cost_text(unmatched.weight), *_indented(_rule(unmatched.rule))])
 
 
 # -- one rule -------------------------------------------------------------------------------------------
 
 
-def _number(tree: Tree, path: Path) -> int:
+def _number(tree: Tree, rule: Rule) -> int:
     """Which of the tree's rules it is, counted from 1."""
-    return int((tree.feature[: path.leaf] == LEAF).sum()) + 1
+    return int((tree.feature[: rule.leaf] == LEAF).sum()) + 1
 
 
-def _rule(tree: Tree, path: Path) -> str:
-    asked = " AND ".join(conditions(tree, path.leaf, most=FULL_LIST))
-    return f"{f'IF {asked} ' if asked else ''}THEN {_outcome(tree, path)}"
+def _rule(rule: Rule) -> str:
+    return f"{rule_text(rule, FULL_LIST)} ({rows_text(rule.count)})"
 
 
-def _outcome(tree: Tree, path: Path) -> str:
-    return f"{outcome_text(tree, path.leaf)} ({rows_text(path.count)})"
+def _outcome(rule: Rule) -> str:
+    return f"{rule_outcome_text(rule)} ({rows_text(rule.count)})"
 
 
-def _regions(tree: Tree, path: Path) -> dict[str, Region]:
-    """What gets to the leaf, by the names of the features that are restricted."""
-    regions = regions_at(tree, path.leaf).values()
-    return {region.feature.name: region for region in regions if not (region.is_whole and region.missing)}
-
-
-def _conditions(first: dict[str, Region], second: dict[str, Region], name: str) -> tuple[str, str]:
+def _conditions(first: Rule, second: Rule, name: str) -> tuple[str, str]:
     """What the two rules ask of a feature; where both allow many categories, only those that moved."""
-    regions = first.get(name), second.get(name)
-    feature: Feature = next(region.feature for region in regions if region is not None)
+    conditions = first.condition(name), second.condition(name)
+    feature: Feature = next(each.feature for each in conditions if each is not None)
     texts = [
-        _any_text(feature) if region is None else region_text(region, most=FULL_LIST) for region in regions
+        _any_text(feature) if each is None else condition_text(each, most=FULL_LIST) for each in conditions
     ]
     if feature.kind == "nominal" and any("more}" in text for text in texts):
-        moved = _moved_text(feature, regions)
+        moved = _moved_text(feature, conditions)
         texts[1] = f"{texts[1]}: {moved}" if moved else texts[1]
     return texts[0], texts[1]
 
@@ -176,14 +163,11 @@ def _any_text(feature: Feature) -> str:
     return f"any ({name})" if feature.kind == "question" else f"any {name}"
 
 
-def _moved_text(feature: Feature, regions: tuple[Region | None, Region | None]) -> str:
+def _moved_text(feature: Feature, conditions: tuple[Condition | None, Condition | None]) -> str:
     """The categories that came and went."""
-    everything = (True,) * len(feature.categories)
-    allowed: list[Any] = [everything if region is None else region.allowed for region in regions]
-    moved = zip(feature.categories, *allowed, strict=True)
-    signs = [
-        f"{'+' if after else '-'} {item_text(label)}" for label, before, after in moved if before != after
-    ]
+    before, after = (set(feature.categories if each is None else each.categories) for each in conditions)
+    moved = [label for label in feature.categories if (label in before) != (label in after)]
+    signs = [f"{'+' if label in after else '-'} {item_text(label)}" for label in moved]
     return ", ".join(signs[:FULL_LIST] + (["..."] if len(signs) > FULL_LIST else []))
 
 

@@ -1,16 +1,14 @@
 """What can reach a node, followed down the tree, is what the way to the node says."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema
+from holdfast.show.conditions import answer_text
 from holdfast.show.tree_text import drawing
 from holdfast.tree.check import check_tree
 from holdfast.tree.frame import node_columns
-from holdfast.tree.regions import Region, known_before, reaching, regions_at
-from holdfast.tree.rules import answer_text, conditions, rules
+from holdfast.tree.rule import conditions_at, conditions_by_node, known_before, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from reference.trees import NUMERIC, SUBSET, SURVIVED
 from storage.test_model_file import MIXED
@@ -39,17 +37,13 @@ def chain(n_questions: int, n_features: int) -> Tree:
     return tree
 
 
-def told(regions: Mapping[int, Region]) -> list[str]:
-    return [
-        f"{place} {each.low} {each.high} {each.allowed} {each.missing}" for place, each in regions.items()
-    ]
-
-
 @pytest.mark.parametrize("tree", [NUMERIC, SUBSET, MIXED, chain(12, 3)], ids=["n", "s", "m", "chain"])
-def test_every_node_has_the_regions_of_its_own_way(tree: Tree) -> None:
-    for node, regions in enumerate(reaching(tree)):
-        assert told(regions) == told(regions_at(tree, node))
-    assert [rule.conditions for rule in rules(tree)] == [conditions(tree, rule.leaf) for rule in rules(tree)]
+def test_every_node_has_the_conditions_of_its_own_way(tree: Tree) -> None:
+    for node, conditions in enumerate(conditions_by_node(tree)):
+        assert list(conditions.items()) == list(conditions_at(tree, node).items())
+    for rule in tree_rules(tree):
+        on_the_way = conditions_at(tree, rule.leaf).values()
+        assert rule.conditions == tuple(each for each in on_the_way if not (each.missing and each.is_whole))
     known = known_before(tree)
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         for side in (True, False):

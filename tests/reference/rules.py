@@ -1,4 +1,4 @@
-"""Paths as boxes, from a walk down the tree that narrows one side of one feature at a time."""
+"""Rules as boxes, from a walk down the tree that narrows one side of one feature at a time."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

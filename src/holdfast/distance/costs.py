@@ -1,0 +1,121 @@
+"""What two rules cost: how far apart they are, and what one costs that corresponds to none."""
+
+from collections.abc import Iterator
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from holdfast.distance.settings import checked_outcome
+from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.tree.rule import Condition, Rule
+
+NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
+
+
+def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None = None) -> float:
+    """The distance of two rules on one schema: the paper's d(p, q).
+
+    Half of what the ends of an interval move, as a fraction of the feature's range; the fraction of the
+    categories that only one of them allows; and `label_weight` times the difference of the outcomes, from 0
+    to 1. `outcome` compares the "label", the "distribution" of the classes, or the "value" of a number.
+
+    >>> from holdfast import Table, grow, tree_rules
+    >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> p, q = tree_rules(tree)  # 0 to 40, and 40 to 100: the upper end moves by 60, the lower one by 40
+    >>> rule_distance(p, q, label_weight=2.0)  # (60 + 40) / (2 * 100), and another label
+    2.5
+    """
+    outcome = checked_outcome(p.target, "paper", label_weight, outcome)
+    _check_one_schema(p, q)
+    apart = label_weight * outcome_difference(p, q, outcome)
+    return fsum([*(cost for _, cost in feature_costs(p, q)), apart])
+
+
+def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None = None) -> float:
+    """What a rule costs that corresponds to none of the other tree: the paper's w(p).
+
+    With the matching "paper", for each feature that it restricts, the fraction of the range or of the
+    categories that it allows. With "metric", its distance to the rule that restricts nothing, plus half of
+    the `label_weight`, which is then needed. With "cover" no rule is left over.
+
+    >>> from holdfast import Table, grow, tree_rules
+    >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> [rule_weight(rule) for rule in tree_rules(tree)]
+    [0.4, 0.6]
+    """
+    checked_outcome(p.target, matching, label_weight, None)
+    if matching == "cover":
+        raise RulesError('matching="cover" leaves no rule unmatched: choose "paper" or "metric".')
+    if matching == "paper":
+        return fsum(_fraction_allowed(condition) for condition in p.restrictions.values())
+    if label_weight is None:
+        raise RulesError('matching="metric" needs a label_weight, the cost of another outcome.')
+    return fsum([*(_cost(condition, None) for condition in p.restrictions.values()), label_weight / 2])
+
+
+# -- conditions -------------------------------------------------------------------------------------------
+
+
+def feature_costs(p: Rule, q: Rule) -> Iterator[tuple[str, float]]:
+    """The features along which the rules differ, and what that costs."""
+    for name in dict.fromkeys([*p.restrictions, *q.restrictions]):
+        cost = _cost(p.restrictions.get(name), q.restrictions.get(name))
+        if cost > 0:
+            yield name, cost
+
+
+def _cost(one: Condition | None, other: Condition | None) -> float:
+    """The distance of two conditions on one feature; None restricts nothing."""
+    feature = next(each.feature for each in (one, other) if each is not None)
+    if feature.is_subset:
+        sets = [set(feature.categories if each is None else each.categories) for each in (one, other)]
+        return len(sets[0] ^ sets[1]) / len(feature.categories)
+    whole = (feature.low, feature.high)
+    ends = zip(*(whole if each is None else each.bounds for each in (one, other)), strict=True)
+    cost = sum(float(fraction_of_range(first, second, *whole)) for first, second in ends) / 2
+    return cost if cost > NOTHING else 0.0
+
+
+def _fraction_allowed(condition: Condition) -> float:
+    cost = _cost(condition, None)
+    return 1 - (cost if condition.feature.is_subset else 2 * cost)
+
+
+def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
+    """The fraction of the range that lies between two of its numbers; of several, one fraction for each."""
+    if np.isinf(high - low):
+        return abs(one / 2 - other / 2) / (high / 2 - low / 2)
+    return abs(one - other) / (high - low)
+
+
+# -- outcomes ---------------------------------------------------------------------------------------------
+
+
+def outcome_difference(p: Rule, q: Rule, outcome: str) -> float:
+    """From 0, the same, to 1, entirely different."""
+    if outcome == "label":
+        return float(p.outcome != q.outcome)
+    if outcome == "distribution":
+        return sum(abs(a - b) for a, b in zip(p.value, q.value, strict=True)) / 2
+    low, high = p.target.low, p.target.high
+    if not low < high:
+        return 0.0
+    one, other = np.clip([p.value[0], q.value[0]], low, high)
+    return float(fraction_of_range(one, other, low, high))
+
+
+def _check_one_schema(p: Rule, q: Rule) -> None:
+    """Raise a SchemaMismatch if a feature of both, or the target, is not the same in both."""
+    names = [
+        condition.name
+        for condition in p.conditions
+        if (other := q.condition(condition.name)) is not None and other.feature != condition.feature
+    ]
+    targets = {(target.classes, target.low, target.high) for target in (p.target, q.target)}
+    if names or len(targets) > 1:
+        what = f"column {names[0]!r}" if names else f"the target {p.target.name!r}"
+        raise SchemaMismatch(
+            f"Cannot compare the rules: {what} has another range, or other categories, in the second one. "
+            "Take both from trees on one schema: tree_rules(tree.with_schema(schema))."
+        )

@@ -1,0 +1,145 @@
+"""Conditions in words."""
+
+from collections.abc import Iterator, Mapping
+from math import inf
+
+from holdfast.data.schema import Label
+from holdfast.text.lines import CUT, item_text, printable
+from holdfast.text.numbers import number_text
+from holdfast.tree.rule import Condition, answer, conditions_at
+from holdfast.tree.tree import KNOWN, Tree
+
+SHORT_LIST = 6  # categories that read at a glance
+FULL_LIST = 24  # categories that a tooltip, or rules on a terminal, still spell out
+CUT_LIST = 5  # categories shown of a list that is cut
+
+
+def condition_text(
+    condition: Condition, *, missing: bool = False, most: int | None = None, before: Condition | None = None
+) -> str:
+    """The condition as text.
+
+    `missing=True` adds "or missing" where a missing value is allowed. A list of more than `most` categories
+    is cut; with None, none is. Of categories that the condition `before` does not allow, nothing is said.
+    """
+    feature = condition.feature
+    name, (known, allowed) = printable(feature.name), _categories(condition, before)
+    subject = f"({name})" if feature.kind == "question" else name
+    with_missing = condition.missing and (before is None or before.missing)
+    is_numeric = feature.kind == "numeric"
+    if condition.is_empty if is_numeric else not allowed:
+        return f"{subject} is missing" if with_missing else f"{subject} is neither known nor missing"
+    if condition.is_whole if is_numeric else len(allowed) == len(known):
+        return f"{subject} is known or missing" if with_missing else f"{subject} is known"
+    said_of_missing = missing and with_missing
+    if feature.kind == "question":
+        text = (subject if said_of_missing else name) if True in allowed else f"not {subject}"
+    elif is_numeric:
+        text = _interval_text(name, condition.low, condition.high)
+    elif feature.kind == "ordered":
+        text = _order_text(name, known, allowed)
+    else:
+        text = _set_text(name, known, allowed, most)
+    return f"{text} or missing" if said_of_missing else text
+
+
+def answer_text(
+    tree: Tree,
+    node: int,
+    side: bool,
+    *,
+    missing: bool = False,
+    most: int | None = None,
+    known: Mapping[int, Condition] | None = None,
+) -> str:
+    """The question of an inner node as a condition, for the yes side (True, left) or the no side.
+
+    Only the categories that can reach the node are told; `missing` and `most` are as in `condition_text`.
+    For many nodes, `known` is `known_before(tree)`.
+    """
+    condition, before = _told(tree, node, side, known)
+    return condition_text(condition, missing=missing, most=most, before=before)
+
+
+def shorter_answers(
+    tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
+) -> Iterator[str]:
+    """The condition with ever fewer of its categories, for whoever has little room."""
+    condition, before = _told(tree, node, side, known)
+    for most in (SHORT_LIST, 4, 3, 2, 1):
+        yield condition_text(condition, missing=missing, most=most, before=before)
+
+
+def _told(
+    tree: Tree, node: int, side: bool, known: Mapping[int, Condition] | None
+) -> tuple[Condition, Condition | None]:
+    """The answer, and what of its feature can reach the node; None if the answer would be impossible."""
+    condition = answer(tree, node, side)
+    before = conditions_at(tree, node).get(int(tree.feature[node])) if known is None else known.get(node)
+    if before is not None:
+        both = condition.within(before)
+        if both.is_empty and not both.missing:
+            before = None
+    return condition, before
+
+
+def _categories(
+    condition: Condition, before: Condition | None
+) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
+    """The categories there are, and those of them that are allowed."""
+    feature = condition.feature
+    if before is None or feature.kind not in ("nominal", "ordered"):
+        return feature.categories, condition.categories
+    reaching = set(before.categories)
+    return before.categories, tuple(label for label in condition.categories if label in reaching)
+
+
+# -- by kind of feature -----------------------------------------------------------------------------------
+
+
+def _interval_text(name: str, low: float, high: float) -> str:
+    digits = 6
+    while digits < 17 and number_text(low, digits) == number_text(high, digits):
+        digits += 1
+    upper, lower = number_text(high, digits), number_text(low, digits)
+    if low == -inf:
+        return f"{name} {'<' if _is_rounded_up(high, upper) else '<='} {upper}"
+    if high >= KNOWN:
+        return f"{name} {'>=' if _is_rounded_up(low, lower) else '>'} {lower}"
+    signs = "<=" if _is_rounded_up(low, lower) else "<", "<" if _is_rounded_up(high, upper) else "<="
+    return f"{lower} {signs[0]} {name} {signs[1]} {upper}"
+
+
+def _is_rounded_up(threshold: float, text: str) -> bool:
+    """True if the number as it is shown lies on the other side: 4.9999998 reads as 5, and 5 goes right."""
+    return float(text) - threshold > 1e-12 * abs(threshold)
+
+
+def _order_text(name: str, known: tuple[Label, ...], allowed: tuple[Label, ...]) -> str:
+    first, last = allowed[0], allowed[-1]
+    if first == last:
+        return f"{name} = {item_text(first)}"
+    if first == known[0]:
+        return f"{name} at most {item_text(last)}"
+    if last == known[-1]:
+        return f"{name} above {item_text(known[known.index(first) - 1])}"
+    return f"{name} from {item_text(first)} to {item_text(last)}"
+
+
+def _set_text(name: str, known: tuple[Label, ...], allowed: tuple[Label, ...], most: int | None) -> str:
+    is_negated = len(allowed) > SHORT_LIST >= len(known) - len(allowed)
+    if is_negated:
+        inside = set(allowed)
+        allowed = tuple(label for label in known if label not in inside)
+    if len(allowed) == 1:
+        return f"{name} {'is not' if is_negated else '='} {item_text(allowed[0])}"
+    listed = ", ".join(cut_list([item_text(label) for label in allowed], most))
+    return f"{name} {'not in' if is_negated else 'in'} {{{listed}}}"
+
+
+def cut_list(texts: list[str], most: int | None) -> list[str]:
+    """The texts, or, of more than `most`, some of them and the number of the others."""
+    if most is None or len(texts) <= most:
+        return texts
+    n_told = min(most, CUT_LIST)
+    return [*texts[:n_told], f"{CUT} {len(texts) - n_told} more"]

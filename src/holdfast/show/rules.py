@@ -1,0 +1,125 @@
+"""Rules in words: one IF ... THEN rule per leaf."""
+
+from collections.abc import Iterable
+from itertools import islice
+from textwrap import wrap
+
+import numpy as np
+
+from holdfast.show.conditions import condition_text, cut_list
+from holdfast.text.lines import NO_BREAK, printable, unbreakable
+from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
+from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import class_names
+
+WIDTH = 80  # columns of rules_text
+MARGIN = 5  # of them for IF, AND, THEN
+
+
+def rules_text(tree: Tree, *, missing: bool = False, most: int | None = None) -> str:
+    """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
+
+    `missing=True` also says, at each condition, whether a missing value meets it. Nothing is left out, so
+    that the rules can be carried out, unless lists of more than `most` categories or classes are to be cut.
+    """
+    texts = _Texts(missing, most)
+    n_rows = float(tree.count[0])
+    blocks = [
+        "\n".join(_rule_lines(rule, texts.of(rule.conditions), n_rows, most)) for rule in tree_rules(tree)
+    ]
+    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
+    return "\n\n".join(blocks + notes)
+
+
+def rule_text(rule: Rule, most: int | None = None) -> str:
+    """The rule on one line, without its support."""
+    conditions = " AND ".join(_Texts(False, most).of(rule.conditions))
+    return f"{f'IF {conditions} ' if conditions else ''}THEN {rule_outcome_text(rule)}"
+
+
+def leaf_conditions(
+    tree: Tree, *, missing: bool = False, most: int | None = None, first: int | None = None
+) -> dict[int, tuple[str, ...]]:
+    """The conditions of every leaf, lists cut as in `condition_text`; only so many as `first` says."""
+    texts = _Texts(missing, most)
+    return {
+        node: texts.of(islice(conditions.values(), first))
+        for node, conditions in enumerate(conditions_by_node(tree))
+        if tree.feature[node] == LEAF
+    }
+
+
+class _Texts:
+    """Conditions as text, each worked out once: leaves of a deep tree have most of theirs in common."""
+
+    def __init__(self, missing: bool, most: int | None) -> None:
+        self.missing, self.most = missing, most
+        # By identity, which is faster than by value; each is kept, lest another one get its number.
+        self._known: dict[int, tuple[Condition, str]] = {}
+
+    def of(self, conditions: Iterable[Condition]) -> tuple[str, ...]:
+        """The texts of the conditions, without those that allow everything."""
+        return tuple(self._text(condition) for condition in conditions if not condition.allows_all)
+
+    def _text(self, condition: Condition) -> str:
+        if id(condition) not in self._known:
+            text = condition_text(condition, missing=self.missing, most=self.most)
+            self._known[id(condition)] = condition, text
+        return self._known[id(condition)][1]
+
+
+# -- one leaf ---------------------------------------------------------------------------------------------
+
+
+def rule_outcome_text(rule: Rule) -> str:
+    """The class, or the mean, that the rule predicts."""
+    if rule.target.is_classes:
+        return class_names(rule.target)[rule.target.classes.index(rule.outcome)]
+    return number_text(rule.value[0], 4)
+
+
+def other_classes_text(rule: Rule, most: int | None = None) -> str:
+    """The other classes seen at the leaf, the most probable first; empty unless there are three or more."""
+    target, fractions = rule.target, np.array(rule.value)
+    if len(target.classes) < 3:
+        return ""
+    order = np.argsort(-fractions, kind="stable").tolist()
+    own = target.classes.index(rule.outcome)
+    seen = [index for index in order if fractions[index] > 0 and index != own]
+    names = class_names(target)
+    return ", ".join(
+        cut_list([f"{names[index]} {probability_text(rule.value[index])}" for index in seen], most)
+    )
+
+
+def _rule_lines(rule: Rule, conditions: tuple[str, ...], n_rows: float, most: int | None) -> list[str]:
+    lines = []
+    for index, condition in enumerate(conditions):
+        lines += _indented("AND  " if index else "IF   ", condition)
+    head = "THEN " if conditions else "ALWAYS "
+    outcome = f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
+    support = f"({_support_text(rule, n_rows)})"
+    if len(f"{head}{outcome}   {support}") <= WIDTH:
+        lines.append(f"{head}{outcome}   {support}")
+    else:
+        lines += [*_indented(head, outcome), " " * MARGIN + support]
+    if others := other_classes_text(rule, most):
+        lines += _indented(" " * MARGIN, others.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", "))
+    return lines
+
+
+def _support_text(rule: Rule, n_rows: float) -> str:
+    rows = f"{count_text(rule.count)} of {count_text(n_rows)} rows, {percent_text(rule.fraction)}"
+    if not rule.conditions:
+        rows = rows_text(rule.count)
+    return f"p = {probability_text(max(rule.value))}; {rows}" if rule.target.is_classes else rows
+
+
+def _indented(head: str, text: str) -> list[str]:
+    if len(head) + len(text) <= WIDTH and text and text == text.strip():
+        return [(head + text).replace(NO_BREAK, " ")]
+    lines = wrap(
+        unbreakable(text), WIDTH, initial_indent=head, subsequent_indent=" " * MARGIN, break_on_hyphens=False
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]

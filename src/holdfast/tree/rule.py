@@ -1,0 +1,214 @@
+"""Conditions and rules: what leads to a node, and what a leaf says, as plain data.
+
+Text, distances and exports are made from them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.schema import Feature, Label, Target
+from holdfast.shown import shown
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+
+@dataclass(frozen=True, repr=False)
+class Condition:
+    """The values of one feature that are allowed.
+
+    >>> age = Condition(Feature("age", low=18.0, high=90.0), low=30.0)
+    >>> age, age.bounds
+    (<Condition: age > 30>, (30.0, 90.0))
+    """
+
+    feature: Feature
+    low: float = -inf  # low < value <= high; of an ordered feature: positions of categories; else not used
+    high: float = KNOWN
+    categories: tuple[Label, ...] = ()  # the allowed ones, in the feature's order; none if it is numeric
+    missing: bool = False  # is a missing value allowed?
+
+    def __repr__(self) -> str:
+        return f"<Condition: {shown('condition_text', self, missing=True)}>"
+
+    @property
+    def name(self) -> str:
+        """The name of the feature."""
+        return self.feature.name
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no known value is allowed."""
+        return self.low >= self.high if self.feature.kind == "numeric" else not self.categories
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every known value is allowed."""
+        if self.feature.kind == "numeric":
+            return self.low == -inf and self.high >= KNOWN
+        return len(self.categories) == len(self.feature.categories)
+
+    @cached_property
+    def allows_all(self) -> bool:
+        """True if every value is allowed, missing ones included."""
+        return self.missing and self.is_whole
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """Low and high inside the range of the schema, which is where distances are measured."""
+        least, most = self.feature.low, self.feature.high
+        return min(max(self.low, least), most), min(max(self.high, least), most)
+
+    @property
+    def restricts(self) -> bool:
+        """True if it leaves out a part of the schema's range, or categories: only then has it a distance."""
+        if self.feature.is_subset:
+            return not self.is_whole
+        return self.bounds != (self.feature.low, self.feature.high)
+
+    def within(self, outer: "Condition") -> "Condition":
+        """The values that both allow. An interval without values has its place inside the outer one."""
+        allowed = set(outer.categories)
+        return Condition(
+            self.feature,
+            min(max(self.low, outer.low), outer.high),
+            max(min(self.high, outer.high), outer.low),
+            tuple(label for label in self.categories if label in allowed),
+            self.missing and outer.missing,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Rule:
+    """What one leaf says, and of which rows. The paper on distances calls it a path."""
+
+    conditions: tuple[Condition, ...]  # one for each feature that is restricted, in the order of asking
+    target: Target
+    outcome: Label | float  # the predicted class, or the mean
+    value: tuple[float, ...]  # fractions of the target's classes; or the mean alone
+    leaf: int  # its node
+    count: float  # rows that reached the leaf
+    weight: float  # their weight
+    fraction: float  # of all rows
+
+    def __repr__(self) -> str:
+        return f"<Rule: {self}>"
+
+    def __str__(self) -> str:
+        return shown("rule_text", self)
+
+    def condition(self, name: str) -> Condition | None:
+        """The condition on the feature of this name; None if any value is allowed."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def restrictions(self) -> dict[str, Condition]:
+        """The conditions that count in distances, by the names of their features."""
+        return {condition.name: condition for condition in self.conditions if condition.restricts}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Condition]:
+        return {condition.name: condition for condition in self.conditions}
+
+
+def tree_rules(tree: Tree) -> tuple[Rule, ...]:
+    """The rules of a tree, the all-yes leaf first and the all-no leaf last.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]))
+    >>> [(rule.condition("x0").bounds, rule.outcome) for rule in tree_rules(tree)]
+    [((20.0, 40.0), 'no'), ((40.0, 60.0), 'yes')]
+    """
+    return tuple(
+        _rule(tree, node, conditions)
+        for node, conditions in enumerate(conditions_by_node(tree))
+        if tree.feature[node] == LEAF
+    )
+
+
+def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
+    target, value = tree.schema.target, tree.value[leaf].tolist()
+    return Rule(
+        conditions=tuple(condition for condition in conditions.values() if not condition.allows_all),
+        target=target,
+        outcome=target.classes[int(tree.outcome[leaf])] if target.is_classes else value[0],
+        value=tuple(value),
+        leaf=leaf,
+        count=float(tree.count[leaf]),
+        weight=float(tree.weight[leaf]),
+        fraction=fraction_of_rows(tree, leaf),
+    )
+
+
+def fraction_of_rows(tree: Tree, node: int) -> float:
+    """Fraction of all rows that reached the node; 0 if the tree has seen none."""
+    return float(tree.count[node]) / float(tree.count[0]) if tree.count[0] else 0.0
+
+
+# -- conditions at nodes ----------------------------------------------------------------------------------
+
+
+def answer(tree: Tree, node: int, side: bool) -> Condition:
+    """The condition that the question of an inner node makes on its yes side (True, left) or its no side."""
+    feature = tree.schema.features[tree.feature[node]]
+    threshold = min(float(tree.threshold[node]), KNOWN)
+    missing = bool(tree.missing_left[node]) == side
+    if feature.is_subset:
+        return Condition(
+            feature, categories=_picked(feature, tree.left_categories(node) == side), missing=missing
+        )
+    low, high = (-inf, threshold) if side else (threshold, KNOWN)
+    places = np.arange(len(feature.categories))
+    return Condition(feature, low, high, _picked(feature, (places <= threshold) == side), missing)
+
+
+def _picked(feature: Feature, flags: Any) -> tuple[Label, ...]:
+    return tuple(label for label, is_in in zip(feature.categories, flags.tolist(), strict=True) if is_in)
+
+
+def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:
+    """What can reach the node, for each feature asked about on the way, in the order of asking."""
+    way = []
+    while (parent := int(tree.parent[node])) != -1:
+        way.append((parent, bool(tree.left[parent] == node)))
+        node = parent
+    conditions: dict[int, Condition] = {}
+    for ancestor, side in reversed(way):
+        feature, condition = int(tree.feature[ancestor]), answer(tree, ancestor, side)
+        conditions[feature] = condition.within(conditions[feature]) if feature in conditions else condition
+    return conditions
+
+
+def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
+    """As `conditions_at` for all nodes, one after the other. Each is good until the next is asked for."""
+    conditions: dict[int, Condition] = {}
+    # For each question on the way: its feature, and what was known of it before.
+    undone: list[tuple[int, Condition | None]] = []
+    yield conditions
+    for node in range(1, tree.n_nodes):
+        while len(undone) >= tree.node_depth[node]:
+            feature, before = undone.pop()
+            if before is None:
+                del conditions[feature]
+            else:
+                conditions[feature] = before
+        parent = int(tree.parent[node])
+        feature = int(tree.feature[parent])
+        condition = answer(tree, parent, bool(tree.left[parent] == node))
+        before = conditions.get(feature)
+        undone.append((feature, before))
+        conditions[feature] = condition.within(before) if before is not None else condition
+        yield conditions
+
+
+def known_before(tree: Tree) -> dict[int, Condition]:
+    """For every node that asks about a feature again: what of the feature can reach it."""
+    asked = zip(tree.feature.tolist(), conditions_by_node(tree), strict=True)
+    return {
+        node: conditions[feature]
+        for node, (feature, conditions) in enumerate(asked)
+        if feature != LEAF and feature in conditions
+    }
