@@ -22,7 +22,7 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[4] / "shared" / "data"
 DATES = {"bike_sharing_hourly.csv.gz": ["dteday"], "elec2.csv.gz": ["date"]}
 
 Written = Callable[..., Path]
