@@ -1,7 +1,6 @@
 import copy
 import pickle
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,48 +9,9 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from holdfast import RulesError, Target
-from holdfast.comparison.table import Failure, ModelComparison
-from holdfast.data.split.folds import Fold
-from holdfast.scoring.metric import metric_of
-
-CLASSES = Target("outcome", classes=("died", "lived"))
-FOUR_FOLDS = [[0.90, 0.80, 0.85, 0.95], [0.86, 0.78, 0.84, 0.90], [0.60, 0.50, 0.55, 0.65]]
-
-
-def folds_of(n_folds: int, n_rows: int = 20) -> tuple[Fold, ...]:
-    """Every fold holds out a part of the same size; of one fold, a quarter."""
-    part = np.arange(n_rows) * max(n_folds, 4) // n_rows
-    return tuple(Fold((part != number).astype(np.int32), part == number) for number in range(n_folds))
-
-
-def comparison(
-    scores: Any,
-    names: tuple[str, ...] = ("forest", "stable", "tree"),
-    scoring: Any = ("auc",),
-    **changes: Any,
-) -> ModelComparison:
-    """A comparison with these scores, (models, folds) or (metrics, models, folds)."""
-    values = np.array(scores, float)
-    values = values[np.newaxis] if values.ndim == 2 else values
-    _, n_models, n_folds = values.shape
-    ones = np.ones((n_models, n_folds))
-    content: dict[str, Any] = {
-        "names": names,
-        "metrics": tuple(metric_of(name, CLASSES) for name in scoring),
-        "all_scores": values,
-        "telling": np.ones((len(values), n_folds), bool),
-        "row_errors": None,
-        "folds": folds_of(n_folds),
-        "target": CLASSES,
-        "predictions": {name: np.full((20, 2), 0.5) for name in names},
-        "fit_seconds": ones,
-        "predict_seconds": 0.002 * ones,
-        "leaves": np.array([np.nan, 8, 90])[:n_models, np.newaxis] * ones,
-        "trees": np.array([100, np.nan, np.nan])[:n_models, np.newaxis] * ones,
-    }
-    return ModelComparison(**(content | changes))
-
+from holdfast import RulesError
+from holdfast.comparison.table import Failure
+from reference.comparisons import FOUR_FOLDS, comparison, folds_of
 
 # -- figures ----------------------------------------------------------------------------------------------
 
@@ -194,62 +154,6 @@ def test_nothing_in_it_can_be_written_to() -> None:
 # -- tables -----------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_one_line_per_model_the_best_first() -> None:
-    found = comparison(np.array(FOUR_FOLDS)[[2, 0, 1]], names=("tree", "forest", "stable"))
-    assert found.text().splitlines()[0].split() == ["model", "AUC", "to", "forest", "size", "fit", "predict"]
-    assert [line.split()[0] for line in found.text().splitlines()[1:]] == ["forest", "stable", "tree"]
-
-
-def test_a_line_has_the_score_the_difference_the_size_and_the_times() -> None:
-    # Errors 0.032, 0.025 and 0.032: two digits of the one in the middle are three decimals.
-    lines = comparison(FOUR_FOLDS).text().splitlines()
-    assert lines[1].split("  ")[-1].strip() == "2 ms"
-    assert " ".join(lines[1].split()) == "forest 0.875 ± 0.032 100 trees 1.0 s 2 ms"
-    assert " ".join(lines[2].split()) == "stable 0.845 ± 0.025 -0.030 ± 0.014 8 leaves 1.0 s 2 ms"
-    assert " ".join(lines[3].split()) == "tree 0.575 ± 0.032 -0.300 ± 0.000 90 leaves 1.0 s 2 ms"
-
-
-def test_the_table_without_times_says_nothing_of_them() -> None:
-    lines = comparison(FOUR_FOLDS).text(times=False).splitlines()
-    assert lines[0].split() == ["model", "AUC", "to", "forest", "size"]
-    assert lines[1].endswith("100 trees")
-
-
-def test_a_loss_is_shown_as_people_say_it_and_a_worse_one_is_greater() -> None:
-    found = comparison(-np.array(FOUR_FOLDS)[::-1], scoring=("log_loss",), names=("good", "poor", "poorer"))
-    lines = [" ".join(line.split()) for line in found.text().splitlines()]
-    assert lines[1].startswith("good 0.575 ± 0.032")
-    assert lines[3].startswith("poorer 0.875 ± 0.032 +0.300 ± 0.000")
-    assert "By log loss, of which less is better" in found.reading
-
-
-def test_a_fold_that_compiled_for_a_minute_does_not_make_the_time() -> None:
-    found = comparison(FOUR_FOLDS, fit_seconds=np.array([[60.0, 2.0, 2.5, 1.5]] * 3))
-    assert "2.2 s" in found.text()
-
-
-def test_other_metrics_have_a_table_of_their_own() -> None:
-    found = comparison([FOUR_FOLDS, -np.array(FOUR_FOLDS)], scoring=("auc", "brier"))
-    first, second = found.text().split("\n\n")
-    assert "Brier" not in first
-    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(less", "is", "better)"]
-
-
-def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
-    reading = comparison(FOUR_FOLDS).reading
-    assert "over the same 4 folds, each of about 5 rows held out" in reading
-    # The error 0.01394 of 5 folds above, times Student's 3.182 of three degrees of freedom.
-    assert "Within noise of the best, forest: stable (up to 0.044 may be chance)." in reading
-    assert "Of these a person can read stable (8 leaves), a single tree." in reading
-    far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
-    assert "forest is the best, by more than noise." in far
-    assert "the best such tree, stable (8 leaves), is 0.4 behind" in far
-    none = comparison(FOUR_FOLDS, leaves=np.full((3, 4), 500.0)).reading
-    assert "None is a single tree of up to 40 leaves" in none
-    alone = comparison(FOUR_FOLDS[:1], names=("forest",)).reading
-    assert "One model only" in alone
-
-
 def test_a_model_that_failed_comes_last_with_the_reason() -> None:
     scores = np.array(FOUR_FOLDS)
     scores[0, 1] = np.nan
@@ -279,17 +183,3 @@ def test_the_frame_has_one_row_per_model_in_any_library(backend: str, kind: type
         "within_noise",
     ]
     assert columns[-5:] == ["fold_1", "fold_2", "fold_3", "fold_4", "failure"]
-
-
-def test_names_are_text_in_a_notebook_and_never_markup() -> None:
-    found = comparison(FOUR_FOLDS, names=("<script>", "b", "c"))
-    assert "<script>" not in found._repr_html_()
-    assert "&lt;script&gt;" in found._repr_html_()
-    assert found._repr_html_().count("<tr>") == 4
-
-
-def test_differences_print_themselves() -> None:
-    text = repr(comparison(FOUR_FOLDS).differences("tree"))
-    assert text.splitlines()[0].split() == ["model", "AUC,", "to", "tree"]
-    assert "+0.270" in text
-    assert repr(replace(comparison(FOUR_FOLDS).differences(), baseline="stable")).count("within noise") == 1

@@ -5,11 +5,9 @@ from statistics import mean, stdev
 
 import pytest
 
-from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.schema import Feature, Schema
 from holdfast.errors import RulesError, SchemaMismatch
 from holdfast.evidence.feature_use import FeatureUse, feature_use, first_features, importance_spread
-from holdfast.show.feature_use import feature_table
-from holdfast.text.numbers import rounded_percent
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
 from reference.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of
@@ -140,39 +138,3 @@ def test_uses_of_random_trees_are_those_of_a_walk(seed: int) -> None:
     trees = [random_tree(random, schema, random.randint(1, 20)) for _ in range(12)]
     assert_uses_are_those_of_a_walk(trees)
     assert_uses_are_those_of_a_walk(grown_trees(random, STAY, n_estimators=6))
-
-
-# -- in words -----------------------------------------------------------------------------------------------
-
-
-def test_the_table_shows_shares_and_importances_of_what_is_asked() -> None:
-    assert feature_table(feature_use([AGE_THEN_FARE, FARE_ALONE])).splitlines() == [
-        "          asked in the first                 importance",
-        "feature  level    two  three  anywhere     mean  spread",
-        "fare      50 %  100 %  100 %     100 %    0.833   0.236",
-        "age       50 %   50 %   50 %      50 %    0.167   0.236",
-        "No tree asks about the other feature.",
-    ]
-
-
-def test_of_many_features_the_table_shows_the_first() -> None:
-    table = feature_table(feature_use([AGE_THEN_FARE]), most=1)
-    assert "fare" in table
-    assert "\nage" not in table
-    assert "... and 1 more" in table
-
-
-def test_long_names_are_cut_to_fit_the_table() -> None:
-    features = tuple(Feature(f"{'very ' * 30}long {number}\n") for number in range(2))
-    tree = tree_of(split(features[1].name, 0.5, NO, YES), features, Target("y", classes=("no", "yes")))
-    lines = feature_table(feature_use([tree])).splitlines()
-    assert len(lines) == 4
-    assert max(map(len, lines)) == 80
-    assert lines[2].startswith("very very")
-    assert "…" in lines[2]
-    assert "long 1\\n" in lines[2]  # the end tells it from its neighbour
-
-
-def test_percentages_are_never_rounded_to_none_or_all() -> None:
-    shares = (0.0, 0.001, 0.006, 0.994, 0.999, 1.0)
-    assert [rounded_percent(share) for share in shares] == ["0 %", "< 1 %", "1 %", "99 %", "> 99 %", "100 %"]

@@ -1,12 +1,10 @@
 import re
 
 import numpy as np
-import pytest
 
 from holdfast.data.schema import Feature, Target
 from holdfast.show.conditions import answer_text
 from holdfast.show.rules import leaf_conditions, rule_text, rules_text
-from holdfast.text.numbers import number_text, percent_text, probability_text
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import KNOWN
 from reference.trees import (
@@ -158,43 +156,6 @@ def test_line_breaks_in_names_are_spelt_out():
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (50.0, "50"),
-        (0.1 + 0.2, "0.3"),
-        (23.35, "23.35"),
-        (0.123456789, "0.123457"),
-        (-0.0, "0"),
-        (1e6, "1000000"),
-        (123457.5, "123457.5"),  # never rounded onto an integer that a row may have
-        (20000001.5, "20000001.5"),
-        (1e-7, "1e-07"),
-        (1e20, "1e+20"),
-        (-2.5, "-2.5"),
-    ],
-)
-def test_numbers_are_short_and_faithful(value, text):
-    assert number_text(value) == text
-
-
-def test_nearly_certain_is_not_shown_as_certain():
-    assert [probability_text(share) for share in (1.0, 0.0, 0.5, 0.996, 0.9996, 0.004)] == [
-        "1.00",
-        "0.00",
-        "0.50",
-        "0.996",
-        "0.9996",
-        "0.004",
-    ]
-    assert [percent_text(share) for share in (1.0, 0.0544, 0.0001, 0.0)] == [
-        "100.0 %",
-        "5.4 %",
-        "< 0.1 %",
-        "0.0 %",
-    ]
 
 
 # -- rules ------------------------------------------------------------------------------------------------

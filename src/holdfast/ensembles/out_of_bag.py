@@ -15,6 +15,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.text.numbers import with_error
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
 ROWS_SCORED = 5_000_000  # in all points of the curve together
@@ -63,7 +64,7 @@ class OutOfBag:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
-        value = f"{self.metric.shown(self.score.value):.4g} ± {self.score.error:.2g}"
+        value = with_error(self.metric.shown(self.score.value), self.score.error)
         return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_estimators)} rows>"
 
 

@@ -1,7 +1,8 @@
 """The importances of the features as a table of text."""
 
 from holdfast.ensembles.importance_table import Importances
-from holdfast.text.numbers import with_error
+from holdfast.text.lines import printable, shortened
+from holdfast.text.numbers import counted, with_error
 from holdfast.text.table import table_lines
 
 MOST_LINES = 20
@@ -18,7 +19,7 @@ def importances_text(importances: Importances) -> str:
     lines = table_lines(rows, widths=widths)
     if len(shown) < len(order):
         lines.append(f"({len(shown)} of {len(order)} features; to_frame() has them all)")
-    trees = "1 tree" if importances.n_estimators == 1 else f"{importances.n_estimators} trees"
+    trees = counted(importances.n_estimators, "tree")
     return "\n".join([*lines, f"± is one standard error over {trees}."])
 
 
@@ -29,9 +30,8 @@ def _score_heading(importances: Importances) -> list[str]:
 
 def _cells(importances: Importances, place: int) -> list[str]:
     spreads = [importances.total_decrease, importances.decrease_per_split, importances.permutation]
-    name = importances.names[place]
     return [
-        name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}...",
+        shortened(printable(importances.names[place]), LONGEST_NAME),
         str(importances.n_splits[place]),
         *(with_error(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
     ]

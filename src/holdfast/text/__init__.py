@@ -1,1 +1,1 @@
-"""Numbers, lists and tables as text: what messages and tables fraction."""
+"""Numbers, lines, lists and tables as text, for messages and results alike."""

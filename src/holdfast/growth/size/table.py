@@ -69,13 +69,13 @@ class SizeTable:
     def reason(self) -> str:
         """Why this size was taken, in words."""
         best, title = self.best, self.metric.title.removeprefix("mean ")
-        shown = f"{self.metric.shown(float(self.score[best])):.4g}"
-        spread = f"{error_of(self, best):.2g}"
+        score = f"{self.metric.shown(float(self.score[best])):.4g}"
+        error = f"{error_of(self, best):.2g}"
         if self.rule == "cv":
-            return f"It has the best mean {title} of all {len(self)} sizes: {shown} ± {spread}."
+            return f"It has the best mean {title} of all {len(self)} sizes: {score} ± {error}."
         return (
             f"Of {len(self)} sizes it is the smallest whose mean {title} is within one standard error, "
-            f"{spread}, of the best, {shown} with {self.n_leaves[best]} leaves."
+            f"{error}, of the best, {score} with {self.n_leaves[best]} leaves."
         )
 
     def columns(self) -> dict[str, list[Any]]:
