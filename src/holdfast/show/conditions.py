@@ -7,7 +7,7 @@ from holdfast.data.schema import Label
 from holdfast.text.lines import CUT, item_text, printable
 from holdfast.text.numbers import number_text
 from holdfast.tree.rule import Condition, answer, conditions_at
-from holdfast.tree.tree import KNOWN, Tree
+from holdfast.tree.tree import Tree
 
 SHORT_LIST = 6  # categories that read at a glance
 FULL_LIST = 24  # categories that a tooltip, or rules on a terminal, still spell out
@@ -104,7 +104,7 @@ def _interval_text(name: str, low: float, high: float) -> str:
     upper, lower = number_text(high, digits), number_text(low, digits)
     if low == -inf:
         return f"{name} {'<' if _is_rounded_up(high, upper) else '<='} {upper}"
-    if high >= KNOWN:
+    if high == inf:
         return f"{name} {'>=' if _is_rounded_up(low, lower) else '>'} {lower}"
     signs = "<=" if _is_rounded_up(low, lower) else "<", "<" if _is_rounded_up(high, upper) else "<="
     return f"{lower} {signs[0]} {name} {signs[1]} {upper}"

@@ -58,9 +58,7 @@ def _entries(nodes: Any) -> tuple[list[_Entry], IntArray, IntArray]:
         raise BrokenTreeError("there are no nodes: a tree has at least one.")
     names = ["root"] if is_one else [f"node {place}" for place in range(len(given))]
     entries = [(name, as_node(name, each)) for name, each in zip(names, given, strict=True)]
-    nested_in: list[tuple[int, ...]] = [
-        (id(each),) for each in given
-    ]  # each node itself, and those around it
+    nested_in: list[tuple[int, ...]] = [(id(each),) for each in given]  # itself, and those around it
     children = []
     for place, (name, node) in enumerate(entries):  # which grows on the way
         pair = []
@@ -140,7 +138,7 @@ class _Numbers:
         """Gini; or the variance, which of a leaf is not known."""
         value = self.value[place]
         if self.target.is_classes:
-            return float(max(1 - value @ value, 0.0))
+            return max(1 - float(np.square(value).sum()), 0.0)
         if is_leaf:
             return 0.0
         between = (self.value[:, 0] - value[0]) ** 2

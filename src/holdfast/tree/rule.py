@@ -27,7 +27,7 @@ class Condition:
 
     feature: Feature
     low: float = -inf  # low < value <= high; of an ordered feature: positions of categories; else not used
-    high: float = KNOWN
+    high: float = inf
     categories: tuple[Label, ...] = ()  # the allowed ones, in the feature's order; none if it is numeric
     missing: bool = False  # is a missing value allowed?
 
@@ -48,7 +48,7 @@ class Condition:
     def is_whole(self) -> bool:
         """True if every known value is allowed."""
         if self.feature.kind == "numeric":
-            return self.low == -inf and self.high >= KNOWN
+            return self.low == -inf and self.high == inf
         return len(self.categories) == len(self.feature.categories)
 
     @cached_property
@@ -58,7 +58,7 @@ class Condition:
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
-        """Low and high inside the range of the schema, which is where distances are measured."""
+        """Low and high inside the range of a numeric or ordered feature, where distances are measured."""
         least, most = self.feature.low, self.feature.high
         return min(max(self.low, least), most), min(max(self.high, least), most)
 
@@ -154,13 +154,15 @@ def fraction_of_rows(tree: Tree, node: int) -> float:
 def answer(tree: Tree, node: int, side: bool) -> Condition:
     """The condition that the question of an inner node makes on its yes side (True, left) or its no side."""
     feature = tree.schema.features[tree.feature[node]]
-    threshold = min(float(tree.threshold[node]), KNOWN)
     missing = bool(tree.missing_left[node]) == side
     if feature.is_subset:
         return Condition(
             feature, categories=_picked(feature, tree.left_categories(node) == side), missing=missing
         )
-    low, high = (-inf, threshold) if side else (threshold, KNOWN)
+    threshold = float(tree.threshold[node])
+    if threshold >= KNOWN:  # every number is at most this
+        threshold = inf
+    low, high = (-inf, threshold) if side else (threshold, inf)
     places = np.arange(len(feature.categories))
     return Condition(feature, low, high, _picked(feature, (places <= threshold) == side), missing)
 
