@@ -22,10 +22,12 @@ if TYPE_CHECKING:
         CacheWarning,
         DataError,
         DataWarning,
+        ExportError,
         GrowthWarning,
         HoldfastError,
         ModelError,
         ModelFileError,
+        ModelFileWarning,
         QuestionError,
         RulesError,
         SchemaMismatch,
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from holdfast.stability.choice import Choice
     from holdfast.stability.frontier import Frontier, pareto_frontier
     from holdfast.storage.collection_file import load_trees, save_trees
-    from holdfast.storage.model_file import load, save
+    from holdfast.storage.model_file import load, load_model, save
     from holdfast.tree.ensemble import Ensemble
     from holdfast.tree.tree import Tree
 
@@ -70,6 +72,8 @@ _HOME = {
     "GrowthWarning": "errors",
     "HoldfastError": "errors",
     "ModelFileError": "errors",
+    "ModelFileWarning": "errors",
+    "ExportError": "errors",
     "QuestionError": "errors",
     "RulesError": "errors",
     "SchemaMismatch": "errors",
@@ -108,6 +112,7 @@ _HOME = {
     "load_trees": "storage.collection_file",
     "save_trees": "storage.collection_file",
     "load": "storage.model_file",
+    "load_model": "storage.model_file",
     "save": "storage.model_file",
     "Tree": "tree.tree",
     "compare_models": "comparison.compare",
@@ -138,6 +143,7 @@ __all__ = [
     "DataWarning",
     "DensityTree",
     "Ensemble",
+    "ExportError",
     "Feature",
     "ForestClassifier",
     "ForestRegressor",
@@ -149,6 +155,7 @@ __all__ = [
     "ModelComparison",
     "ModelError",
     "ModelFileError",
+    "ModelFileWarning",
     "Path",
     "PruningPath",
     "QuestionError",
@@ -177,6 +184,7 @@ __all__ = [
     "grow",
     "grow_bootstraps",
     "load",
+    "load_model",
     "load_trees",
     "mean_distance",
     "merge_leaves",
