@@ -86,9 +86,11 @@ def estimator_part(estimator: Any) -> EstimatorPart:
     """The part of the document on a fitted estimator; a warning names parameters that it cannot hold."""
     parameters, others = parameters_of(estimator)
     if others:
-        _warn(
+        warnings.warn(
             f"The file does not hold the parameters {listed(others)} of the {type(estimator).__name__}: only "
-            "text, numbers, lists and mappings of them can be written. A loaded model has their defaults."
+            "text, numbers, lists and mappings of them can be written. A loaded model has their defaults.",
+            ModelFileWarning,
+            stacklevel=5,
         )
     fitted = vars(estimator)
     permutation = getattr(fitted.get("importances_"), "permutation", None)
@@ -97,9 +99,7 @@ def estimator_part(estimator: Any) -> EstimatorPart:
         parameters=parameters,
         left_out=_left_out(estimator, parameters, others),
         has_feature_names="feature_names_in_" in fitted,
-        label_type=_label_type(fitted["classes_"], estimator.schema_.target.classes)
-        if "classes_" in fitted
-        else "",
+        label_type=_label_type(fitted["classes_"]) if "classes_" in fitted else "",
         attributes={
             **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
             **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
@@ -119,18 +119,9 @@ def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[st
     return tuple(sorted(names | set(others)))
 
 
-def _label_type(classifier: Any) -> str:
-    """The type of the classes; objects if a file may not name it, with a warning if they are others then."""
-    classes, labels = classifier.classes_, classifier.schema_.target.classes
+def _label_type(classes: NDArray[Any]) -> str:
     name = "str" if classes.dtype.kind == "U" else classes.dtype.name
-    name = name if name in _LABEL_TYPES else "object"
-    if _class_array(labels, name).tolist() != classes.tolist():
-        _warn(f"The file holds the classes {listed(classes.tolist())} as {listed(labels)}: load gives these.")
-    return name
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, ModelFileWarning, stacklevel=6)
+    return name if name in _LABEL_TYPES else "object"
 
 
 def _permutation_part(importances: Any) -> PermutationPart:
