@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._version import __version__
 
+# At once, and before its folder is imported, which has the same name.
+from holdfast.export.formats import export
+
 if TYPE_CHECKING:
-    from holdfast.adapters import as_tree, base_score, forest_trees, to_sklearn
+    from holdfast.adapters import as_tree, base_score, forest_trees
     from holdfast.comparison.compare import compare_models
     from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.evidence.replication_table import Replications
+    from holdfast.export.sklearn import to_sklearn
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
     from holdfast.growth.pruning.merging import merge_leaves
@@ -61,7 +65,7 @@ _HOME = {
     "as_tree": "adapters",
     "base_score": "adapters",
     "forest_trees": "adapters",
-    "to_sklearn": "adapters",
+    "to_sklearn": "export.sklearn",
     "Feature": "data.schema",
     "Schema": "data.schema",
     "Target": "data.schema",
@@ -180,6 +184,7 @@ __all__ = [
     "compare_models",
     "distance_matrix",
     "error_bound",
+    "export",
     "forest_trees",
     "grow",
     "grow_bootstraps",

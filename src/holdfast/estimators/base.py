@@ -233,13 +233,6 @@ class TreeEstimator(TableEstimator):
         check_is_fitted(self)
         return self.tree_.rules(missing=missing)
 
-    def to_sklearn(self) -> Any:
-        """The same tree as a fitted estimator of scikit-learn."""
-        from holdfast.adapters.sklearn import to_sklearn
-
-        check_is_fitted(self)
-        return to_sklearn(self.tree_)
-
     @property
     def feature_importances_(self) -> FloatArray:
         """Fraction of the decrease of impurity that each column brought.

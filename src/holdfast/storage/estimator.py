@@ -141,7 +141,8 @@ def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     """The fitted estimator that the part and its tree or ensemble, which is sound, make together."""
     estimator = _unfitted(part)
     if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
-        raise ModelFileError(f"its estimator is a {part.name}, and it holds a {type(model).__name__}.")
+        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
+        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
     _remember_columns(estimator, part, model)
     _remember_classes(estimator, part, model.schema.target.classes)
     _remember_attributes(estimator, part)
@@ -214,6 +215,7 @@ def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
 
 def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) -> None:
     estimator.ensemble_ = ensemble
+    _check_link(estimator, ensemble)
     if isinstance(estimator, AdaBoostClassifier):
         estimator.estimator_weights_ = ensemble.weights
     if not isinstance(estimator, BaggedEstimator):
@@ -225,6 +227,20 @@ def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) 
             raise ModelFileError("at estimator.permutation: it needs one number for each feature.")
         metric = metric_in(part.permutation.metric, ensemble.schema.target)
         estimator.importances_ = replace(estimator.importances_, permutation=spread, metric=metric)
+
+
+def _check_link(estimator: Any, ensemble: Ensemble) -> None:
+    """Nothing, or a ModelFileError if trees of such an estimator do not add up like this."""
+    if isinstance(estimator, AdaBoostClassifier):
+        is_sound = ensemble.votes and ensemble.link == "softmax"
+    elif isinstance(estimator, BaggedEstimator):
+        is_sound = ensemble.link == "mean"
+    else:
+        is_sound = not ensemble.votes and ensemble.link != "mean"
+    if not is_sound:
+        raise ModelFileError(
+            f"its estimator is a {type(estimator).__name__}, and its trees are not those of one."
+        )
 
 
 def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
