@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._version import __version__
 
+# At once, and before its folder is imported, which has the same name.
+from holdfast.export.formats import export
+
 if TYPE_CHECKING:
     from holdfast.adapters import as_tree, base_score, forest_trees
-    from holdfast.adapters.sklearn import to_sklearn
     from holdfast.comparison.compare import compare_models
     from holdfast.comparison.table import ModelComparison
     from holdfast.data.schema import Feature, Schema, Target
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
         CacheWarning,
         DataError,
         DataWarning,
+        ExportError,
         GrowthWarning,
         HoldfastError,
         ModelError,
         ModelFileError,
+        ModelFileWarning,
         QuestionError,
         RulesError,
         SchemaMismatch,
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
     from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     from holdfast.evidence.replication_table import Replications
+    from holdfast.export.sklearn import to_sklearn
     from holdfast.growth.bootstrap import grow_bootstraps
     from holdfast.growth.grow import grow
     from holdfast.growth.pruning.merging import merge_leaves
@@ -53,7 +58,7 @@ if TYPE_CHECKING:
     from holdfast.stability.choice import Choice
     from holdfast.stability.frontier import Frontier, pareto_frontier
     from holdfast.storage.collection_file import load_trees, save_trees
-    from holdfast.storage.model_file import load, save
+    from holdfast.storage.model_file import load, load_model, save
     from holdfast.tree.ensemble import Ensemble
     from holdfast.tree.node import Node
     from holdfast.tree.rule import Condition, Rule, tree_rules
@@ -63,7 +68,7 @@ _HOME = {
     "as_tree": "adapters",
     "base_score": "adapters",
     "forest_trees": "adapters",
-    "to_sklearn": "adapters",
+    "to_sklearn": "export.sklearn",
     "Feature": "data.schema",
     "Schema": "data.schema",
     "Target": "data.schema",
@@ -75,6 +80,8 @@ _HOME = {
     "GrowthWarning": "errors",
     "HoldfastError": "errors",
     "ModelFileError": "errors",
+    "ModelFileWarning": "errors",
+    "ExportError": "errors",
     "QuestionError": "errors",
     "RulesError": "errors",
     "SchemaMismatch": "errors",
@@ -117,6 +124,7 @@ _HOME = {
     "load_trees": "storage.collection_file",
     "save_trees": "storage.collection_file",
     "load": "storage.model_file",
+    "load_model": "storage.model_file",
     "save": "storage.model_file",
     "Tree": "tree.tree",
     "compare_models": "comparison.compare",
@@ -149,6 +157,7 @@ __all__ = [
     "DataWarning",
     "DensityTree",
     "Ensemble",
+    "ExportError",
     "Feature",
     "ForestClassifier",
     "ForestRegressor",
@@ -160,6 +169,7 @@ __all__ = [
     "ModelComparison",
     "ModelError",
     "ModelFileError",
+    "ModelFileWarning",
     "Node",
     "PruningPath",
     "QuestionError",
@@ -185,10 +195,12 @@ __all__ = [
     "compare_models",
     "distance_matrix",
     "error_bound",
+    "export",
     "forest_trees",
     "grow",
     "grow_bootstraps",
     "load",
+    "load_model",
     "load_trees",
     "mean_distance",
     "merge_leaves",

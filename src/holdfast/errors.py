@@ -29,6 +29,10 @@ class ModelFileError(HoldfastError, ValueError):
     """A file is not a model that this version can load."""
 
 
+class ExportError(HoldfastError, ValueError):
+    """The model asks, or does, something that the other library cannot."""
+
+
 class ModelError(HoldfastError):
     """A model that is compared with others failed."""
 
@@ -39,6 +43,10 @@ class DataWarning(UserWarning):
 
 class GrowthWarning(UserWarning):
     """Growth ended early because a budget ran out."""
+
+
+class ModelFileWarning(UserWarning):
+    """A model file does not hold all that the estimator has."""
 
 
 class CacheWarning(UserWarning):

@@ -11,6 +11,7 @@ from holdfast.adapters import as_tree, forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
+from holdfast.estimators.stable import StableTreeClassifier
 from holdfast.tree.check import check_tree
 
 pystreed = pytest.importorskip("pystreed")
@@ -113,6 +114,49 @@ def test_a_tie_goes_to_the_class_that_the_model_predicts() -> None:
         agree(as_tree(model), model, X)
         model = pystreed.STreeDClassifier(max_depth=depth).fit(X, 1 - y)
         agree(as_tree(model), model, X)
+
+
+# -- classes of any type ----------------------------------------------------------------------------------
+
+LABELS = {"text": ["no", "yes"], "flags": [False, True], "integers": [3, 7], "mixed": [1, "one"]}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_numbered_classes_come_back_as_they_were_given(labels: list[Any]) -> None:
+    model = pystreed.STreeDClassifier(max_depth=2).fit(CELLS[:, :8], MALIGNANT)
+    tree = as_tree(model, classes=labels)
+    assert tree.predict(CELLS[:, :8]).tolist() == [labels[number] for number in model.predict(CELLS[:, :8])]
+    y = np.array(labels, object)[MALIGNANT]
+    on_schema = as_tree(model, Table.from_arrays(CELLS[:, :8], y).schema, classes=labels)
+    assert on_schema.predict(CELLS[:, :8]).tolist() == tree.predict(CELLS[:, :8]).tolist()
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_a_learner_of_pystreed_learns_classes_of_any_type(labels: list[Any]) -> None:
+    y = np.array(labels, None if isinstance(labels[1], type(labels[0])) else object)[MALIGNANT]
+    learner = pystreed.STreeDClassifier(max_depth=2)
+    options: dict[str, Any] = {"n_estimators": 2, "grid": {}, "refit_leaves": False}
+    model = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], y)
+    numbered = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], MALIGNANT)
+    assert (
+        model.predict(CELLS[:, :4]).tolist()
+        == y[[MALIGNANT.tolist().index(k) for k in (0, 1)]][numbered.predict(CELLS[:, :4])].tolist()
+    )
+    assert model.classes_.tolist() == labels
+
+
+def test_a_class_that_pystreed_would_change_is_refused() -> None:
+    model = pystreed.STreeDClassifier(max_depth=1).fit(CELLS[:, :2], MALIGNANT + 0.5)
+    with pytest.raises(
+        DataError, match=r"fitted to the class 0.5, and predicts integers only.*classes=classes"
+    ):
+        as_tree(model)
+
+
+def test_more_classes_than_names_are_refused() -> None:
+    model = pystreed.STreeDClassifier(max_depth=1).fit(IRIS, SPECIES)
+    with pytest.raises(SchemaMismatch, match="has the class 2, and classes name those from 0 to 1: 'a', 'b'"):
+        as_tree(model, classes=["a", "b"])
 
 
 # -- what is refused ----------------------------------------------------------------------------------------

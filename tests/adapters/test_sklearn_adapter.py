@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from precision import SINGLES, around, stump
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 from sklearn.ensemble import (
@@ -31,6 +30,7 @@ from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, DataError, SchemaMismatch
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN
+from reference.precision import SINGLES, around, stump
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)

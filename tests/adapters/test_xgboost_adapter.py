@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from made_tables import between, patients, risk, ruler, split_in_two, with_gaps
-from precision import SINGLES, around
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 from sklearn.exceptions import NotFittedError
 
@@ -16,6 +15,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.check import check_tree
+from reference.precision import SINGLES, around
 
 xgboost = pytest.importorskip("xgboost", minversion="3.2")
 

@@ -257,10 +257,10 @@ def test_copies_and_files_predict_the_same(name: str, request: pytest.FixtureReq
     assert copy.train_loss_.tolist() == model.train_loss_.tolist()
     holdfast.save(model, tmp_path / "model.json")
     loaded = holdfast.load(tmp_path / "model.json")
-    assert isinstance(loaded, Ensemble)
-    assert loaded.n_rounds == model.n_estimators_
+    assert type(loaded) is type(model)
+    assert loaded.ensemble_.n_rounds == model.n_estimators_ == loaded.n_estimators_
     assert np.array_equal(loaded.predict(X), expected)
-    assert np.array_equal(loaded.importances, model.ensemble_.importances)
+    assert np.array_equal(loaded.ensemble_.importances, model.ensemble_.importances)
 
 
 def test_a_search_finds_the_better_parameters() -> None:

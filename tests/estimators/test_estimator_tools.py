@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.export.sklearn import to_sklearn
 
 MODELS = [
     pytest.param(TreeClassifier(max_depth=3), STAY, id="classifier"),
@@ -121,4 +122,4 @@ def test_trees_are_members_of_a_bag_of_scikit_learn():
 def test_the_tree_of_scikit_learn_predicts_the_same(model: Any, y: Any):
     ages = PATIENTS[["age"]]
     model = clone(model).fit(ages, y)
-    assert (model.to_sklearn().predict(ages) == model.predict(ages)).all()
+    assert (to_sklearn(model).predict(ages) == model.predict(ages)).all()

@@ -25,6 +25,7 @@ from holdfast.ensembles.bags import Sampling
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
 from holdfast.estimators.forest import ForestClassifier, ForestRegressor
+from holdfast.export.sklearn import to_sklearn
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.tree import Tree
 
@@ -264,7 +265,7 @@ def test_a_pickled_forest_predicts_the_same():
 
 def test_a_forest_of_numbers_becomes_one_of_scikit_learn():
     model = ForestClassifier(5, random_state=0).fit(WINE, CULTIVAR)
-    theirs = model.to_sklearn()
+    theirs = to_sklearn(model)
     assert isinstance(theirs, RandomForestClassifier)
     assert theirs.predict_proba(WINE) == pytest.approx(model.predict_proba(WINE))
 

@@ -25,6 +25,7 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.export.sklearn import to_sklearn
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
 from holdfast.storage.model_file import load, save
@@ -518,7 +519,7 @@ def test_marks_are_routed_by_scikit_learn():
 def test_the_tree_is_saved_and_loaded(tmp_path: Any):
     path = tmp_path / "model.json"
     save(fitted(), path)
-    assert tree_bits(load(path)) == tree_bits(fitted().tree_)
+    assert tree_bits(load(path).tree_) == tree_bits(fitted().tree_)
     assert (load(path).predict(PATIENTS) == fitted().predict(PATIENTS)).all()
 
 
@@ -547,7 +548,7 @@ def test_the_size_of_a_model_does_not_grow_with_the_rows():
 def test_the_tree_of_scikit_learn_predicts_the_same():
     ages = PATIENTS[["age"]]
     model = classifier().fit(ages, STAY)
-    assert (model.to_sklearn().predict(ages) == model.predict(ages)).all()
+    assert (to_sklearn(model).predict(ages) == model.predict(ages)).all()
 
 
 # -- small and odd data -----------------------------------------------------------------------------------

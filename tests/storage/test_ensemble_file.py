@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
 from holdfast.storage.collection_file import load_trees, trees_from_json
 from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json, load_ensemble
 from holdfast.storage.model_file import load, load_tree, save, tree_to_json
@@ -86,8 +86,9 @@ def test_an_ensemble_comes_back_as_it_was(ensemble: Ensemble, tmp_path: Path) ->
     assert np.array_equal(loaded.values(table), ensemble.values(table))
 
 
-def test_a_fitted_estimator_is_saved_by_its_ensemble(tmp_path: Path) -> None:
-    save(SimpleNamespace(ensemble_=FOREST), tmp_path / "forest.json")
+def test_an_estimator_of_others_is_saved_as_its_ensemble(tmp_path: Path) -> None:
+    with pytest.warns(ModelFileWarning, match="A SimpleNamespace is no estimator of holdfast"):
+        save(SimpleNamespace(ensemble_=FOREST), tmp_path / "forest.json")
     assert (tmp_path / "forest.json").read_bytes() == ensemble_to_json(FOREST)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Label, Schema, Target
-from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
 from holdfast.storage.model_file import load, load_tree, save, save_tree, tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
@@ -160,8 +160,9 @@ def test_any_sound_tree_comes_back_as_it_was(tree: Tree) -> None:
     assert tree_to_json(loaded) == data
 
 
-def test_a_fitted_estimator_is_saved_as_its_tree(tmp_path: Path) -> None:
-    save(SimpleNamespace(tree_=NUMERIC), tmp_path / "model.json")
+def test_an_estimator_of_others_is_saved_as_its_tree(tmp_path: Path) -> None:
+    with pytest.warns(ModelFileWarning, match="A SimpleNamespace is no estimator of holdfast"):
+        save(SimpleNamespace(tree_=NUMERIC), tmp_path / "model.json")
     assert_same(load(tmp_path / "model.json"), NUMERIC)
 
 

@@ -1,20 +1,21 @@
-"""Other libraries' trees become ours, and ours theirs: one file per library."""
+"""Other libraries' trees become ours: one file per library."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from holdfast.adapters.sklearn import to_sklearn
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
-__all__ = ["as_tree", "base_score", "forest_trees", "to_sklearn"]
+__all__ = ["as_tree", "base_score", "forest_trees", "needs_integer_classes"]
 
 # From the library that a model's class comes from to our file on it, which has is_tree and read_tree,
-# is_forest and forest_trees. A library is never imported to recognise a model: who has a model has it.
-_FILES = {
+# is_forest and forest_trees, and perhaps base_score and INTEGER_CLASSES. A library is never imported to
+# recognise a model: who has a model has it.
+FILES = {
     "lightgbm": "holdfast.adapters.lightgbm",
     "pystreed": "holdfast.adapters.pystreed",
     "sklearn": "holdfast.adapters.sklearn",
@@ -33,13 +34,16 @@ _FORESTS = (
 )
 
 
-def as_tree(model: Any, schema: Schema | None = None) -> Tree:
+def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] | None = None) -> Tree:
     """The tree that a model of any library holds, measured on the schema if one is given.
 
     With a schema, columns are found by name, or by position if the model has no names, and classes by value.
     Without one the model itself must do. Only LightGBM knows the range of its data: elsewhere a feature
-    reaches from its lowest to its highest threshold. For distances give the ruler: as_tree(model,
-    schema=table.schema). A member of a scikit-learn forest calls its classes 0, 1, ...: use forest_trees.
+    reaches from its lowest to its highest threshold. For distances give the reference schema: as_tree(model,
+    schema=table.schema).
+
+    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed needs it, has them named by
+    `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a scikit-learn forest.
 
     A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
     are then probabilities or predictions, as the library gives them. Fit it with learning_rate=1 as well, or
@@ -52,7 +56,7 @@ def as_tree(model: Any, schema: Schema | None = None) -> Tree:
         return own if schema is None else own.with_schema(schema)
     for file in _files(model):
         if file.is_tree(model):
-            tree: Tree = file.read_tree(model, schema)
+            tree: Tree = file.read_tree(model, schema, None if classes is None else tuple(classes))
             return tree
     raise TypeError(_refusal(model))
 
@@ -83,10 +87,10 @@ def _members(ensemble: Ensemble, schema: Schema | None) -> list[Tree]:
         return list(ensemble)
     # A boosted tree predicts what the trees before it left over, and keeps that as its target.
     own = [tree.schema.target for tree in ensemble]
-    rulers = [
+    schemas = [
         schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
     ]
-    return [tree.with_schema(ruler) for tree, ruler in zip(ensemble, rulers, strict=True)]
+    return [tree.with_schema(each) for tree, each in zip(ensemble, schemas, strict=True)]
 
 
 def base_score(model: Any) -> FloatArray:
@@ -103,9 +107,14 @@ def base_score(model: Any) -> FloatArray:
     )
 
 
+def needs_integer_classes(model: Any) -> bool:
+    """True if the model's library takes integers only as classes: fit it to 0, 1, ... and name them after."""
+    return any(getattr(file, "INTEGER_CLASSES", False) for file in _files(model))
+
+
 def _files(model: Any) -> list[Any]:
     """Our files on the libraries that the model's class and its parents come from, the nearest first."""
-    return [import_module(_FILES[library]) for library in _libraries(model) if library in _FILES]
+    return [import_module(FILES[library]) for library in _libraries(model) if library in FILES]
 
 
 def _libraries(model: Any) -> list[str]:

@@ -21,7 +21,16 @@ from holdfast.adapters.boosted import (
     score_trees_on,
     summed_up,
 )
-from holdfast.adapters.reading import Chosen, Member, Model, column_names, nominal, trees_on, walked
+from holdfast.adapters.reading import (
+    Chosen,
+    Member,
+    Model,
+    column_names,
+    labels_of,
+    nominal,
+    trees_on,
+    walked,
+)
 from holdfast.arrays import FloatArray
 from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
@@ -47,11 +56,12 @@ def is_tree(model: Any) -> bool:
 is_forest = is_tree
 
 
-def read_tree(model: Any, schema: Schema | None = None) -> Tree:
+def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
     """The tree of a fitted LightGBM model that has just one, with its probabilities or predictions."""
     dump = _dump(model)
     structure = only_member(type(model).__name__, dump["tree_info"])["tree_structure"]
     labels, of_scores = _prediction(model, dump)
+    labels = labels_of(labels, classes)
     columns = _columns(model, dump, schema)
     member = _member(structure, columns, of_scores)
     return trees_on(Model(columns.features, labels, [member], _CRITERION), schema)[0]

@@ -18,6 +18,7 @@ from holdfast.adapters.reading import (
     Member,
     Model,
     column_names,
+    labels_of,
     nominal,
     span,
     trees_on,
@@ -30,6 +31,7 @@ from holdfast.errors import DataError
 from holdfast.tree.builder import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
+INTEGER_CLASSES = True  # it reads labels by int(), so that 1.5 is 1 and text an error
 _REGRESSIONS = ("regression", "cost-complex-regression")
 
 
@@ -43,7 +45,7 @@ def is_forest(model: Any) -> bool:
     return False
 
 
-def read_tree(model: Any, schema: Schema | None = None) -> Tree:
+def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
     """The tree of a fitted STreeDClassifier or STreeDRegressor, which predicts as the model does.
 
     pystreed takes no missing values: they go to the side of the more rows, and at a set of categories right.
@@ -54,8 +56,9 @@ def read_tree(model: Any, schema: Schema | None = None) -> Tree:
     check_is_fitted(model, ("tree_", "fit_result"))
     binary = _binary_columns(model.binarizer_)
     columns, features = _features(model.binarizer_, schema)
-    labels = tuple(map(as_label, model.classes_)) if is_kind(model, "STreeDClassifier") else ()
-    member = _member(model, binary, columns, labels)
+    numbers = _numbers_of_classes(model) if is_kind(model, "STreeDClassifier") else ()
+    labels = labels_of(numbers, classes)
+    member = _member(model, binary, columns, numbers)
     criterion = "gini" if labels else "squared_error"
     return trees_on(Model(features, labels, [member], criterion), schema)[0]
 
@@ -70,6 +73,18 @@ def _check_leaves(model: Any) -> None:
             f"The leaves of a {type(model).__name__} with the task {model.optimization_task!r} hold no class "
             "and no number. as_tree reads a fitted STreeDClassifier or STreeDRegressor."
         )
+
+
+def _numbers_of_classes(model: Any) -> tuple[Label, ...]:
+    """The classes as pystreed predicts them; a DataError if it did not take them as they were given."""
+    numbers = labels_of(model.classes_)
+    if strange := [number for number in numbers if int(number) != number]:
+        raise DataError(
+            f"The {type(model).__name__} was fitted to the class {strange[0]!r}, and predicts integers only. "
+            "Fit it to the numbers of the classes, and name them: classes, y = np.unique(labels, "
+            "return_inverse=True), as_tree(model.fit(X, y), classes=classes)."
+        )
+    return numbers
 
 
 # -- what the zeros and ones stand for --------------------------------------------------------------------

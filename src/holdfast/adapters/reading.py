@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
@@ -95,6 +96,22 @@ def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
     """The thresholds in single precision; infinity where it cannot hold them."""
     with np.errstate(over="ignore"):
         return threshold.astype(np.float32)
+
+
+# -- classes ----------------------------------------------------------------------------------------------
+
+
+def labels_of(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
+    """The classes that a model has, as labels; where it only numbers them, `classes` are their names."""
+    labels = tuple(map(as_label, found))
+    if classes is None:
+        return labels
+    if strange := [label for label in labels if label not in range(len(classes))]:
+        raise SchemaMismatch(
+            f"The model has the class {strange[0]!r}, and classes name those from 0 to {len(classes) - 1}: "
+            f"{listed(classes)}. Fit it to np.unique(labels, return_inverse=True)[1]."
+        )
+    return tuple(as_label(classes[int(label)]) for label in labels)
 
 
 # -- columns ----------------------------------------------------------------------------------------------

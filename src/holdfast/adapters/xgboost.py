@@ -24,7 +24,17 @@ from holdfast.adapters.boosted import (
     score_trees_on,
     summed_up,
 )
-from holdfast.adapters.reading import Chosen, Member, Model, largest_left, nominal, spanned, trees_on, walked
+from holdfast.adapters.reading import (
+    Chosen,
+    Member,
+    Model,
+    labels_of,
+    largest_left,
+    nominal,
+    spanned,
+    trees_on,
+    walked,
+)
 from holdfast.adapters.xgboost_columns import Columns, columns_of
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
@@ -34,6 +44,7 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 Floats32 = NDArray[np.float32]
 
+INTEGER_CLASSES = True  # from 0, and all of them
 _CRITERION = "gain"
 _COVER_NOTE = (
     "XGBoost keeps no numbers of rows: counts and weights are its covers, sums of second derivatives."
@@ -59,7 +70,7 @@ def is_tree(model: Any) -> bool:
 is_forest = is_tree
 
 
-def read_tree(model: Any, schema: Schema | None = None) -> Tree:
+def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
     """The tree of a fitted XGBoost model that has just one, with its probabilities or predictions."""
     learner = _learner(model)
     document = only_member(type(model).__name__, _trees(learner))
@@ -67,7 +78,7 @@ def read_tree(model: Any, schema: Schema | None = None) -> Tree:
     columns = columns_of(learner, schema)
     start = np.float32(_base_margin(learner)[0])
     member = _member(document, columns, lambda scores: of_margins(start + scores), *_notes(learner))
-    return trees_on(_model(columns, labels, [member]), schema)[0]
+    return trees_on(_model(columns, labels_of(labels, classes), [member]), schema)[0]
 
 
 def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:

@@ -24,7 +24,7 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import columns_asked
 from holdfast.data.schema import Feature
 from holdfast.errors import DataError, SchemaMismatch
-from holdfast.storage.model_file import load
+from holdfast.storage.model_file import load_model
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -43,7 +43,7 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, ra
         is_parquet(output)  # which refuses a name that says nothing, before any work
         check_output(output, model, data)
     with plain_warnings():
-        fitted = load(model_file(model))
+        fitted = load_model(model_file(model))
         names = column_names(data, rules.encoding)
         features = read_features(data, names, fitted, rules)
         typed = output is not None and is_parquet(output)

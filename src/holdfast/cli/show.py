@@ -16,7 +16,7 @@ from holdfast.show.rules import rules_text
 from holdfast.show.tree_text import WIDTH, drawing
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
-from holdfast.storage.model_file import load
+from holdfast.storage.model_file import load_model
 from holdfast.text.lines import CUT, left_out_text
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
@@ -60,7 +60,7 @@ def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
     with refusals_of(f"the model file '{path}'"):
         kind = kind_of(content_of(path, MAX_BYTES))
     if kind != "trees":
-        return load(path)
+        return load_model(path)
     trees = load_trees(path)
     return trees[0] if len(trees) == 1 else trees
 

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from sklearn.utils.validation import check_is_fitted
-
 from holdfast.arrays import FloatArray
 from holdfast.data.input.target import Task
 from holdfast.data.split.groups import read_groups
@@ -109,13 +107,6 @@ class BaggedEstimator(EnsembleEstimator):
         if voting not in ("soft", "hard"):
             raise RulesError(f"voting={voting!r} is unknown: choose 'soft' or 'hard'.")
         return bool(voting == "hard")
-
-    def to_sklearn(self) -> Any:
-        """The same trees as a fitted forest of scikit-learn; an ExportError says why if it cannot be."""
-        from holdfast.adapters.sklearn import to_sklearn
-
-        check_is_fitted(self)
-        return to_sklearn(self.ensemble_)
 
     def _remember_evidence(self, fitted: _Fitted) -> None:
         """Take what is told of the model for that of the fitted one."""

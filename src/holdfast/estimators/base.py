@@ -4,11 +4,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +34,7 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
+        vars(self).pop("_left_out", None)
         try:
             return fit(self, *args, **options)
         except BaseException:
@@ -148,6 +150,18 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     # -- scikit-learn ---------------------------------------------------------------------------------
 
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """An error, which says so where a model file did not hold the attribute."""
+            kind = type(self).__name__
+            if name in vars(self).get("_left_out", ()):
+                raise NotFittedError(
+                    f"This {kind} was loaded from a model file, which does not hold {name}: it is large, or "
+                    "of the training rows. Fit the model again to have it."
+                )
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # Text and categories are read as well, but those tags promise that nothing else is.
@@ -206,13 +220,6 @@ class TreeEstimator(TableEstimator):
         """One IF ... THEN rule per leaf, as text; `missing=True` also says which missing values meet."""
         check_is_fitted(self)
         return self.tree_.rules(missing=missing)
-
-    def to_sklearn(self) -> Any:
-        """The same tree as a fitted estimator of scikit-learn."""
-        from holdfast.adapters.sklearn import to_sklearn
-
-        check_is_fitted(self)
-        return to_sklearn(self.tree_)
 
     @property
     def feature_importances_(self) -> FloatArray:

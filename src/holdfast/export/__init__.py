@@ -1,1 +1,1 @@
-"""Models in the formats of other programs: the only place that writes for them."""
+"""Our models for others: one file per format, listed in `formats`."""

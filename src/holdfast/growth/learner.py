@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holdfast.adapters import as_tree
+from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
@@ -122,6 +122,7 @@ class OtherLearner:
     fit: Callable[..., Any]
     parameters: Mapping[str, Any]  # of the learner, before a combination changes some
     combinations: tuple[Combination, ...]
+    numbered: bool = False  # the learner takes the numbers of the classes instead of their labels
 
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
         """The trees of the samples."""
@@ -143,10 +144,12 @@ class OtherLearner:
     def _tree(self, combination: Combination, counts: IntArray, seed: int) -> Tree:
         rows = np.repeat(np.arange(len(counts)), counts)
         target = self.table.schema.target
-        y = label_array(target.classes)[self.table.target] if target.is_classes else self.table.target
+        named = target.is_classes and not self.numbered
+        y = label_array(target.classes)[self.table.target] if named else self.table.target
         weight = {} if self.importance is None else {"sample_weight": self.importance[rows]}
         model = self.fit(self.matrix[rows], y[rows], seed=seed, **weight, **combination)
-        return as_tree(model, schema=self.table.schema)
+        classes = target.classes if target.is_classes and self.numbered else None
+        return as_tree(model, schema=self.table.schema, classes=classes)
 
 
 def other_learner(table: Table, learner: Any, combinations: Sequence[Combination]) -> OtherLearner:
@@ -179,6 +182,7 @@ def other_learner(table: Table, learner: Any, combinations: Sequence[Combination
         fit=_Fitting(learner) if is_estimator else learner,
         parameters=learner.get_params(deep=False) if is_estimator else {},
         combinations=tuple(combinations),
+        numbered=is_estimator and needs_integer_classes(learner),
     )
 
 

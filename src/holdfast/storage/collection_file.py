@@ -1,4 +1,4 @@
-"""The model file of several trees on one ruler: reference trees outlive the data they were grown on."""
+"""The model file of several trees on one schema: reference trees outlive the data they were grown on."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -69,9 +69,9 @@ def trees_from_json(data: bytes, *, edited: bool = False) -> list[Tree]:
 def _read_trees(data: bytes, edited: bool) -> list[Tree]:
     kind = kind_of(data)
     if kind == "tree":
-        return [read_tree(data, edited)]
+        return [read_tree(data, edited)[0]]
     if kind == "ensemble":
-        return list(read_ensemble(data, edited).trees)
+        return list(read_ensemble(data, edited)[0].trees)
     document = document_in(data, TreesDocument, edited)
     if not document.trees:
         raise ModelFileError("it holds no trees.")

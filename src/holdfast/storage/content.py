@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from holdfast.errors import ModelFileError
 from holdfast.storage.document import (
@@ -20,7 +21,7 @@ from holdfast.storage.document import (
     TreesDocument,
 )
 from holdfast.storage.document_text import is_unchanged
-from holdfast.storage.footprint import check_document, check_texts
+from holdfast.storage.footprint import check_document, check_estimator, check_texts
 
 MAX_BYTES = 256 * 2**20
 KINDS = ("tree", "trees", "ensemble")
@@ -48,6 +49,12 @@ class _Header(msgspec.Struct):
     format: str = ""
     version: int = 0
     kind: str = ""
+
+
+class _WithEstimator(msgspec.Struct):
+    """The part of the estimator, still unread."""
+
+    estimator: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 @contextmanager
@@ -103,6 +110,7 @@ def kind_of(data: bytes) -> str:
 def document_in(data: bytes, kind: type[_Document], edited: bool) -> _Document:
     """The document that the bytes are, as it was written unless `edited` allows changes since."""
     check_texts(data)
+    check_estimator(_decoded(data, _WithEstimator).estimator)
     document = _decoded(data, kind)
     check_document(document, len(data))
     _raise_for_repeated_keys(data, document)
@@ -175,10 +183,13 @@ def _raise_for_repeated_keys(data: bytes, document: msgspec.Struct) -> None:
         raise ModelFileError(f"it has the key {next(iter(repeated))[:40]!r} twice in one object.")
 
 
-def _keys_of(part: msgspec.Struct) -> Iterator[str]:
-    for name, entry in msgspec.structs.asdict(part).items():
-        yield name
-        inner = entry if isinstance(entry, list | tuple) else (entry,)
-        if inner and isinstance(inner[0], msgspec.Struct):
-            for each in inner:
-                yield from _keys_of(each)
+def _keys_of(part: Any) -> Iterator[str]:
+    """The keys of all objects in a part of the document."""
+    if isinstance(part, msgspec.Struct):
+        part = {name: entry for name, entry in asdict(part).items() if entry is not msgspec.UNSET}
+    if isinstance(part, dict):
+        yield from part
+        part = part.values()
+    for each in part:
+        if isinstance(each, msgspec.Struct | dict | list | tuple):
+            yield from _keys_of(each)

@@ -1,50 +1,45 @@
-"""The JSON document of a tree, of several or of an ensemble: its fields and what they hold."""
+"""The JSON document of a tree, of several, of an ensemble or of an estimator: what its fields hold."""
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from holdfast.data.schema import Kind
+from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.json_array import GAPPED_LISTS, GAPPED_NUMBERS, INDICES, LISTS, NUMBERS, TRUTHS
+from holdfast.storage.part import LabelEntry, Part
 
 FORMAT: Final = "holdfast-model"
 VERSION: Final = 1
 
-# JSON tells 1, 1.0, true and "1" apart, and so does msgspec: a label comes back as the type it was.
-_Label = str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | bool
 
-
-class _Part(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A part of the document. Every field is there and nothing else is."""
-
-
-class FeaturePart(_Part):
+class FeaturePart(Part):
     """A feature of the schema."""
 
     name: str
     kind: Kind
     low: float
     high: float
-    categories: tuple[_Label, ...]
+    categories: tuple[LabelEntry, ...]
 
 
-class TargetPart(_Part):
+class TargetPart(Part):
     """What is predicted."""
 
     name: str
-    classes: tuple[_Label, ...]
+    classes: tuple[LabelEntry, ...]
     low: float
     high: float
 
 
-class SchemaPart(_Part):
-    """The ruler."""
+class SchemaPart(Part):
+    """The features and the target."""
 
     features: tuple[FeaturePart, ...]
     target: TargetPart
 
 
-class NodesPart(_Part):
+class NodesPart(Part):
     """The nodes of a tree: one entry for each node in every array. `FORMS` says what the entries are."""
 
     feature: msgspec.Raw
@@ -59,7 +54,7 @@ class NodesPart(_Part):
     impurity: msgspec.Raw
 
 
-class TreeDocument(_Part):
+class TreeDocument(Part, kw_only=True):
     """The whole document of a tree, its fields in the order in which they are written."""
 
     format: Literal["holdfast-model"]
@@ -68,11 +63,12 @@ class TreeDocument(_Part):
     checksum: str  # of the text without this line
     criterion: str
     notes: tuple[str, ...]
+    estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
 
 
-class TreePart(_Part):
+class TreePart(Part):
     """One of several trees."""
 
     criterion: str
@@ -80,7 +76,7 @@ class TreePart(_Part):
     nodes: NodesPart
 
 
-class TreesDocument(_Part):
+class TreesDocument(Part):
     """The whole document of several trees, which share a schema."""
 
     format: Literal["holdfast-model"]
@@ -91,7 +87,7 @@ class TreesDocument(_Part):
     trees: list[TreePart]
 
 
-class MemberPart(_Part):
+class MemberPart(Part):
     """One tree of an ensemble, on the features of its schema."""
 
     target: TargetPart | None  # null where the tree predicts what the ensemble does
@@ -100,7 +96,7 @@ class MemberPart(_Part):
     nodes: NodesPart
 
 
-class EnsembleDocument(_Part):
+class EnsembleDocument(Part, kw_only=True):
     """The whole document of an ensemble."""
 
     format: Literal["holdfast-model"]
@@ -113,6 +109,7 @@ class EnsembleDocument(_Part):
     weights: msgspec.Raw
     outputs: msgspec.Raw
     notes: tuple[str, ...]
+    estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     trees: list[MemberPart]
 

@@ -17,6 +17,7 @@ from holdfast.storage.document import (
     TreePart,
     TreesDocument,
 )
+from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.json_array import Form, respelt
 
 _Spelling = Callable[[msgspec.Raw, Form, str], msgspec.Raw]
@@ -64,7 +65,9 @@ def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
     """The text without the checksum, in pieces: no more than one array, or one tree, is held at a time."""
     lines: dict[str, Iterable[bytes]] = {}
     for name, entry in asdict(document).items():
-        if name not in ("checksum", "schema", "nodes", "trees"):
+        if isinstance(entry, EstimatorPart):
+            lines[name] = _estimator_lines(entry)
+        elif name not in ("checksum", "estimator", "schema", "nodes", "trees"):
             is_array = isinstance(entry, msgspec.Raw)
             lines[name] = _line(spelling(entry, FORMS[name], name) if is_array else entry)
     features = _block(b"[]", map(_line, document.schema.features), indent=4)
@@ -79,6 +82,25 @@ def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
         lines["nodes"] = _object(arrays, indent=2)
     yield from _object(lines.items(), indent=0)
     yield b"\n"
+
+
+def _estimator_lines(part: EstimatorPart) -> Iterator[bytes]:
+    """A line for each parameter, each attribute and each array."""
+    blocks = ("parameters", "attributes", "permutation", "stable", "density")
+    lines: dict[str, Iterable[bytes]] = {}
+    for name, entry in asdict(part).items():
+        lines[name] = _lines_of(entry, indent=4) if name in blocks and entry is not None else _line(entry)
+    return _object(lines.items(), indent=2)
+
+
+def _lines_of(part: Any, indent: int) -> Iterator[bytes]:
+    """A line for each entry; a mapping in it is a block of its own."""
+    entries = part if isinstance(part, dict) else asdict(part)
+    named = (
+        (name, _lines_of(entry, indent + 2) if isinstance(entry, dict) else _line(entry))
+        for name, entry in entries.items()
+    )
+    return _object(named, indent)
 
 
 def _tree_line(tree: TreePart | MemberPart, spelling: _Spelling, position: int) -> Iterator[bytes]:
@@ -96,7 +118,7 @@ def _as_it_is(array: msgspec.Raw, form: Form, place: str) -> msgspec.Raw:
 
 
 def _object(entries: Iterable[tuple[str, Iterable[bytes]]], indent: int) -> Iterator[bytes]:
-    named = (chain([b'"%b": ' % name.encode()], entry) for name, entry in entries)
+    named = (chain([b"%b: " % msgspec.json.encode(name)], entry) for name, entry in entries)
     return _block(b"{}", named, indent)
 
 

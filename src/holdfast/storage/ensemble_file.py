@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from holdfast.errors import BrokenTreeError, ModelFileError
@@ -10,6 +11,7 @@ from holdfast.files import replace_file
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.storage.document import FORMS, EnsembleDocument
 from holdfast.storage.document_text import text_of
+from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.json_array import array_in
 from holdfast.storage.parts import ensemble_document_of, schema_in, target_in, trees_in
@@ -32,17 +34,19 @@ def load_ensemble(
     `edited=True` takes a file that was changed by hand after it was written, if the ensemble is still sound.
     """
     with refusals_of(f"the model file '{os.fspath(path)}'"):
-        return read_ensemble(content_of(Path(path), max_bytes), edited)
+        return read_ensemble(content_of(Path(path), max_bytes), edited)[0]
 
 
 # -- an ensemble as bytes -----------------------------------------------------------------------------
 
 
-def ensemble_to_json(ensemble: Ensemble) -> bytes:
-    """The content of the ensemble's model file: the same bytes for the same ensemble."""
+def ensemble_to_json(
+    ensemble: Ensemble, estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET
+) -> bytes:
+    """The content of the model file of an ensemble, or of the estimator of one; always the same bytes."""
     check_schema(ensemble.schema)
     check_trees(ensemble.trees, "trees[{}]")
-    data = text_of(ensemble_document_of(ensemble))
+    data = text_of(msgspec.structs.replace(ensemble_document_of(ensemble), estimator=estimator))
     check_flags(sum(len(tree.in_set) for tree in ensemble.trees), len(data))
     return data
 
@@ -50,11 +54,14 @@ def ensemble_to_json(ensemble: Ensemble) -> bytes:
 def ensemble_from_json(data: bytes, *, edited: bool = False) -> Ensemble:
     """The ensemble that the bytes describe. See `load_ensemble`."""
     with refusals_of("the model"):
-        return read_ensemble(data, edited)
+        return read_ensemble(data, edited)[0]
 
 
-def read_ensemble(data: bytes, edited: bool) -> Ensemble:
-    """The ensemble that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
+def read_ensemble(data: bytes, edited: bool) -> tuple[Ensemble, EstimatorPart | None]:
+    """The ensemble that the bytes describe, and its estimator if they have one, which is not checked yet.
+
+    A ModelFileError says what is wrong where, not of which model.
+    """
     if (kind := kind_of(data)) != "ensemble":
         raise ModelFileError(f"its kind is {kind!r}, not 'ensemble': use load(path) or load_trees(path).")
     document = document_in(data, EnsembleDocument, edited)
@@ -62,7 +69,7 @@ def read_ensemble(data: bytes, edited: bool) -> Ensemble:
     targets = [target_in(part.target) if part.target else schema.target for part in document.trees]
     try:
         trees = trees_in(document.trees, schema, targets, max_flags(len(data)))
-        return Ensemble(
+        ensemble = Ensemble(
             schema,
             tuple(trees),
             array_in(document.weights, FORMS["weights"], np.float64, "weights"),
@@ -74,3 +81,4 @@ def read_ensemble(data: bytes, edited: bool) -> Ensemble:
         )
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound ensemble: {error}") from error
+    return ensemble, document.estimator or None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec.structs import asdict
 
 from holdfast.errors import BrokenTreeError, ModelFileError
@@ -19,13 +20,20 @@ from holdfast.storage.json_array import holds_text, n_entries, pieces
 # A model may take so many bytes, and so many more for every byte of its file. Few letters can ask for a lot:
 # a text of one letter takes 64 bytes, and a tree of one leaf 4,096.
 LEAST, FACTOR = 64 * 2**20, 8
-TEXT, LABEL, TREE = 64, 128, 4096
+TEXT, LABEL, TREE, ENTRY = 64, 128, 4096, 64
 FLAGS_FACTOR = 4  # the same for the flags of sets of categories, of which prediction makes a second copy
 
 
 def check_texts(data: bytes) -> None:
     """Raise a ModelFileError if the file holds more texts, keys included, than its size allows."""
     _raise_for_excess(len(data), data.count(b'"') // 2, TEXT, "texts")
+
+
+def check_estimator(part: msgspec.Raw | msgspec.UnsetType) -> None:
+    """Raise a ModelFileError if the part of the estimator has more entries than its size allows."""
+    if part is not msgspec.UNSET:
+        text = bytes(part)
+        _raise_for_excess(len(text), text.count(b",") + text.count(b"["), ENTRY, "entries of an estimator")
 
 
 def check_document(document: Document, n_bytes: int) -> None:

@@ -1,15 +1,19 @@
 """The model file: flat JSON that a person can read and git can compare. Loading it never runs code."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import BrokenTreeError, ModelFileError
+import msgspec
+
+from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
 from holdfast.files import replace_file
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
 from holdfast.storage.document import EnsembleDocument, TreeDocument, TreesDocument
 from holdfast.storage.document_text import text_of
-from holdfast.storage.ensemble_file import read_ensemble, save_ensemble
+from holdfast.storage.ensemble_file import ensemble_to_json, read_ensemble
+from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.parts import document_of, schema_in, tree_in
 from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
@@ -20,15 +24,67 @@ from holdfast.tree.tree import Tree
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a tree or an ensemble, or that of a fitted estimator, to the file at `path`, all or nothing.
+    """Write a tree, an ensemble or a fitted estimator to the file at `path`, all or nothing.
 
-    After a failure an older file there is intact.
+    After a failure an older file there is intact. A ModelFileWarning names parameters of the estimator that
+    the file cannot hold, such as a function.
     """
-    ensemble = getattr(model, "ensemble_", model)
-    if isinstance(ensemble, Ensemble):
-        save_ensemble(ensemble, path)
-    else:
-        save_tree(fitted_tree(model), path)
+    replace_file(path, model_to_json(model), ModelFileError)
+
+
+def load(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Any:
+    """What was saved: a tree, an ensemble, or a fitted estimator that predicts as it did. Checked in full.
+
+    It predicts any row, or a ModelFileError says what is wrong where. `edited=True` takes a file that was
+    changed by hand after it was written, if the model is still sound.
+    """
+    with refusals_of(f"the model file '{os.fspath(path)}'"):
+        model, estimator = _read(content_of(Path(path), max_bytes), edited)
+        return model if estimator is None else _made_again(estimator, model)
+
+
+def load_model(
+    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
+) -> Tree | Ensemble:
+    """The tree or the ensemble in the file, whether it was saved alone or in an estimator. See `load`."""
+    with refusals_of(f"the model file '{os.fspath(path)}'"):
+        return _read(content_of(Path(path), max_bytes), edited)[0]
+
+
+def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
+    """Write the tree to the file at `path`, all or nothing: after a failure an older file there is intact."""
+    replace_file(path, tree_to_json(tree), ModelFileError)
+
+
+def load_tree(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Tree:
+    """The tree in the file, checked in full: it routes any row, or a ModelFileError says what is wrong where.
+
+    `edited=True` takes a file that was changed by hand after it was written, if it is still a sound tree.
+    """
+    with refusals_of(f"the model file '{os.fspath(path)}'"):
+        return read_tree(content_of(Path(path), max_bytes), edited)[0]
+
+
+# -- a model as bytes ---------------------------------------------------------------------------------
+
+
+def model_to_json(model: Any) -> bytes:
+    """The content of the model file of a tree, an ensemble or a fitted estimator."""
+    if isinstance(model, Tree):
+        return tree_to_json(model)
+    if isinstance(model, Ensemble):
+        return ensemble_to_json(model)
+    ensemble = getattr(model, "ensemble_", None)
+    found = ensemble if isinstance(ensemble, Ensemble) else fitted_tree(model)
+    part = _estimator_part(model)
+    return ensemble_to_json(found, part) if isinstance(found, Ensemble) else tree_to_json(found, part)
+
+
+def model_from_json(data: bytes, *, edited: bool = False) -> Any:
+    """What the bytes describe: a tree, an ensemble or a fitted estimator. See `load`."""
+    with refusals_of("the model"):
+        model, estimator = _read(data, edited)
+        return model if estimator is None else _made_again(estimator, model)
 
 
 def fitted_tree(model: Any) -> Tree:
@@ -43,42 +99,41 @@ def fitted_tree(model: Any) -> Tree:
     return tree
 
 
-def load(
-    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
-) -> Tree | Ensemble:
-    """The model in the file, a tree or an ensemble, checked in full.
+def _estimator_part(model: Any) -> EstimatorPart | msgspec.UnsetType:
+    """The part of the document on an estimator; none of a class that a file may not name."""
+    from holdfast.storage.estimator import estimator_part, is_estimator
 
-    It predicts any row, or a ModelFileError says what is wrong where. `edited=True` takes a file that was
-    changed by hand after it was written, if the model is still sound.
-    """
-    with refusals_of(f"the model file '{os.fspath(path)}'"):
-        data = content_of(Path(path), max_bytes)
-        if kind_of(data) == "ensemble":
-            return read_ensemble(data, edited)
-        return read_tree(data, edited)
-
-
-def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
-    """Write the tree to the file at `path`, all or nothing: after a failure an older file there is intact."""
-    replace_file(path, tree_to_json(tree), ModelFileError)
+    if is_estimator(model):
+        return estimator_part(model)
+    warnings.warn(
+        f"A {type(model).__name__} is no estimator of holdfast itself: the file holds its trees, and load "
+        "will give them without it.",
+        ModelFileWarning,
+        stacklevel=4,
+    )
+    return msgspec.UNSET
 
 
-def load_tree(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Tree:
-    """The tree in the file, checked in full: it routes any row, or a ModelFileError says what is wrong where.
+def _made_again(part: EstimatorPart, model: Tree | Ensemble) -> Any:
+    # Here: a tree or an ensemble loads without the estimators, which take a second to import.
+    from holdfast.storage.estimator import estimator_in
 
-    `edited=True` takes a file that was changed by hand after it was written, if it is still a sound tree.
-    """
-    with refusals_of(f"the model file '{os.fspath(path)}'"):
-        return read_tree(content_of(Path(path), max_bytes), edited)
+    return estimator_in(part, model)
+
+
+def _read(data: bytes, edited: bool) -> tuple[Tree | Ensemble, EstimatorPart | None]:
+    if kind_of(data) == "ensemble":
+        return read_ensemble(data, edited)
+    return read_tree(data, edited)
 
 
 # -- a tree as bytes ----------------------------------------------------------------------------------
 
 
-def tree_to_json(tree: Tree) -> bytes:
-    """The content of the tree's model file: the same bytes for the same tree."""
+def tree_to_json(tree: Tree, estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET) -> bytes:
+    """The content of the model file of a tree, or of the estimator of one; always the same bytes."""
     check_tree(tree)
-    data = text_of(document_of(tree))
+    data = text_of(msgspec.structs.replace(document_of(tree), estimator=estimator))
     check_flags(len(tree.in_set), len(data))
     return data
 
@@ -86,11 +141,14 @@ def tree_to_json(tree: Tree) -> bytes:
 def tree_from_json(data: bytes, *, edited: bool = False) -> Tree:
     """The tree that the bytes describe. See `load_tree`."""
     with refusals_of("the model"):
-        return read_tree(data, edited)
+        return read_tree(data, edited)[0]
 
 
-def read_tree(data: bytes, edited: bool) -> Tree:
-    """The tree that the bytes describe; a ModelFileError says what is wrong where, not of which model."""
+def read_tree(data: bytes, edited: bool) -> tuple[Tree, EstimatorPart | None]:
+    """The tree that the bytes describe, and its estimator if they have one, which is not checked yet.
+
+    A ModelFileError says what is wrong where, not of which model.
+    """
     kind = kind_of(data)
     if kind == "trees":
         n_estimators = len(document_in(data, TreesDocument, edited).trees)
@@ -109,4 +167,4 @@ def read_tree(data: bytes, edited: bool) -> Tree:
         check_nodes(tree, sizes)
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound tree: {error}") from error
-    return tree
+    return tree, document.estimator or None

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from holdfast.adapters import as_tree, forest_trees
-from holdfast.adapters.sklearn import ExportError, to_sklearn
-from holdfast.data.schema import Schema, Target
+from holdfast.adapters import forest_trees
 from holdfast.data.table import Table
+from holdfast.errors import ExportError
+from holdfast.export.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.ensemble import Ensemble
@@ -106,29 +106,3 @@ def test_a_set_of_categories_is_refused_with_the_number_of_the_tree() -> None:
     tree = grow(table, GrowthRules(max_depth=1))
     with pytest.raises(ExportError, match=r"tree 1 of the ensemble: .*column 'site'"):
         to_sklearn(mean_of(lone, tree))
-
-
-def test_members_and_all_trees_are_read_like_those_of_other_models() -> None:
-    ensemble = grown(IRIS, NAMED)
-    assert as_tree(ensemble[2]) is ensemble[2]
-    assert forest_trees(ensemble) == list(ensemble)
-    with pytest.raises(TypeError, match=r"holds 5 trees, and as_tree reads one: .* ensemble\[0\]"):
-        as_tree(ensemble)
-
-
-def test_trees_of_an_ensemble_are_measured_on_another_ruler() -> None:
-    ensemble = grown(IRIS, NAMED)
-    wide = Table.from_arrays(np.concatenate([IRIS, IRIS * 3]), [*NAMED, *NAMED]).schema
-    assert {tree.schema for tree in forest_trees(ensemble, wide)} == {wide}
-    table = Table.from_arrays(IRIS, SPECIES - 0.5)
-    step = grow(table, GrowthRules("squared_error", max_depth=1))
-    boosted = Ensemble(
-        Schema(step.schema.features, Target("species", classes=("no", "yes"))),
-        (step,),
-        [1.0],
-        [0],
-        [0.0],
-        "logistic",
-    )
-    (tree,) = forest_trees(boosted, Schema(wide.features, boosted.schema.target))
-    assert tree.schema == Schema(wide.features, step.schema.target)

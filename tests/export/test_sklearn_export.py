@@ -5,20 +5,20 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from precision import SINGLES, around, stump
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text
 
 from holdfast.adapters import as_tree
-from holdfast.adapters.sklearn import ExportError, to_sklearn
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
-from holdfast.errors import DataWarning
+from holdfast.errors import DataWarning, ExportError
+from holdfast.export.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, LEAF
+from reference.precision import SINGLES, around, stump
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 CELLS, MALIGNANT = load_breast_cancer(return_X_y=True)

@@ -1,0 +1,257 @@
+"""Fitted estimators and the part of the document that makes them again from their tree or ensemble."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.backends.tasks import check_jobs
+from holdfast.data.input.columns import as_label
+from holdfast.data.schema import Label
+from holdfast.ensembles.importance_table import Spread
+from holdfast.ensembles.importances import importances
+from holdfast.errors import ModelFileError, ModelFileWarning, RulesError
+from holdfast.estimators.adaboost import AdaBoostClassifier
+from holdfast.estimators.bagged_base import BaggedEstimator
+from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
+from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
+from holdfast.estimators.density import DensityTree
+from holdfast.estimators.ensemble_base import EnsembleEstimator
+from holdfast.estimators.forest import ForestClassifier, ForestRegressor
+from holdfast.estimators.predictions import ClassifierBase
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.estimators.stable_base import StableTreeEstimator
+from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.storage.density_part import density_in, density_part
+from holdfast.storage.estimator_parts import EstimatorPart, PermutationPart
+from holdfast.storage.frontier_part import choice_and_frontier, gapped, metric_in, metric_part, stable_part
+from holdfast.storage.parameters import parameters_in, parameters_of
+from holdfast.text.lists import listed
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree, label_array
+
+# Every estimator that a file may name. Nothing else is ever called by name.
+ESTIMATORS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        AdaBoostClassifier,
+        BaggingClassifier,
+        BaggingRegressor,
+        BoostingClassifier,
+        BoostingRegressor,
+        DensityTree,
+        ForestClassifier,
+        ForestRegressor,
+        StableTreeClassifier,
+        StableTreeRegressor,
+        TreeClassifier,
+        TreeRegressor,
+    )
+}
+# Attributes that the file holds as they are, where the estimator has them.
+NUMBERS: dict[str, type] = {
+    "ccp_alpha_": float,
+    "max_depth_": int,
+    "max_leaf_nodes_": int,
+    "max_features_": int,
+    "n_estimators_": int,
+    "oob_score_": float,
+}
+ARRAYS = ("estimator_errors_", "oob_improvement_", "train_loss_", "validation_loss_")
+# Attributes that are made again from the tree, the ensemble or the other parts of the document.
+_MADE = (
+    *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),
+    *("tree_", "ensemble_", "estimator_weights_", "importances_", "frontier_", "choice_", "instability_"),
+    *("clusters_", "n_clusters_", "evidence_"),
+)
+_LABEL_TYPES = (
+    *("bool", "object", "str", "float16", "float32", "float64"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
+MOST_JOBS = 4096
+
+
+# -- to the file ------------------------------------------------------------------------------------------
+
+
+def is_estimator(model: Any) -> bool:
+    """True if the model is an estimator of holdfast itself, not of a class derived from one."""
+    return type(model) in ESTIMATORS.values()
+
+
+def estimator_part(estimator: Any) -> EstimatorPart:
+    """The part of the document on a fitted estimator; a warning names parameters that it cannot hold."""
+    parameters, others = parameters_of(estimator)
+    if others:
+        warnings.warn(
+            f"The file does not hold the parameters {listed(others)} of the {type(estimator).__name__}: only "
+            "text, numbers, lists and mappings of them can be written. A loaded model has their defaults.",
+            ModelFileWarning,
+            stacklevel=5,
+        )
+    fitted = vars(estimator)
+    permutation = getattr(fitted.get("importances_"), "permutation", None)
+    return EstimatorPart(
+        name=type(estimator).__name__,
+        parameters=parameters,
+        left_out=_left_out(estimator, parameters, others),
+        has_feature_names="feature_names_in_" in fitted,
+        label_type=_label_type(fitted["classes_"]) if "classes_" in fitted else "",
+        attributes={
+            **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
+            **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
+        },
+        permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
+        stable=stable_part(fitted["choice_"], fitted["frontier_"]) if "frontier_" in fitted else None,
+        density=density_part(fitted["_density"]) if "_density" in fitted else None,
+    )
+
+
+def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
+    """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
+    fitted = vars(estimator)
+    held = {*parameters, *NUMBERS, *ARRAYS, *_MADE}
+    attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
+    names = {*attributes, *fitted.get("_left_out", ())} - held
+    return tuple(sorted(names | set(others)))
+
+
+def _label_type(classes: NDArray[Any]) -> str:
+    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    return name if name in _LABEL_TYPES else "object"
+
+
+def _permutation_part(importances: Any) -> PermutationPart:
+    spread = importances.permutation
+    return PermutationPart(
+        metric=metric_part(importances.metric),
+        mean=gapped(spread.mean),
+        deviation=gapped(spread.deviation),
+        error=gapped(spread.error),
+    )
+
+
+# -- from the file ----------------------------------------------------------------------------------------
+
+
+def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
+    """The fitted estimator that the part and its tree or ensemble, which is sound, make together."""
+    estimator = _unfitted(part)
+    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
+        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
+        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    _remember_columns(estimator, part, model)
+    _remember_classes(estimator, part, model.schema.target.classes)
+    _remember_attributes(estimator, part)
+    if isinstance(model, Ensemble):
+        _remember_ensemble(estimator, part, model)
+    else:
+        _remember_tree(estimator, part, model)
+    estimator._left_out = part.left_out
+    return estimator
+
+
+def _unfitted(part: EstimatorPart) -> Any:
+    """The estimator with its parameters, those that predictions depend on checked."""
+    if part.name not in ESTIMATORS:
+        raise ModelFileError(f"its estimator is {part.name[:40]!r}, and there are: {', '.join(ESTIMATORS)}.")
+    estimator = ESTIMATORS[part.name]()
+    estimator.set_params(**parameters_in(part.parameters, list(estimator.get_params(deep=False))))
+    n_jobs = getattr(estimator, "n_jobs", None)
+    try:
+        estimator._check_policies()
+        check_jobs(n_jobs)
+    except RulesError as error:
+        raise ModelFileError(f"at estimator.parameters: {error}") from error
+    if n_jobs is not None and abs(n_jobs) > MOST_JOBS:
+        raise ModelFileError(f"at estimator.parameters: n_jobs={n_jobs} is beyond {MOST_JOBS}.")
+    return estimator
+
+
+def _remember_columns(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
+    columns = model.schema.columns
+    estimator.schema_ = model.schema
+    estimator.n_outputs_ = 1
+    estimator.n_features_in_ = len(columns)
+    if part.has_feature_names:
+        estimator.feature_names_in_ = np.array([column.name for column in columns], object)
+
+
+def _remember_classes(estimator: Any, part: EstimatorPart, classes: tuple[Label, ...]) -> None:
+    is_classifier, is_density = isinstance(estimator, ClassifierBase), isinstance(estimator, DensityTree)
+    if is_classifier != bool(part.label_type) or bool(classes) != (is_classifier or is_density):
+        raise ModelFileError(f"its estimator is a {part.name}, and it has {len(classes)} classes.")
+    if is_classifier:
+        estimator.classes_ = _class_array(classes, part.label_type)
+        estimator.n_classes_ = len(classes)
+
+
+def _class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
+    """The classes as an array of the type that they had when the estimator was fitted."""
+    if label_type not in _LABEL_TYPES:
+        raise ModelFileError(f"at estimator.label_type: {label_type[:40]!r} is no type of labels.")
+    try:
+        found = label_array(classes) if label_type == "str" else np.array(classes, label_type)
+    except (ValueError, OverflowError, TypeError):
+        found = np.array((), object)
+    if tuple(map(as_label, found.tolist())) != classes:
+        raise ModelFileError(f"at estimator.label_type: classes cannot be of the type {label_type!r}.")
+    return found
+
+
+def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
+    for name, entry in part.attributes.items():
+        if name in NUMBERS and isinstance(entry, int | float):
+            value: Any = NUMBERS[name](entry)
+        elif name in ARRAYS and isinstance(entry, tuple):
+            value = np.array(entry, np.float64)
+        else:
+            raise ModelFileError(f"at estimator.attributes: {name[:40]!r} is none, or of another kind.")
+        setattr(estimator, name, value)
+
+
+def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) -> None:
+    estimator.ensemble_ = ensemble
+    _check_link(estimator, ensemble)
+    if isinstance(estimator, AdaBoostClassifier):
+        estimator.estimator_weights_ = ensemble.weights
+    if not isinstance(estimator, BaggedEstimator):
+        return
+    estimator.importances_ = importances(ensemble.trees)
+    if part.permutation is not None:
+        spread = Spread(*(np.array(getattr(part.permutation, name), np.float64) for name in Spread._fields))
+        if {len(each) for each in spread} != {len(ensemble.schema.features)}:
+            raise ModelFileError("at estimator.permutation: it needs one number for each feature.")
+        metric = metric_in(part.permutation.metric, ensemble.schema.target)
+        estimator.importances_ = replace(estimator.importances_, permutation=spread, metric=metric)
+
+
+def _check_link(estimator: Any, ensemble: Ensemble) -> None:
+    """Nothing, or a ModelFileError if trees of such an estimator do not add up like this."""
+    if isinstance(estimator, AdaBoostClassifier):
+        is_sound = ensemble.votes and ensemble.link == "softmax"
+    elif isinstance(estimator, BaggedEstimator):
+        is_sound = ensemble.link == "mean"
+    else:
+        is_sound = not ensemble.votes and ensemble.link != "mean"
+    if not is_sound:
+        raise ModelFileError(
+            f"its estimator is a {type(estimator).__name__}, and its trees are not those of one."
+        )
+
+
+def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
+    estimator.tree_ = tree
+    is_density, is_stable = isinstance(estimator, DensityTree), isinstance(estimator, StableTreeEstimator)
+    if is_density != (part.density is not None) or is_stable != (part.stable is not None):
+        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
+    if part.density is not None:
+        estimator._density = density_in(part.density, tree)
+        estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence
+        estimator.n_clusters_ = tree.n_leaves
+    if part.stable is not None:
+        estimator.choice_, estimator.frontier_ = choice_and_frontier(part.stable, tree.schema.target)
+        estimator.instability_ = float(estimator.frontier_.instability[estimator.choice_.candidate])

@@ -1,0 +1,94 @@
+"""What the document of an estimator has besides its tree or ensemble."""
+
+from typing import Annotated
+
+import msgspec
+
+from holdfast.storage.part import Integer, LabelEntry, Part
+
+# -- parameters -------------------------------------------------------------------------------------------
+
+Scalar = LabelEntry | None
+List = tuple[Scalar, ...]
+
+
+class InnerMappingPart(Part):
+    """A mapping within a mapping, such as the class weights of growth rules."""
+
+    keys: tuple[LabelEntry, ...]
+    values: tuple[Scalar | List, ...]
+
+
+class MappingPart(Part):
+    """A mapping. Its keys are labels of any type, which the keys of a JSON object are not."""
+
+    keys: tuple[LabelEntry, ...]
+    values: tuple[Scalar | List | InnerMappingPart, ...]
+
+
+Parameter = Scalar | List | MappingPart
+
+# -- what fit left behind ---------------------------------------------------------------------------------
+
+Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Numbers = tuple[float, ...]
+GappedNumbers = tuple[float | None, ...]  # null where the array has NaN
+
+
+class MetricPart(Part):
+    """What scores were measured by."""
+
+    name: str
+    title: str
+    is_loss: bool
+
+
+class PermutationPart(Part):
+    """The importances by permutation, one number for each feature."""
+
+    metric: MetricPart
+    mean: GappedNumbers
+    deviation: GappedNumbers
+    error: GappedNumbers
+
+
+class StablePart(Part):
+    """The choice of a stable tree, and the frontier that it was made from."""
+
+    candidate: Index
+    rule: str
+    reason: str
+    metric: MetricPart | None
+    frontier: dict[str, tuple[Integer | float | bool | None, ...]]  # its columns by name
+
+
+class DensityPart(Part):
+    """The clusters of a density tree, in standard units."""
+
+    measured: tuple[Index, ...]  # features that are numbers
+    counted: tuple[Index, ...]  # features that are categories
+    centre: Numbers
+    scale: Numbers
+    step_variance: Numbers
+    fractions: Numbers
+    mean: tuple[Numbers, ...]
+    full: bool  # with correlations; else each covariance is the variances alone
+    covariance: tuple[Numbers, ...]
+    log_frequency: tuple[Numbers, ...]
+    evidence: tuple[
+        tuple[Index, float | None, float | None, float | None], ...
+    ]  # node, count, gain, standard error
+
+
+class EstimatorPart(Part):
+    """The estimator whose tree or ensemble the document holds."""
+
+    name: str
+    parameters: dict[str, Parameter]
+    left_out: tuple[str, ...]  # parameters and attributes that the file does not hold
+    has_feature_names: bool  # it was fitted to columns with names
+    label_type: str  # of classes_; empty if it has none
+    attributes: dict[str, Integer | float | GappedNumbers]
+    permutation: PermutationPart | None
+    stable: StablePart | None
+    density: DensityPart | None

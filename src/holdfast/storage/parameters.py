@@ -1,0 +1,121 @@
+"""The parameters of an estimator as plain values of JSON, and back."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from holdfast.errors import ModelFileError, RulesError
+from holdfast.growth.rules import GrowthRules
+from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
+
+RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
+
+
+class NotPlainError(Exception):
+    """JSON cannot hold the value."""
+
+
+# -- to the file ------------------------------------------------------------------------------------------
+
+
+def parameters_of(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
+    """The parameters that JSON can hold, by name, and the names of the others."""
+    held: dict[str, Parameter] = {}
+    others = []
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            held[name] = _rules_part(value) if name == RULES and value is not None else _part(value)
+        except NotPlainError:
+            others.append(name)
+    return held, others
+
+
+def _rules_part(rules: Any) -> MappingPart:
+    """The growth rules that differ from the defaults."""
+    if not isinstance(rules, GrowthRules):
+        raise NotPlainError
+    said = {
+        field.name: getattr(rules, field.name)
+        for field in fields(rules)
+        if getattr(rules, field.name) != field.default
+    }
+    return MappingPart(keys=tuple(said), values=tuple(_rule(value) for value in said.values()))
+
+
+def _rule(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
+    return _scalar(value)
+
+
+def _part(value: Any) -> Parameter:
+    if isinstance(value, Mapping):
+        return MappingPart(keys=_keys(value), values=tuple(map(_scalar_or_list, value.values())))
+    entries: Parameter = _scalar_or_list(value)
+    return entries
+
+
+def _scalar_or_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(map(_scalar, value))
+    return _scalar(value)
+
+
+def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    keys = tuple(map(_scalar, mapping))
+    if None in keys:
+        raise NotPlainError
+    return keys
+
+
+def _scalar(value: Any) -> Any:
+    """The value as Python's own text, number or flag, or None."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**63:
+        return int(value)
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value):
+        return str(value)
+    raise NotPlainError
+
+
+# -- from the file ----------------------------------------------------------------------------------------
+
+
+def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[str, Any]:
+    """The parameters in the file; a ModelFileError names one that the estimator does not know."""
+    if unknown := [name for name in parts if name not in known]:
+        raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
+    return {name: _rules_in(part) if name == RULES else _value_in(part, name) for name, part in parts.items()}
+
+
+def _rules_in(part: Parameter) -> GrowthRules | None:
+    if part is None:
+        return None
+    said = _value_in(part, RULES)
+    if not isinstance(said, dict) or not set(said) <= {field.name for field in fields(GrowthRules)}:
+        raise ModelFileError(f"at estimator.parameters.{RULES}: they are no growth rules.")
+    try:
+        return GrowthRules(**said)
+    except RulesError as error:
+        raise ModelFileError(f"at estimator.parameters.{RULES}: {error}") from error
+
+
+def _value_in(part: Any, name: str) -> Any:
+    if isinstance(part, tuple):
+        return list(part)
+    if not isinstance(part, MappingPart | InnerMappingPart):
+        return part
+    if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
+        raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
+    return {key: _value_in(entry, name) for key, entry in zip(part.keys, part.values, strict=True)}
