@@ -24,6 +24,7 @@ from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
 SMALL = Settings(rules=GrowthRules(max_depth=3), n_estimators=8)
+PAPER = replace(SMALL, method="paper")
 TREES, FOREST = MODELS[:4], MODELS[4]
 
 
@@ -227,15 +228,14 @@ def test_a_replication_does_not_depend_on_how_many_there_are() -> None:
 
 def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    found = replicate(CLINIC, SMALL, n_replications=2, protocol="paper")
+    found = replicate(CLINIC, PAPER, n_replications=2)
     for (table, division, settings), _ in trained.calls:
         (test,) = division.validation
         assert table.n_rows == N_ROWS
         assert test.sum() == N_ROWS / 3
         assert not (division.early & test).any()
         assert division.early.sum() == N_ROWS / 3  # half of the two thirds that are trained on
-        assert not settings.refit_leaves
-        assert not settings.shrink_scores
+        assert settings.method == "paper"
     for result in found.results:
         if result.choosing_score is not None:
             assert result.choosing_score == result.measured_score
@@ -244,14 +244,14 @@ def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.Mon
 
 def test_the_paper_reports_the_best_score_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    found = replicate(CLINIC, SMALL, n_replications=2, protocol="paper")
+    found = replicate(CLINIC, PAPER, n_replications=2)
     best = [each.frontier.score.max() for each in trained.results]
     assert [result.score for result in found.of("best score")] == pytest.approx(best, rel=1e-11)
 
 
 def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    replicate(CLINIC, SMALL, n_replications=1, protocol="paper", stage=np.arange(N_ROWS) >= 80)
+    replicate(CLINIC, PAPER, n_replications=1, stage=np.arange(N_ROWS) >= 80)
     division = trained.calls[0][0][1]
     assert np.array_equal(division.early, NUMBER < 80)
 
@@ -306,7 +306,6 @@ def test_the_frame_has_one_row_per_model() -> None:
     [
         ({"n_replications": 0}, "n_replications=0 is out of range: it must be an integer of at least 1."),
         ({"test_fraction": 1.0}, "test_fraction=1.0 is out of range: it must be a fraction between 0 and 1."),
-        ({"protocol": "nice"}, "protocol='nice' is unknown: choose one of 'honest', 'paper'."),
     ],
 )
 def test_what_makes_no_sense_is_refused(option: dict[str, Any], message: str) -> None:

@@ -23,17 +23,11 @@ from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.collection import grow_collection
+from holdfast.stability.collection import CANDIDATES, REFERENCES, grow_collection
 from holdfast.stability.division import Division, divide
 from holdfast.stability.settings import Settings
-from holdfast.stability.training import (
-    CANDIDATES,
-    REFERENCES,
-    StableTrees,
-    train,
-    train_divided,
-)
-from holdfast.stability.validation import level, reliability_of
+from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.stability.validation import reliability_of, without_division_effects
 from holdfast.tree.tree import Tree
 
 RULES = GrowthRules(max_depth=3)
@@ -160,8 +154,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.measured_score == pytest.approx(np.array(scores))
     if validation == 3:
         place = np.arange(9)
-        levelled = level(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
-        scores = np.clip(levelled, min(scores), max(scores))
+        adjusted = without_division_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
+        scores = np.clip(adjusted, min(scores), max(scores))
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
 
@@ -337,32 +331,32 @@ def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_levelling_takes_out_what_divisions_add(n_combinations: int, n_divisions: int, draw: Any):
+def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int, draw: Any):
     place = np.arange(n_combinations * n_divisions)
     combination, division = place % n_combinations, place // n_combinations
     merit = np.array([draw.random() for _ in range(n_combinations)])
     ease = np.array([draw.random() for _ in range(n_divisions)])
-    levelled = level(merit[combination] + ease[division], combination, division)
-    assert levelled == pytest.approx(merit[combination] + ease.mean())
+    adjusted = without_division_effects(merit[combination] + ease[division], combination, division)
+    assert adjusted == pytest.approx(merit[combination] + ease.mean())
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 40), st.randoms(use_true_random=False))
-def test_levelling_keeps_the_mean_and_the_order_inside_a_division(n_estimators: int, draw: Any):
+def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(n_estimators: int, draw: Any):
     score = np.array([draw.random() for _ in range(n_estimators)])
     combination = np.array([draw.randrange(4) for _ in range(n_estimators)])
     division = np.array([draw.randrange(3) for _ in range(n_estimators)])
-    levelled = level(score, combination, division)
-    assert levelled.mean() == pytest.approx(score.mean())
+    adjusted = without_division_effects(score, combination, division)
+    assert adjusted.mean() == pytest.approx(score.mean())
     for way in range(3):
         inside = division == way
         if inside.any():
-            assert np.ptp((levelled - score)[inside]) < 1e-12
+            assert np.ptp((adjusted - score)[inside]) < 1e-12
 
 
-def test_levelling_a_single_division_changes_nothing():
+def test_a_single_division_has_no_effect():
     score = np.array([0.2, 0.9, 0.4])
-    assert level(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
+    assert without_division_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
 
 
 # -- scores that are chance -------------------------------------------------------------------------------
@@ -414,10 +408,10 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
     assert len(met) == n_combinations * n_ways
 
 
-def test_one_tree_a_combination_is_levelled_by_the_means_of_the_divisions():
+def test_with_one_tree_a_combination_the_effects_are_the_means_of_the_divisions():
     score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
     # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
-    assert level(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
+    assert without_division_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
 
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
@@ -429,10 +423,10 @@ def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on
     for number in range(4):
         inside = frontier.combination == number
         of_mean = (frontier.measured_error[inside] ** 2).mean() / 3
-        levelled = level(frontier.measured_score, frontier.combination, frontier.division)
+        adjusted = without_division_effects(frontier.measured_score, frontier.combination, frontier.division)
         spread = np.mean(
             [
-                (levelled[i] - levelled[frontier.combination == frontier.combination[i]].mean()) ** 2
+                (adjusted[i] - adjusted[frontier.combination == frontier.combination[i]].mean()) ** 2
                 for i in range(40)
             ]
         )
@@ -470,7 +464,7 @@ def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
 
 
 def test_cross_fitted_scores_stay_inside_their_range():
-    # Scores on hard and easy rows are levelled, and an accuracy is a fraction all the same.
+    # Scores on hard and easy rows are adjusted, and an accuracy is a fraction all the same.
     for seed in range(3):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):

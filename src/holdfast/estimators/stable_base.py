@@ -1,13 +1,13 @@
-"""What the stable classifier and regressor share: the data and its marks, training, and the choice."""
+"""What the stable classifier and regressor share: reading the rows, training, and the choice."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import frame_of, stacked, stacked_vectors, taken_line
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_line
 from holdfast.data.input.target import Task, read_vector
 from holdfast.data.input.weight import counted_rows, read_weight
 from holdfast.data.split.fractions import numbered, read_groups, read_stage
@@ -24,46 +24,68 @@ from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train
 from holdfast.tree.tree import Tree
 
-METHODS = ("paper",)
 _UNSAID: Any = object()  # None is something that can be said
+
+
+class Part(NamedTuple):
+    """Rows and their target as the user hands them over, and what messages call them."""
+
+    X: Any
+    y: Any
+    names: tuple[str, str]
+
+    @property
+    def is_given(self) -> bool:
+        """True if the user has such rows; a RulesError if they come without their target, or it alone."""
+        if (self.X is None) != (self.y is None):
+            both = " and ".join(self.names)
+            raise RulesError(f"{both} go together: give the rows and their target, or neither.")
+        return self.X is not None
+
+    def joined(self, other: "Part") -> "Part":
+        """These rows followed by the others, under the names of X and y."""
+        frames = frame_of(self.X), frame_of(other.X)
+        lines = [
+            read_vector(part.y, frame.n_rows, part.names)
+            for part, frame in zip((self, other), frames, strict=True)
+        ]
+        if len({_is_text(line) for line in lines}) > 1:
+            names = f"{self.names[1]} and {other.names[1]}"
+            raise DataError(f"{names} must be of one kind, and one of them is text: write labels alike.")
+        frame = stacked(*frames, (self.names[0], other.names[0]))
+        return Part(frame, stacked_vectors(*lines), ("X", "y"))
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows to learn from, all of which count, and what is known of each besides."""
+    """Rows to learn from and to score on, all of which count, and what is known of each besides."""
 
-    X: Any
+    X: Frame
     y: Any
     weight: FloatArray | None
     stage: LongArray | None
     groups: LongArray | None
+    holdout: BoolArray | None = None  # True for the rows that the user holds out
+
+    def taken(self, rows: BoolArray) -> "Data":
+        """The rows with a flag."""
+        return Data(
+            self.X.taken(rows),
+            taken_line(read_vector(self.y, self.X.n_rows), rows),
+            None if self.weight is None else self.weight[rows],
+            numbered(self.stage, rows),
+            numbered(self.groups, rows),
+            None if self.holdout is None else self.holdout[rows],
+        )
 
 
 class StableTreeEstimator(TreeEstimator):
-    """An estimator whose tree is chosen from many."""
+    """An estimator whose tree is chosen from many.
+
+    Its parameters are the fields of `Settings` and of `SelectionRule` by name, and those of other trees.
+    """
 
     _task: ClassVar[Task]
-
-    # The parameters that the methods here read.
-    method: str
-    n_estimators: int
-    candidates: str
-    grid: Any
-    learner: Any
-    early_fraction: float
-    validation: float | str
-    scoring: Any
-    rule: str
-    tolerance: float
-    tolerance_unit: str | None
-    gamma: float | None
-    matching: str
-    label_weight: float | None
-    outcome: str | None
-    refit_leaves: bool
-    shrink_scores: bool
-    n_jobs: int | None
-    verbose: bool
 
     # What fit leaves behind.
     trained_: StableTrees
@@ -75,61 +97,55 @@ class StableTreeEstimator(TreeEstimator):
 
     # -- fitting --------------------------------------------------------------------------------------
 
-    def _data(self, X: Any, y: Any, sample_weight: Any, stage: Any, groups: Any, X0: Any, y0: Any) -> Data:
-        """All rows whose weight is above 0, those of X0 first."""
-        if (X0 is None) != (y0 is None):
-            raise RulesError("X0 and y0 go together: give the early rows and their target, or neither.")
-        frame = frame_of(X)
-        if X0 is not None:
+    def _data(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        stage: Any,
+        groups: Any,
+        early: tuple[Any, Any] = (None, None),
+        holdout: tuple[Any, Any] = (None, None),
+    ) -> Data:
+        """All rows whose weight is above 0: the early ones kept apart, those of X, and the user's holdout."""
+        rows, flags = Part(frame_of(X), y, ("X", "y")), None
+        before, after = Part(*early, ("X0", "y0")), Part(*holdout, ("X_holdout", "y_holdout"))
+        if before.is_given:
             if stage is not None:
                 raise RulesError("stage and X0 both say which rows are early: give one of them.")
-            early = frame_of(X0)
-            lines = read_vector(y0, early.n_rows, ("X0", "y0")), read_vector(y, frame.n_rows)
-            stage = np.arange(early.n_rows + frame.n_rows) >= early.n_rows
-            if len({_is_text(line) for line in lines}) > 1:
-                raise DataError("y0 and y must be of one kind, and one of them is text: write labels alike.")
-            X = frame = stacked(early, frame, ("X0", "X"))
-            y = stacked_vectors(*lines)
-        weight = read_weight(sample_weight, frame.n_rows)
-        marks = (
-            None if stage is None else read_stage(stage, frame.n_rows),
-            None if groups is None else read_groups(groups, frame.n_rows),
+            n_late = rows.X.n_rows
+            rows = before.joined(rows)
+            stage = np.arange(rows.X.n_rows) >= rows.X.n_rows - n_late
+        if after.is_given:
+            n_learnt = rows.X.n_rows
+            rows = rows.joined(after)
+            flags = np.arange(rows.X.n_rows) >= n_learnt
+            if before.is_given:
+                stage = np.append(stage, np.ones(rows.X.n_rows - n_learnt, np.bool_))
+        n_rows = rows.X.n_rows
+        data = Data(
+            rows.X,
+            rows.y,
+            read_weight(sample_weight, n_rows),
+            None if stage is None else read_stage(stage, n_rows),
+            None if groups is None else read_groups(groups, n_rows),
+            flags,
         )
-        counted = counted_rows(weight)
-        if weight is None or counted is None:
-            return Data(X, y, weight, *marks)
-        line = taken_line(read_vector(y, frame.n_rows), counted)
-        return Data(frame.taken(counted), line, weight[counted], *(numbered(mark, counted) for mark in marks))
+        counted = counted_rows(data.weight)
+        return data if counted is None else data.taken(counted)
 
     def _trained(self, table: Table, data: Data) -> StableTrees:
-        return train(table, self._settings(), stage=data.stage, groups=data.groups)
+        return train(table, self._settings(), stage=data.stage, groups=data.groups, holdout=data.holdout)
 
     def _settings(self) -> Settings:
         """The settings that the parameters spell out; a RulesError names one that is out of range."""
-        if self.method not in METHODS:
-            raise RulesError(f"method={self.method!r} is unknown: choose one of {list(METHODS)}.")
         self._selection_rule()
-        return Settings(
-            rules=self._rules(),
-            grid=self.grid,
-            learner=self.learner,
-            n_estimators=self.n_estimators,
-            candidates=self.candidates,
-            early_fraction=self.early_fraction,
-            validation=self.validation,
-            scoring=self.scoring,
-            matching=self.matching,
-            label_weight=self.label_weight,
-            outcome=self.outcome,
-            refit_leaves=self.refit_leaves,
-            shrink_scores=self.shrink_scores,
-            seed=drawn_seed(self.random_state),
-            n_jobs=self.n_jobs,
-            progress=bool(self.verbose),
-        )
+        parameters = self.get_params(deep=False)
+        said = {each.name: parameters[each.name] for each in fields(Settings) if each.name in parameters}
+        return Settings(**said, rules=self._rules(), seed=drawn_seed(self.random_state))
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
-        names = ("rule", "tolerance", "tolerance_unit", "gamma")
+        names = [each.name for each in fields(SelectionRule)]
         return SelectionRule(**{name: changes.get(name, getattr(self, name)) for name in names})
 
     def _taken(self, X: Any, trained: StableTrees) -> Self:
@@ -195,7 +211,7 @@ class StableTreeEstimator(TreeEstimator):
         as a table of means and standard deviations: for the best score, the most stable and the chosen tree,
         for CART chosen by cross-validation, and for a random forest. The model itself is not fitted.
         """
-        data = self._data(X, y, sample_weight, stage, groups, None, None)
+        data = self._data(X, y, sample_weight, stage, groups)
         return replicate(
             self._table(data.X, data.y, data.weight, self._task),
             self._settings(),

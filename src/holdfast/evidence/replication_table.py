@@ -33,6 +33,7 @@ _SPREADS = (
     "per_rule",
     "n_leaves",
     "depth",
+    "mean_path_length",
     "frontier_size",
 )
 
@@ -51,6 +52,7 @@ class Result:
     per_rule: float | None = None  # mean distance per rule of the larger tree
     n_leaves: int | None = None
     depth: int | None = None
+    mean_path_length: float | None = None  # questions asked of a row that the tree was grown on
     frontier_size: int | None = None  # different points on the frontier that it was chosen from
     tree: Tree | None = None
     importances: FloatArray | None = None  # fraction of the decrease of impurity that each feature brought
@@ -84,6 +86,7 @@ class Summary:
     per_rule: Spread | None
     n_leaves: Spread | None
     depth: Spread | None
+    mean_path_length: Spread | None
     frontier_size: Spread | None
     between: float | None  # mean distance between its trees of two replications
     importance_spread: float  # standard deviation of the importances, averaged over the features asked about
@@ -179,6 +182,7 @@ _FIGURES = {
     "per_rule": "  per rule",
     "n_leaves": "leaves",
     "depth": "depth",
+    "mean_path_length": "  mean path length",
     "frontier_size": "trees on the frontier",
     "between": "between replications",
     "importance_spread": "spread of importances",
