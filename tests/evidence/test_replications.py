@@ -16,7 +16,7 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import RulesError
 from holdfast.evidence import replications
-from holdfast.evidence.replication_table import MODELS, Replications
+from holdfast.evidence.replication_table import MODELS, Replications, Result, trade_off_lines
 from holdfast.evidence.replications import replicate
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.settings import Settings
@@ -179,6 +179,72 @@ def test_the_table_has_means_and_deviations_of_the_results() -> None:
                 assert spread == (pytest.approx(mean(values)), pytest.approx(stdev(values)))
 
 
+def test_path_lengths_are_the_depths_of_the_leaves_weighted_by_their_rows() -> None:
+    for result in FOUND.results:
+        if result.tree is None:
+            assert result.mean_path_length is None
+            continue
+        tree, leaves = result.tree, result.tree.left == -1
+        by_hand = np.average(tree.node_depth[leaves], weights=tree.weight[leaves])
+        assert result.mean_path_length == pytest.approx(by_hand)
+
+
+def test_the_trade_off_is_what_the_chosen_tree_brings_and_costs_in_each_replication() -> None:
+    chosen = FOUND.of("chosen")
+    assert [each.model for each in FOUND.trade_offs] == ["best score", "CART by cross-validation"]
+    for each in FOUND.trade_offs:
+        others = FOUND.of(each.model)
+        nearer = [b.instability - a.instability for a, b in zip(chosen, others, strict=True)]
+        lost = [b.score - a.score for a, b in zip(chosen, others, strict=True)]
+        assert each.nearer == (pytest.approx(mean(nearer)), pytest.approx(stdev(nearer)))
+        assert each.score_lost == (pytest.approx(mean(lost)), pytest.approx(stdev(lost)))
+        assert each.fraction == pytest.approx(sum(nearer) / sum(b.instability for b in others))
+
+
+def result_of(model: str, replication: int, score: float, instability: float) -> Result:
+    return Result(replication, model, score, instability=instability)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "other", "sentence"),
+    [
+        (
+            [(0.8, 3.0), (0.7, 5.0)],
+            [(0.9, 4.0), (0.8, 6.0)],
+            "nearer by 1.00 ± 0.00 (20.0 %), for 0.100 ± 0.000 of AUC.",
+        ),
+        (
+            [(0.9, 3.0), (0.8, 5.0)],
+            [(0.8, 4.0), (0.7, 8.0)],
+            "nearer by 2.00 ± 1.41 (33.3 %), and its AUC is better by 0.100 ± 0.000.",
+        ),
+        (
+            [(0.8, 4.0), (0.8, 6.0)],
+            [(0.9, 3.0), (0.9, 5.0)],
+            "further by 1.00 ± 0.00 (25.0 %), and its AUC is worse by 0.100 ± 0.000.",
+        ),
+        ([(0.8, 4.0)], [(0.9, 5.0)], "nearer by 1.00 (20.0 %), for 0.100 of AUC."),
+        ([(0.8, 4.0), (0.7, 5.0)], [(0.8, 4.0), (0.7, 5.0)], "just as near and just as good."),
+    ],
+)
+def test_the_trade_off_in_a_sentence(chosen: Any, other: Any, sentence: str) -> None:
+    models = {MODELS[0]: other, MODELS[1]: chosen, MODELS[2]: chosen, MODELS[3]: other, MODELS[4]: other}
+    results = [
+        result_of(model, number, *points[number])
+        for number in range(len(chosen))
+        for model, points in models.items()
+    ]
+    found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
+    lines = trade_off_lines(found, "AUC", 200)
+    assert lines == [
+        f"Against the tree of the best score, the chosen tree is {sentence}",
+        f"Against CART by cross-validation, the chosen tree is {sentence}",
+    ]
+    narrow = trade_off_lines(found, "AUC", 60)
+    assert max(map(len, narrow)) <= 60
+    assert [line.strip() for line in " ".join(narrow).split()] == " ".join(lines).split()
+
+
 def test_between_is_the_mean_distance_of_trees_of_different_replications() -> None:
     for row in FOUND.rows[:4]:
         trees = [result.tree for result in FOUND.of(row.model)]
@@ -229,13 +295,12 @@ def test_a_replication_does_not_depend_on_how_many_there_are() -> None:
 def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
     found = replicate(CLINIC, PAPER, n_replications=2)
-    for (table, division, settings), _ in trained.calls:
+    for (table, division, _), _ in trained.calls:
         (test,) = division.validation
         assert table.n_rows == N_ROWS
         assert test.sum() == N_ROWS / 3
         assert not (division.early & test).any()
         assert division.early.sum() == N_ROWS / 3  # half of the two thirds that are trained on
-        assert settings.method == "paper"
     for result in found.results:
         if result.choosing_score is not None:
             assert result.choosing_score == result.measured_score

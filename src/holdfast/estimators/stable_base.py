@@ -52,8 +52,10 @@ class Part(NamedTuple):
         if len({_is_text(line) for line in lines}) > 1:
             names = f"{self.names[1]} and {other.names[1]}"
             raise DataError(f"{names} must be of one kind, and one of them is text: write labels alike.")
-        frame = stacked(*frames, (self.names[0], other.names[0]))
-        return Part(frame, stacked_vectors(*lines), ("X", "y"))
+        frame, line = stacked(*frames, (self.names[0], other.names[0])), stacked_vectors(*lines)
+        if not isinstance(line, np.ndarray):
+            line = line.rename(lines[0].name or "y")  # the target keeps its name
+        return Part(frame, line, ("X", "y"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import floor, log10
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.feature_use import first_features, importance_spread
 from holdfast.scoring.metric import Metric
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import NO_BREAK, percent_text
 
 WIDTH = 80  # columns of the text
 MODELS = ("best score", "most stable", "chosen", "CART by cross-validation", "random forest")
@@ -68,9 +70,11 @@ class Spread(NamedTuple):
     def of(cls, values: Sequence[float | None]) -> "Spread | None":
         """The spread of the values; None if they are not known."""
         known = [value for value in values if value is not None]
-        if not known:
-            return None
-        return cls(float(np.mean(known)), float(np.std(known, ddof=1)) if len(known) > 1 else 0.0)
+        return _spread(known) if known else None
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,30 @@ class Summary:
     importance_spread: float  # standard deviation of the importances, averaged over the features asked about
     first_features: int | None  # how many different features the first splits ask about
     first_two_levels: int | None  # the same of the first two levels
+
+
+class TradeOff(NamedTuple):
+    """What the chosen tree brings and costs against another model, over all replications."""
+
+    model: str  # the other one
+    nearer: Spread  # by how much the chosen tree is nearer to the reference trees; below 0 if it is further
+    fraction: float  # the mean of that, of the other's mean distance
+    score_lost: Spread  # by how much its score on the test rows is worse; below 0 if it is better
+
+    @classmethod
+    def of(cls, chosen: Sequence[Result], others: Sequence[Result]) -> "TradeOff":
+        """The chosen tree against another model, replication by replication."""
+        distance, other_distance = (
+            np.array([result.instability for result in results], np.float64) for results in (chosen, others)
+        )
+        lost = [other.score - own.score for own, other in zip(chosen, others, strict=True)]
+        mean = float(other_distance.mean())
+        return cls(
+            model=others[0].model,
+            nearer=_spread((other_distance - distance).tolist()),
+            fraction=1 - float(distance.mean()) / mean if mean > 0 else 0.0,
+            score_lost=_spread(lost),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +144,11 @@ class Replications:
     def rows(self) -> tuple[Summary, ...]:
         """The table: one row per model."""
         return tuple(self._summary(model) for model in MODELS)
+
+    @cached_property
+    def trade_offs(self) -> tuple[TradeOff, ...]:
+        """The chosen tree against that of the best score, and against CART."""
+        return tuple(TradeOff.of(self.of("chosen"), self.of(MODELS[number])) for number in (0, 3))
 
     def _summary(self, model: str) -> Summary:
         results = self.of(model)
@@ -189,6 +222,7 @@ _FIGURES = {
     "first_features": "features asked first",
     "first_two_levels": "  in two levels",
 }
+_OTHERS = {MODELS[0]: "the tree of the best score", MODELS[3]: "CART by cross-validation"}
 _Row = tuple[str, list[str]]  # a label, and a text for each model
 
 
@@ -210,7 +244,38 @@ def _text(found: Replications, width: int) -> str:
     gap = 2 if _width(rows) <= width else 1
     margin, cell = _margin(rows), _cell(rows) + gap
     shown = [f"{label:{margin}}" + "".join(f"{text:>{cell}}" for text in row) for label, row in rows]
-    return "\n".join([*_caption(found, title), *(line.rstrip() for line in shown)])
+    table = [line.rstrip() for line in shown]
+    return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
+
+
+def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
+    """How much nearer the chosen tree is than others, and for how much score: one sentence for each."""
+    several = found.n_replications > 1
+    sentences = [_trade_off_text(each, title, several) for each in found.trade_offs]
+    whole = [text.replace(" %", f"{NO_BREAK}%") for text in sentences]
+    lines = [line for text in whole for line in wrap(text, width, subsequent_indent="  ")]
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def _trade_off_text(each: TradeOff, title: str, several: bool) -> str:
+    other = _OTHERS[each.model]
+    if not any((*each.nearer, *each.score_lost)):
+        return f"Against {other}, the chosen tree is just as near and just as good."
+    is_nearer, is_worse = each.nearer.mean >= 0, each.score_lost.mean >= 0
+    distance, lost = _spread_text(each.nearer, several), _spread_text(each.score_lost, several)
+    cost = f"and its {title} is {'worse' if is_worse else 'better'} by {lost}"
+    if is_nearer and is_worse:
+        cost = f"for {lost} of {title}"
+    return (
+        f"Against {other}, the chosen tree is {'nearer' if is_nearer else 'further'} by "
+        f"{distance} ({percent_text(abs(each.fraction))}), {cost}."
+    )
+
+
+def _spread_text(spread: Spread, several: bool) -> str:
+    decimals = _decimals([spread.mean, spread.deviation])
+    mean = _number(abs(spread.mean), decimals)
+    return f"{mean} ± {_number(spread.deviation, decimals)}" if several else mean
 
 
 def _margin(rows: Sequence[_Row]) -> int:

@@ -171,11 +171,11 @@ def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]
     references = trained.references.trees
     distances = distances_between(trees, references, trained.distance_settings, n_jobs=1)
     per_rule = distance_per_rule(distances, trees, references)
-    fraction = replace(trained.distance_settings, normalised=True)
+    normalised = replace(trained.distance_settings, normalised=True)
     return [
         {
             "instability": float(to_references.mean()),
-            "normalised": fraction.total(float(to_references.mean())),
+            "normalised": normalised.total(float(to_references.mean())),
             "per_rule": float(of_rule),
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,

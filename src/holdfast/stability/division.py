@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
-SHARE_HELD_OUT = 1 / 3
+FRACTION_HELD_OUT = 1 / 3
 FOLDS, REPEATS = 5, 3
 
 # Branches of the seed, one for each random choice.
@@ -100,9 +100,9 @@ def hold_out(
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
-    """Number of folds and share held out, one of them 0."""
+    """Number of folds and fraction held out, one of them 0."""
     if isinstance(validation, str) and validation == "auto":
-        return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, SHARE_HELD_OUT)
+        return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, FRACTION_HELD_OUT)
     if isinstance(validation, Integral) and not isinstance(validation, bool) and int(validation) >= 2:
         return min(int(validation), n_units), 0.0
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:

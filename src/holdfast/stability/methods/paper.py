@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import grow_candidates, grow_references
-from holdfast.stability.division import SHARE_HELD_OUT, Division
+from holdfast.stability.division import FRACTION_HELD_OUT, Division
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method, RowInfo
 from holdfast.stability.rows import PreparedRows
@@ -56,7 +56,7 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
 def _fraction(validation: Any, info: RowInfo) -> float:
     """The fraction of the rows to hold out; a RulesError for folds, or if the user has a holdout as well."""
     if isinstance(validation, str) and validation == "auto":
-        return SHARE_HELD_OUT
+        return FRACTION_HELD_OUT
     if info.holdout is not None:
         raise RulesError(
             f"validation={validation!r} and X_holdout both say which rows to score on: give one of them."
