@@ -201,38 +201,33 @@ def test_the_trade_off_is_what_the_chosen_tree_brings_and_costs_in_each_replicat
         assert each.fraction == pytest.approx(sum(nearer) / sum(b.instability for b in others))
 
 
-def result_of(model: str, replication: int, score: float, instability: float) -> Result:
-    return Result(replication, model, score, instability=instability)
+# Score and instability of the chosen tree and of the others in each replication, and what is said of them.
+SENTENCES: dict[str, tuple[list[tuple[float, float]], list[tuple[float, float]]]] = {
+    "nearer by 1.0 ± 0.0 (20.0 %), for 0.10 ± 0.00 of AUC.": (
+        [(0.8, 3.0), (0.7, 5.0)],
+        [(0.9, 4.0), (0.8, 6.0)],
+    ),
+    "nearer by 2.0 ± 1.4 (33.3 %), and its AUC is better by 0.10 ± 0.00.": (
+        [(0.9, 3.0), (0.8, 5.0)],
+        [(0.8, 4.0), (0.7, 8.0)],
+    ),
+    "further by 1.0 ± 0.0 (25.0 %), and its AUC is worse by 0.10 ± 0.00.": (
+        [(0.8, 4.0), (0.8, 6.0)],
+        [(0.9, 3.0), (0.9, 5.0)],
+    ),
+    "nearer by 1.0 (20.0 %), for 0.10 of AUC.": ([(0.8, 4.0)], [(0.9, 5.0)]),
+    "just as near and just as good.": ([(0.8, 4.0), (0.7, 5.0)], [(0.8, 4.0), (0.7, 5.0)]),
+}
 
 
-@pytest.mark.parametrize(
-    ("chosen", "other", "sentence"),
-    [
-        (
-            [(0.8, 3.0), (0.7, 5.0)],
-            [(0.9, 4.0), (0.8, 6.0)],
-            "nearer by 1.00 ± 0.00 (20.0 %), for 0.100 ± 0.000 of AUC.",
-        ),
-        (
-            [(0.9, 3.0), (0.8, 5.0)],
-            [(0.8, 4.0), (0.7, 8.0)],
-            "nearer by 2.00 ± 1.41 (33.3 %), and its AUC is better by 0.100 ± 0.000.",
-        ),
-        (
-            [(0.8, 4.0), (0.8, 6.0)],
-            [(0.9, 3.0), (0.9, 5.0)],
-            "further by 1.00 ± 0.00 (25.0 %), and its AUC is worse by 0.100 ± 0.000.",
-        ),
-        ([(0.8, 4.0)], [(0.9, 5.0)], "nearer by 1.00 (20.0 %), for 0.100 of AUC."),
-        ([(0.8, 4.0), (0.7, 5.0)], [(0.8, 4.0), (0.7, 5.0)], "just as near and just as good."),
-    ],
-)
-def test_the_trade_off_in_a_sentence(chosen: Any, other: Any, sentence: str) -> None:
-    models = {MODELS[0]: other, MODELS[1]: chosen, MODELS[2]: chosen, MODELS[3]: other, MODELS[4]: other}
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_trade_off_in_a_sentence(sentence: str) -> None:
+    chosen, others = SENTENCES[sentence]
     results = [
-        result_of(model, number, *points[number])
+        Result(number, model, score, instability=instability)
         for number in range(len(chosen))
-        for model, points in models.items()
+        for model in MODELS
+        for score, instability in [(chosen if model == "chosen" else others)[number]]
     ]
     found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
     lines = trade_off_lines(found, "AUC", 200)

@@ -273,7 +273,7 @@ def _trade_off_text(each: TradeOff, title: str, several: bool) -> str:
 
 
 def _spread_text(spread: Spread, several: bool) -> str:
-    decimals = _decimals([spread.mean, spread.deviation])
+    decimals = max(0, _decimals(spread) - 1)  # of differences, two digits tell enough
     mean = _number(abs(spread.mean), decimals)
     return f"{mean} ± {_number(spread.deviation, decimals)}" if several else mean
 

@@ -171,7 +171,8 @@ def without_division_effects(score: FloatArray, combination: LongArray, division
 
     Trees that were scored on different rows can be compared only if easy rows are no merit. Each score is
     taken as the sum of what its combination and its division bring, and a rest; the effect of the division is
-    replaced by the mean of all.
+    replaced by the mean of all. With few trees a combination meets few divisions, and the two effects cannot
+    be told apart: the scores then promise too much.
 
     >>> combination, division = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     >>> without_division_effects(np.array([0.8, 0.9, 0.6, 0.7]), combination, division)
