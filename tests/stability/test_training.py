@@ -24,7 +24,7 @@ from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.collection import CANDIDATES, REFERENCES, grow_collection
-from holdfast.stability.division import Division, divide
+from holdfast.stability.division import Division, RowInfo, divide
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.stability.validation import reliability_of, without_division_effects
@@ -133,7 +133,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     table, settled, units = canonical(table, list(marks.values()))
     roles = {"groups": units, **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
-    division = divide(table, **roles, validation=validation, seed=4)
+    division = divide(table, Settings(validation=validation, seed=4), RowInfo(**roles))
     references, candidates, scores = [], [], []
     for place in range(9):
         way = (place % 4 + place // 4) % len(division.validation)
@@ -173,7 +173,7 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=4, seed=1)
+    division = divide(table, Settings(validation=4, seed=1))
     rules = GrowthRules(class_weight=class_weight)
     settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
     plain = train_divided(table, division, settings)
@@ -188,7 +188,7 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
 
 def test_numbers_of_validation_rows_do_not_change_a_candidate():
     table = Table.from_arrays(X, NUMBERS)
-    division = divide(table, validation=0.4, seed=1)
+    division = divide(table, Settings(validation=0.4, seed=1))
     settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
     plain = train_divided(table, division, settings)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
@@ -199,7 +199,7 @@ def test_numbers_of_validation_rows_do_not_change_a_candidate():
 
 def test_values_of_all_rows_come_last_and_change_no_question():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=0.4, seed=1)
+    division = divide(table, Settings(validation=0.4, seed=1))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
@@ -210,7 +210,7 @@ def test_values_of_all_rows_come_last_and_change_no_question():
 
 def test_late_rows_change_no_bit_of_a_reference_tree():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, stage=STAGE, validation=0.3, seed=2)
+    division = divide(table, Settings(validation=0.3, seed=2), RowInfo(STAGE))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
     assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
@@ -219,7 +219,7 @@ def test_late_rows_change_no_bit_of_a_reference_tree():
 
 def test_trees_weigh_the_rows_of_their_division():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=0.25, seed=2)
+    division = divide(table, Settings(validation=0.25, seed=2))
     grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
     trained = train_divided(table, division, SMALL)
     assert {float(tree.weight[0]) for tree in grown.candidates.trees} == {float(division.training[0].sum())}
@@ -536,7 +536,7 @@ def test_a_learner_of_another_library_goes_the_same_way():
     trained = train(table, replace(settings, refit_leaves=False))
     settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
-    training = divide(settled, validation=0.4).training[0]
+    training = divide(settled, Settings(validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
         counts = bootstrap_counts(training.astype(np.int32), 0, (CANDIDATES, place))
         rows = np.repeat(np.arange(80), counts)

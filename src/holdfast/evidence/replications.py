@@ -20,10 +20,9 @@ from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.stability.choice import SelectionRule, choose
-from holdfast.stability.division import hold_out
+from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.methods import method_of
-from holdfast.stability.methods.method import RowInfo
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.tree.tree import Tree

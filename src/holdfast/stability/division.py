@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from holdfast.data.split.folds import report_fewer_folds
 from holdfast.data.split.fractions import below, check_fraction, early_stages, folds_of, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
+from holdfast.stability.settings import Settings
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
 FRACTION_HELD_OUT = 1 / 3
@@ -49,28 +50,33 @@ class Division:
         return len(self.validation) > 1
 
 
-def divide(
-    table: Table,
-    *,
-    stage: LongArray | None = None,
-    groups: LongArray | None = None,
-    early_fraction: float = 0.5,
-    validation: float | str = "auto",
-    seed: int = 0,
-) -> Division:
+class RowInfo(NamedTuple):
+    """What is known of every row besides its columns. What is not known is None."""
+
+    stage: LongArray | None = None
+    groups: LongArray | None = None
+    holdout: BoolArray | None = None  # True for the rows that the user holds out to score on
+
+
+NOTHING_KNOWN = RowInfo()
+
+
+def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> Division:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
-    `validation` is the fraction of rows held out, or an integer of folds, each of them held out in turn,
-    with new folds three times; "auto" takes five folds for up to 5,000 rows, and a third of them otherwise.
+    `settings.validation` is the fraction of rows held out, or an integer of folds, each of them held out in
+    turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
-    check_fraction("early_fraction", early_fraction)
-    strata = strata_of(table, stage)
-    if stage is not None:
-        early = early_stages(stage, early_fraction)
-    else:
-        early = below(places(strata, groups, (seed, _EARLY)), early_fraction)
+    if info.holdout is not None:
+        raise RulesError(
+            f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
+            "validation says: leave it out, and test the chosen tree on these rows."
+        )
+    strata = strata_of(table, info.stage)
+    early = _early(strata, settings, info)
+    groups = info.groups
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
-    n_folds, fraction = _validation(validation, table.n_rows, n_units)
+    n_folds, fraction = _validation(settings.validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
@@ -79,16 +85,31 @@ def divide(
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return Division(early, (below(places(strata, groups, (seed, _HELD_OUT)), fraction),))
+        return Division(early, (below(places(strata, groups, (settings.seed, _HELD_OUT)), fraction),))
+    return Division(early, _folds_in_turn(strata, groups, n_folds, settings))
+
+
+def _early(strata: LongArray, settings: Settings, info: RowInfo) -> BoolArray:
+    check_fraction("early_fraction", settings.early_fraction)
+    if info.stage is not None:
+        return early_stages(info.stage, settings.early_fraction)
+    return below(places(strata, info.groups, (settings.seed, _EARLY)), settings.early_fraction)
+
+
+def _folds_in_turn(
+    strata: LongArray, groups: LongArray | None, n_folds: int, settings: Settings
+) -> tuple[BoolArray, ...]:
+    """The rows of each fold, for new folds several times over."""
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = folds_of(places(strata, groups, (seed, _HELD_OUT, repeat)), n_folds)
+        fold = folds_of(places(strata, groups, (settings.seed, _HELD_OUT, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
-    if groups is not None and validation != "auto" and min(n_made) < int(validation):
-        report_fewer_folds(int(validation), n_made, groups)
-    return Division(early, tuple(flags))
+    asked = settings.validation
+    if groups is not None and asked != "auto" and min(n_made) < int(asked):
+        report_fewer_folds(int(asked), n_made, groups)
+    return tuple(flags)
 
 
 def hold_out(

@@ -11,10 +11,10 @@ from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection
-from holdfast.stability.division import Division
+from holdfast.stability.division import Division, RowInfo
 from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.methods import method_of
-from holdfast.stability.methods.method import Grown, RowInfo
+from holdfast.stability.methods.method import Grown
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import Settings
 

@@ -13,9 +13,9 @@ from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import grow_candidates, grow_references
-from holdfast.stability.division import FRACTION_HELD_OUT, Division
+from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
 from holdfast.stability.learners import learner_for
-from holdfast.stability.methods.method import Grown, Method, RowInfo
+from holdfast.stability.methods.method import Grown, Method
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import Settings
 from holdfast.stability.validation import Scoring, score_candidates
