@@ -7,6 +7,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
+from holdfast.estimators.stable_rows import training_rows
 from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
@@ -196,10 +197,11 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         All rows are those of X0, X and X_holdout, one after the other, as far as they are given: weights,
         stages and groups have an entry for each of them, and the range of a column is that over all of them.
         """
-        data = self._data(X, y, sample_weight, stage, groups, (X0, y0), (X_holdout, y_holdout))
-        table = self._table(data.X, data.y, data.weight, self._task)
-        trained = self._trained(table, data)
-        self._remember_classes(data.y, table)
+        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        table = self._table(rows.X, rows.y, rows.weight, self._task)
+        trained = self._trained(table, rows)
+        self._remember_classes(rows.y, table)
         return self._taken(X, trained)
 
 
@@ -295,6 +297,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         y_holdout: Any = None,
     ) -> Self:
         """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
-        data = self._data(X, y, sample_weight, stage, groups, (X0, y0), (X_holdout, y_holdout))
-        table = self._table(data.X, data.y, data.weight, self._task)
-        return self._taken(X, self._trained(table, data))
+        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        table = self._table(rows.X, rows.y, rows.weight, self._task)
+        return self._taken(X, self._trained(table, rows))
