@@ -26,6 +26,7 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
 from holdfast.storage.model_file import load, save
@@ -307,6 +308,14 @@ def test_every_setting_is_a_parameter_by_its_name():
     assert {name: getattr(settings, name) for name in values} == values
     named = {each.name for each in fields(Settings)}
     assert named == {*values, "rules", "seed"}
+
+
+@pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
+def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
+    parameters = kind().get_params(deep=False)
+    for declared in (*fields(Settings), *fields(SelectionRule)):
+        if declared.name not in ("rules", "seed"):
+            assert parameters[declared.name] == declared.default
 
 
 def test_weights_and_groups_run_over_the_early_rows_first():

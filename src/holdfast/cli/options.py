@@ -8,12 +8,12 @@ import click
 
 from holdfast.cli.model_options import COLUMNS, GROWING, MODEL
 from holdfast.cli.reading_options import with_options
+from holdfast.stability.methods import METHODS
 
 # As in the library, whose modules --help does not wait for.
 TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 GROWTH = ("cart", "c4.5")
-METHODS = ("bootstrap", "pruned", "paper")
 TEST_ROWS = ("forward", "random")
 UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")

@@ -1,15 +1,16 @@
 """The table of methods: every entry makes candidates with scores, whatever the target."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from holdfast.cli.options import METHODS as COMMAND_LINE_METHODS
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
+from holdfast.stability import methods
 from holdfast.stability.methods import METHODS, method_of
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import prepare, train
@@ -58,5 +59,6 @@ def test_a_holdout_of_one_s_own_is_for_the_paper_s_method(name: str):
         train(CLASSES, Settings(method=name, n_estimators=2), holdout=np.arange(90) < 30)
 
 
-def test_the_command_line_knows_all_methods():
-    assert tuple(METHODS) == COMMAND_LINE_METHODS
+def test_every_file_of_the_folder_but_the_type_is_a_method():
+    files = {path.stem for path in Path(methods.__path__[0]).glob("*.py")}
+    assert files == {*METHODS, "__init__", "method"}
