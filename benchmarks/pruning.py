@@ -268,15 +268,15 @@ def stable_grid(adult: Adult, n_estimators: int) -> Grid:
     title = (
         f"Stable trees of adult_income, {len(adult.y):,} rows, {n_estimators} candidates at most, {JOBS} jobs"
     )
-    heads = ("candidates", "seconds", "trees", "on the frontier", "leaves", "AUC", "instability")
+    heads = ("method", "seconds", "trees", "on the frontier", "leaves", "AUC", "instability")
     grid = new_grid(title, *heads)
-    for candidates in ("bootstrap", "pruned"):
-        model = StableTreeClassifier(candidates=candidates, n_estimators=n_estimators, n_jobs=JOBS)
+    for method in ("bootstrap", "pruned"):
+        model = StableTreeClassifier(method=method, n_estimators=n_estimators, n_jobs=JOBS)
         seconds, _ = timed(lambda model=model: model.fit(adult.frame, adult.y))
         score = model.frontier_.score[model.choice_.candidate]
         cells = [len(model.candidate_trees_), int(model.frontier_.efficient.sum()), model.get_n_leaves()]
         figures = [f"{score:.4f}", f"{model.instability_:.2f}"]
-        grid.add_row(candidates, f"{seconds:.2f}", *map(str, cells), *figures)
+        grid.add_row(method, f"{seconds:.2f}", *map(str, cells), *figures)
     return grid
 
 

@@ -126,7 +126,7 @@ def main() -> None:
     for column in columns:
         grid.add_column(column, justify="right")
     for name, table in data_sets().items():
-        division = divide(table, validation=1 / 3)
+        division = divide(table, Settings(validation=1 / 3))
         ours(table, division, 10, options.jobs)  # compiles, or loads from disk
         n_runs = 3 if table.n_rows < 1_000 else 1  # of each, and the best counts
         runs = [

@@ -53,10 +53,8 @@ def compared(found: Replications, model: str) -> list[str]:
     return cells
 
 
-def title_of(found: Replications, n_estimators: int, protocol: str) -> str:
-    return (
-        f"{protocol}: lambda {found.distance_settings.label_weight:g}, {n_estimators} + {n_estimators} trees"
-    )
+def title_of(found: Replications, n_estimators: int, method: str) -> str:
+    return f"{method}: lambda {found.distance_settings.label_weight:g}, {n_estimators} + {n_estimators} trees"
 
 
 def comparison(runs: Sequence[tuple[str, Replications]]) -> Grid:
@@ -94,18 +92,19 @@ def main() -> None:
         f"{deepest_tree(table)}."
     )
     runs = []
-    for protocol in ("paper", "honest"):
+    for method in ("paper", "bootstrap"):
         for label_weight, n_estimators in RUNS:
             n_estimators = 50 if options.quick else n_estimators
             settings = Settings(
+                method=method,
                 grid=GRID,
                 n_estimators=n_estimators,
                 label_weight=label_weight,
                 scoring="auc",
                 n_jobs=options.n_jobs,
             )
-            found = replicate(table, settings, n_replications=n_splits, protocol=protocol)
-            runs.append((title_of(found, n_estimators, protocol), found))
+            found = replicate(table, settings, n_replications=n_splits)
+            runs.append((title_of(found, n_estimators, method), found))
             console.print(f"\n[bold]{runs[-1][0]}[/bold]", found.text(132), sep="\n", highlight=False)
     console.print("", comparison(runs), sep="\n")
 

@@ -413,7 +413,7 @@ def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) ->
         ["--rule", "any"],
         ["--task", "sorting"],
         ["--growth", "id3"],
-        ["--candidates", "grown"],
+        ["--method", "grown"],
     ],
 )
 def test_an_option_out_of_range_is_a_usage_error(options: list[str], patients: Path, tmp_path: Path) -> None:
@@ -423,10 +423,10 @@ def test_an_option_out_of_range_is_a_usage_error(options: list[str], patients: P
 
 
 def test_trees_grow_as_c45_does_and_candidates_come_from_one_path(patients: Path, tmp_path: Path) -> None:
-    result = fit(patients, tmp_path / "run", "--growth", "c4.5", "--candidates", "pruned")
+    result = fit(patients, tmp_path / "run", "--growth", "c4.5", "--method", "pruned")
     assert result.exit_code == 0, result.stderr
     settings = json.loads((tmp_path / "run" / "summary.json").read_text())["settings"]
-    assert (settings["criterion"], settings["candidates"]) == ("gain_ratio", "pruned")
+    assert (settings["criterion"], settings["method"]) == ("gain_ratio", "pruned")
     header = (tmp_path / "run" / "frontier.csv").read_text().splitlines()[0]
     assert "ccp_alpha" in header.split(",")
 

@@ -239,7 +239,7 @@ def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], messag
 
 
 def test_pruned_candidates_are_the_subtrees_of_the_tree_of_all_rows() -> None:
-    model = StableTreeClassifier(candidates="pruned", n_estimators=40).fit(X, Y)
+    model = StableTreeClassifier(method="pruned", n_estimators=40).fit(X, Y)
     whole = TreeClassifier(max_depth=5).fit(X, Y).tree_
     leaves = [tree.n_leaves for tree in model.candidate_trees_]
     assert leaves[0] == whole.n_leaves
@@ -252,23 +252,23 @@ def test_pruned_candidates_are_the_subtrees_of_the_tree_of_all_rows() -> None:
 def test_the_scores_of_pruned_candidates_come_from_rows_held_out() -> None:
     noise = np.random.default_rng(0).normal(size=(300, 5))
     labels = np.random.default_rng(1).integers(0, 2, 300)
-    model = StableTreeClassifier(candidates="pruned", n_estimators=40).fit(noise, labels)
+    model = StableTreeClassifier(method="pruned", n_estimators=40).fit(noise, labels)
     assert model.frontier_.score.max() < 0.6
     assert TreeClassifier(max_depth=5).fit(noise, labels).score(noise, labels) > 0.65
 
 
 def test_pruned_candidates_can_be_chosen_from_like_others() -> None:
-    model = StableTreeRegressor(candidates="pruned", n_estimators=30).fit(PROGRESS, PROGRESSION)
+    model = StableTreeRegressor(method="pruned", n_estimators=30).fit(PROGRESS, PROGRESSION)
     chosen = model.get_n_leaves()
     assert model.choose("best-score").get_n_leaves() >= chosen
     assert 1 <= model.choose("most-stable").get_n_leaves() <= chosen
 
 
 def test_candidates_of_another_kind_are_refused() -> None:
-    with pytest.raises(RulesError, match="candidates='grown' is unknown"):
-        StableTreeClassifier(candidates="grown").fit(X, Y)
+    with pytest.raises(RulesError, match="method='grown' is unknown"):
+        StableTreeClassifier(method="grown").fit(X, Y)
     with pytest.raises(RulesError, match="leave learner=None"):
-        StableTreeClassifier(candidates="pruned", learner=DecisionTreeClassifier()).fit(X, Y)
+        StableTreeClassifier(method="pruned", learner=DecisionTreeClassifier()).fit(X, Y)
 
 
 def test_stable_trees_grow_by_the_rules_of_c45() -> None:

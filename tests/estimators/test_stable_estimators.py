@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -26,6 +27,7 @@ from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
 from holdfast.storage.model_file import load, save
@@ -226,7 +228,7 @@ def test_nothing_can_be_asked_of_a_model_that_is_not_fitted():
         classifier().predict(PATIENTS)
 
 
-def test_certificates_and_the_use_of_features_speak_of_the_collections():
+def test_split_support_and_the_use_of_features_speak_of_the_collections():
     model = fitted()
     found = model.split_support()
     assert len(found) == model.get_n_leaves() - 1
@@ -253,6 +255,68 @@ def test_early_data_apart_are_a_first_stage():
     assert bits(of_polars) == bits(classifier().fit(SEEN, STAY, stage=np.arange(60) >= 25))
     of_arrays = regressor().fit(NUMBERS[25:], DAYS[25:].tolist(), X0=NUMBERS[:25], y0=DAYS[:25].tolist())
     assert bits(of_arrays) == bits(regressor().fit(NUMBERS, DAYS, stage=np.arange(60) >= 25))
+
+
+def test_early_data_apart_leave_the_target_its_name():
+    model = classifier().fit(PATIENTS[25:], STAY[25:].rename("stay"), X0=PATIENTS[:25], y0=STAY[:25])
+    assert model.schema_.target.name == STAY.name
+
+
+@pytest.mark.parametrize("kind", ["pandas", "lists"])
+def test_a_holdout_of_one_s_own_is_what_candidates_are_scored_on(kind: str):
+    rows, labels = (
+        (PATIENTS, STAY) if kind == "pandas" else (PATIENTS.to_numpy(object).tolist(), STAY.tolist())
+    )
+    holdout = {"X_holdout": rows[40:], "y_holdout": labels[40:]}
+    model = classifier(method="paper", scoring="accuracy").fit(rows[:40], labels[:40], **holdout)
+    held_out, truth = PATIENTS[40:], STAY[40:].to_numpy()
+    for tree, score in zip(model.candidate_trees_, model.frontier_.score, strict=True):
+        said = tree.predict(held_out if kind == "pandas" else held_out.to_numpy(object))
+        assert score == pytest.approx((np.asarray(said) == truth).mean())
+        assert tree.weight[0] == 40
+    assert {float(tree.weight[0]) for tree in model.reference_trees_} == {20.0}
+
+
+def test_early_data_and_a_holdout_stand_before_and_after_the_others():
+    weight = np.arange(60) % 3 + 1.0
+    parts = {"X0": PATIENTS[:20], "y0": STAY[:20], "X_holdout": PATIENTS[45:], "y_holdout": STAY[45:]}
+    model = classifier(method="paper").fit(PATIENTS[20:45], STAY[20:45], weight, groups=WHO, **parts)
+    flags, stage = np.arange(60) >= 45, (np.arange(60) >= 20).astype(int)
+    table = Table.from_arrays(PATIENTS, STAY, weight)
+    settings = model._settings()
+    trained = train(table, settings, stage=stage, groups=WHO, holdout=flags)
+    assert model.frontier_.columns() == trained.frontier.columns()
+
+
+def test_every_setting_is_a_parameter_by_its_name():
+    values = {
+        "method": "paper",
+        "n_estimators": 3,
+        "early_fraction": 0.4,
+        "validation": 0.2,
+        "scoring": "accuracy",
+        "matching": "cover",
+        "label_weight": 2.5,
+        "outcome": "distribution",
+        "refit_leaves": False,
+        "shrink_scores": False,
+        "grid": {"max_depth": [2]},
+        "learner": DecisionTreeClassifier(),
+        "n_jobs": 2,
+        "verbose": True,
+    }
+    settings = StableTreeClassifier(**values, random_state=7)._settings()
+    assert {name: getattr(settings, name) for name in values} == values
+    named = {each.name for each in fields(Settings)}
+    assert named == {*values, "rules", "seed"}
+
+
+@pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
+def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
+    parameters = kind().get_params(deep=False)
+    for declared in (*fields(Settings), *fields(SelectionRule)):
+        if declared.name not in ("rules", "seed"):
+            assert parameters[declared.name] == declared.default
 
 
 def test_weights_and_groups_run_over_the_early_rows_first():
@@ -313,6 +377,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "short y0": ({"X0": PATIENTS[:20], "y0": STAY[:19]}, r"\b[17]9\b"),
     "X0 lacks a column": ({"X0": PATIENTS[:20][["age", "ward"]], "y0": STAY[:20]}, "bmi"),
     "X0 has one more column": ({"X0": PATIENTS[:20].assign(height=1.0), "y0": STAY[:20]}, "height"),
+    "X_holdout without y_holdout": ({"X_holdout": PATIENTS}, "X_holdout and y_holdout go together"),
+    "a holdout without its method": ({"X_holdout": PATIENTS, "y_holdout": STAY}, "X_holdout is for method"),
     "weights of X alone": ({**EARLY, "sample_weight": np.ones(60)}, "sample_weight has 60 values.*80 rows"),
     "short stage": ({"stage": YEAR[:59]}, "stage has 59 values.*60 rows"),
     "long groups": ({"groups": np.arange(61)}, "groups has 61 values.*60 rows"),

@@ -16,14 +16,16 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import RulesError
 from holdfast.evidence import replications
-from holdfast.evidence.replication_table import MODELS, Replications
+from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.evidence.replications import replicate
 from holdfast.growth.rules import GrowthRules
+from holdfast.show.replications import trade_off_lines
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
 SMALL = Settings(rules=GrowthRules(max_depth=3), n_estimators=8)
+PAPER = replace(SMALL, method="paper")
 TREES, FOREST = MODELS[:4], MODELS[4]
 
 
@@ -178,6 +180,67 @@ def test_the_table_has_means_and_deviations_of_the_results() -> None:
                 assert spread == (pytest.approx(mean(values)), pytest.approx(stdev(values)))
 
 
+def test_path_lengths_are_the_depths_of_the_leaves_weighted_by_their_rows() -> None:
+    for result in FOUND.results:
+        if result.tree is None:
+            assert result.mean_path_length is None
+            continue
+        tree, leaves = result.tree, result.tree.left == -1
+        by_hand = np.average(tree.node_depth[leaves], weights=tree.weight[leaves])
+        assert result.mean_path_length == pytest.approx(by_hand)
+
+
+def test_the_trade_off_is_what_the_chosen_tree_brings_and_costs_in_each_replication() -> None:
+    chosen = FOUND.of("chosen")
+    assert [each.model for each in FOUND.trade_offs] == ["best score", "CART by cross-validation"]
+    for each in FOUND.trade_offs:
+        others = FOUND.of(each.model)
+        nearer = [b.instability - a.instability for a, b in zip(chosen, others, strict=True)]
+        lost = [b.score - a.score for a, b in zip(chosen, others, strict=True)]
+        assert each.nearer == (pytest.approx(mean(nearer)), pytest.approx(stdev(nearer)))
+        assert each.score_lost == (pytest.approx(mean(lost)), pytest.approx(stdev(lost)))
+        assert each.fraction == pytest.approx(sum(nearer) / sum(b.instability for b in others))
+
+
+# Score and instability of the chosen tree and of the others in each replication, and what is said of them.
+SENTENCES: dict[str, tuple[list[tuple[float, float]], list[tuple[float, float]]]] = {
+    "nearer by 1.0 ± 0.0 (20.0 %), for 0.10 ± 0.00 of AUC.": (
+        [(0.8, 3.0), (0.7, 5.0)],
+        [(0.9, 4.0), (0.8, 6.0)],
+    ),
+    "nearer by 2.0 ± 1.4 (33.3 %), and its AUC is better by 0.10 ± 0.00.": (
+        [(0.9, 3.0), (0.8, 5.0)],
+        [(0.8, 4.0), (0.7, 8.0)],
+    ),
+    "further by 1.0 ± 0.0 (25.0 %), and its AUC is worse by 0.10 ± 0.00.": (
+        [(0.8, 4.0), (0.8, 6.0)],
+        [(0.9, 3.0), (0.9, 5.0)],
+    ),
+    "nearer by 1.0 (20.0 %), for 0.10 of AUC.": ([(0.8, 4.0)], [(0.9, 5.0)]),
+    "just as near and just as good.": ([(0.8, 4.0), (0.7, 5.0)], [(0.8, 4.0), (0.7, 5.0)]),
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_trade_off_in_a_sentence(sentence: str) -> None:
+    chosen, others = SENTENCES[sentence]
+    results = [
+        Result(number, model, score, instability=instability)
+        for number in range(len(chosen))
+        for model in MODELS
+        for score, instability in [(chosen if model == "chosen" else others)[number]]
+    ]
+    found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
+    lines = trade_off_lines(found, "AUC", 200)
+    assert lines == [
+        f"Against the tree of the best score, the chosen tree is {sentence}",
+        f"Against CART by cross-validation, the chosen tree is {sentence}",
+    ]
+    narrow = trade_off_lines(found, "AUC", 60)
+    assert max(map(len, narrow)) <= 60
+    assert [line.strip() for line in " ".join(narrow).split()] == " ".join(lines).split()
+
+
 def test_between_is_the_mean_distance_of_trees_of_different_replications() -> None:
     for row in FOUND.rows[:4]:
         trees = [result.tree for result in FOUND.of(row.model)]
@@ -227,15 +290,13 @@ def test_a_replication_does_not_depend_on_how_many_there_are() -> None:
 
 def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    found = replicate(CLINIC, SMALL, n_replications=2, protocol="paper")
-    for (table, division, settings), _ in trained.calls:
+    found = replicate(CLINIC, PAPER, n_replications=2)
+    for (table, division, _), _ in trained.calls:
         (test,) = division.validation
         assert table.n_rows == N_ROWS
         assert test.sum() == N_ROWS / 3
         assert not (division.early & test).any()
         assert division.early.sum() == N_ROWS / 3  # half of the two thirds that are trained on
-        assert not settings.refit_leaves
-        assert not settings.shrink_scores
     for result in found.results:
         if result.choosing_score is not None:
             assert result.choosing_score == result.measured_score
@@ -244,14 +305,14 @@ def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.Mon
 
 def test_the_paper_reports_the_best_score_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    found = replicate(CLINIC, SMALL, n_replications=2, protocol="paper")
+    found = replicate(CLINIC, PAPER, n_replications=2)
     best = [each.frontier.score.max() for each in trained.results]
     assert [result.score for result in found.of("best score")] == pytest.approx(best, rel=1e-11)
 
 
 def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Record(monkeypatch, "train_divided")
-    replicate(CLINIC, SMALL, n_replications=1, protocol="paper", stage=np.arange(N_ROWS) >= 80)
+    replicate(CLINIC, PAPER, n_replications=1, stage=np.arange(N_ROWS) >= 80)
     division = trained.calls[0][0][1]
     assert np.array_equal(division.early, NUMBER < 80)
 
@@ -306,7 +367,6 @@ def test_the_frame_has_one_row_per_model() -> None:
     [
         ({"n_replications": 0}, "n_replications=0 is out of range: it must be an integer of at least 1."),
         ({"test_fraction": 1.0}, "test_fraction=1.0 is out of range: it must be a fraction between 0 and 1."),
-        ({"protocol": "nice"}, "protocol='nice' is unknown: choose one of 'honest', 'paper'."),
     ],
 )
 def test_what_makes_no_sense_is_refused(option: dict[str, Any], message: str) -> None:

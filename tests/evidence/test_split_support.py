@@ -34,7 +34,7 @@ CHOSEN = made(split("age", 50.0, split("fare", 20.0, NO, YES), split("sex", ("ma
 # -- by hand ----------------------------------------------------------------------------------------------
 
 
-def test_each_split_has_one_certificate_in_preorder() -> None:
+def test_each_split_has_its_support_in_preorder() -> None:
     found = split_support(CHOSEN, [NOTHING], [CHOSEN])
     assert [(each.node, each.depth, each.place) for each in found] == [
         (0, 0, ()),
@@ -126,7 +126,7 @@ def test_a_split_that_no_other_tree_has_says_so() -> None:
     assert found.categories is None
 
 
-def test_a_tree_without_splits_needs_no_certificate() -> None:
+def test_a_tree_without_splits_needs_no_support() -> None:
     assert split_support(NOTHING, [CHOSEN], [CHOSEN]) == []
 
 
@@ -195,7 +195,7 @@ def expected_thresholds(thresholds: list[float]) -> tuple[float, ...]:
     )
 
 
-def assert_certificate_is_that_of_a_walk(
+def assert_support_is_that_of_a_walk(
     tree: Tree, references: list[Tree], candidates: list[Tree], found: SplitSupport
 ) -> None:
     place, both = found.place, [*references, *candidates]
@@ -221,25 +221,25 @@ def assert_certificate_is_that_of_a_walk(
         assert found.categories is None
 
 
-def assert_certificates_are_those_of_a_walk(trees: list[Tree], n_references: int) -> None:
+def assert_supports_are_those_of_a_walk(trees: list[Tree], n_references: int) -> None:
     tree, references, candidates = trees[-1], trees[:n_references], trees[n_references:]
     found = split_support(tree, references, candidates)
     assert [(each.place, each.node) for each in found] == list(splits_below(tree))
     for each in found:
         assert each.depth == len(each.place)
         assert each.question == answer_text(tree, each.node, True)
-        assert_certificate_is_that_of_a_walk(tree, references, candidates, each)
+        assert_support_is_that_of_a_walk(tree, references, candidates, each)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_certificates_of_random_trees_are_those_of_a_walk(seed: int) -> None:
+def test_supports_of_random_trees_are_those_of_a_walk(seed: int) -> None:
     random = Random(seed)
     others = random.sample(FEATURES[1:10], 2)  # few, so that trees often ask the same
     schema = Schema((FEATURES[0], *others, QUESTION), OUTCOMES)
     trees = [random_tree(random, schema, random.randint(1, 12)) for _ in range(24)]
-    assert_certificates_are_those_of_a_walk([*trees, random_tree(random, schema, 12)], n_references=9)
+    assert_supports_are_those_of_a_walk([*trees, random_tree(random, schema, 12)], n_references=9)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_certificates_of_grown_trees_are_those_of_a_walk(seed: int) -> None:
-    assert_certificates_are_those_of_a_walk(grown_trees(Random(seed), STAY, n_estimators=12), n_references=5)
+def test_supports_of_grown_trees_are_those_of_a_walk(seed: int) -> None:
+    assert_supports_are_those_of_a_walk(grown_trees(Random(seed), STAY, n_estimators=12), n_references=5)

@@ -87,7 +87,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "BoostingRegressor": fitted(BoostingRegressor(n_estimators=6, early_stopping=True)),
     "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),
     "StableTreeClassifier": fitted(StableTreeClassifier(n_estimators=6)),
-    "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, candidates="pruned")),
+    "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, method="pruned")),
     "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
     "distance_matrix": lambda: distance_matrix(TREES),
     "mean_distance": lambda: mean_distance(TREES[:3], TREES[3:], at_most=2.0),

@@ -176,7 +176,7 @@ def _stable_numbers() -> Marks:
 
 @result("stable tree from one pruning path")
 def _stable_pruned() -> Marks:
-    return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=6, candidates="pruned"), "outcome")
+    return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=6, method="pruned"), "outcome")
 
 
 # -- sizes ------------------------------------------------------------------------------------------------

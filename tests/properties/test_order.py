@@ -51,7 +51,7 @@ CLASSIFIERS: dict[str, Any] = {
     "AdaBoost": hf.AdaBoostClassifier(n_estimators=4),
     "density": hf.DensityTree(),
     "stable": hf.StableTreeClassifier(n_estimators=12, random_state=0),
-    "pruned": hf.StableTreeClassifier(n_estimators=12, candidates="pruned", random_state=0),
+    "pruned": hf.StableTreeClassifier(n_estimators=12, method="pruned", random_state=0),
 }
 REGRESSORS: dict[str, Any] = {
     "tree": hf.TreeRegressor(),

@@ -1,4 +1,4 @@
-"""Which rows are early, held out or learnt from: groups stay whole, and every stratum gives its fraction."""
+"""The roles of the rows: early, held out or learnt from, each in its share of every class and stage."""
 
 from typing import Any
 
@@ -11,16 +11,15 @@ from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-from holdfast.stability.division import (
-    FOLDS,
-    MOST_CROSS_FITTED,
-    REPEATS,
-    Division,
-    divide,
-    hold_out,
-)
+from holdfast.stability import division as roles
+from holdfast.stability.division import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
+from holdfast.stability.settings import Settings
 
-FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
+SHARES = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
+
+
+def divide(table: Table, *, stage: Any = None, groups: Any = None, **options: Any) -> Division:
+    return roles.divide(table, Settings(**options), RowInfo(stage, groups))
 
 
 def numbered(sizes_of: list[int]) -> np.ndarray:
@@ -39,7 +38,7 @@ def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
 
 
 @settings(max_examples=25)
-@given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(FRACTIONS), st.integers(0, 999))
+@given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(SHARES), st.integers(0, 999))
 def test_classes_and_stages_are_divided_in_the_same_shares(of_class: list[int], fraction: float, seed: int):
     y = numbered(of_class)
     stage = np.arange(len(y)) % 2

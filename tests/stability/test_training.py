@@ -25,14 +25,10 @@ from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.stability.collection import grow_collection
-from holdfast.stability.division import Division, divide
+from holdfast.stability.division import Division, RowInfo, divide
 from holdfast.stability.settings import Settings
-from holdfast.stability.training import (
-    StableTrees,
-    train,
-    train_divided,
-)
-from holdfast.stability.validation import level, reliability_of
+from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.stability.validation import reliability_of, without_division_effects
 from holdfast.tree.tree import Tree
 
 RULES = GrowthRules(max_depth=3)
@@ -138,7 +134,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     table, settled, units = canonical(table, list(marks.values()))
     roles = {"groups": units, **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
-    division = divide(table, **roles, validation=validation, seed=4)
+    division = divide(table, Settings(validation=validation, seed=4), RowInfo(**roles))
     references, candidates, scores = [], [], []
     for place in range(9):
         way = (place % 4 + place // 4) % len(division.validation)
@@ -159,8 +155,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.measured_score == pytest.approx(np.array(scores))
     if validation == 3:
         place = np.arange(9)
-        levelled = level(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
-        scores = np.clip(levelled, min(scores), max(scores))
+        adjusted = without_division_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
+        scores = np.clip(adjusted, min(scores), max(scores))
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
 
@@ -178,7 +174,7 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=4, seed=1)
+    division = divide(table, Settings(validation=4, seed=1))
     rules = GrowthRules(class_weight=class_weight)
     settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
     plain = train_divided(table, division, settings)
@@ -193,7 +189,7 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
 
 def test_numbers_of_validation_rows_do_not_change_a_candidate():
     table = Table.from_arrays(X, NUMBERS)
-    division = divide(table, validation=0.4, seed=1)
+    division = divide(table, Settings(validation=0.4, seed=1))
     settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
     plain = train_divided(table, division, settings)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
@@ -204,7 +200,7 @@ def test_numbers_of_validation_rows_do_not_change_a_candidate():
 
 def test_values_of_all_rows_come_last_and_change_no_question():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=0.4, seed=1)
+    division = divide(table, Settings(validation=0.4, seed=1))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
@@ -215,7 +211,7 @@ def test_values_of_all_rows_come_last_and_change_no_question():
 
 def test_late_rows_change_no_bit_of_a_reference_tree():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, stage=STAGE, validation=0.3, seed=2)
+    division = divide(table, Settings(validation=0.3, seed=2), RowInfo(STAGE))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
     assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
@@ -224,7 +220,7 @@ def test_late_rows_change_no_bit_of_a_reference_tree():
 
 def test_trees_weigh_the_rows_of_their_division():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, validation=0.25, seed=2)
+    division = divide(table, Settings(validation=0.25, seed=2))
     grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
     trained = train_divided(table, division, SMALL)
     assert {float(tree.weight[0]) for tree in grown.candidates.trees} == {float(division.training[0].sum())}
@@ -336,32 +332,32 @@ def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 6), st.randoms(use_true_random=False))
-def test_levelling_takes_out_what_divisions_add(n_combinations: int, n_divisions: int, draw: Any):
+def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int, draw: Any):
     place = np.arange(n_combinations * n_divisions)
     combination, division = place % n_combinations, place // n_combinations
     merit = np.array([draw.random() for _ in range(n_combinations)])
     ease = np.array([draw.random() for _ in range(n_divisions)])
-    levelled = level(merit[combination] + ease[division], combination, division)
-    assert levelled == pytest.approx(merit[combination] + ease.mean())
+    adjusted = without_division_effects(merit[combination] + ease[division], combination, division)
+    assert adjusted == pytest.approx(merit[combination] + ease.mean())
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 40), st.randoms(use_true_random=False))
-def test_levelling_keeps_the_mean_and_the_order_inside_a_division(n_estimators: int, draw: Any):
+def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(n_estimators: int, draw: Any):
     score = np.array([draw.random() for _ in range(n_estimators)])
     combination = np.array([draw.randrange(4) for _ in range(n_estimators)])
     division = np.array([draw.randrange(3) for _ in range(n_estimators)])
-    levelled = level(score, combination, division)
-    assert levelled.mean() == pytest.approx(score.mean())
+    adjusted = without_division_effects(score, combination, division)
+    assert adjusted.mean() == pytest.approx(score.mean())
     for way in range(3):
         inside = division == way
         if inside.any():
-            assert np.ptp((levelled - score)[inside]) < 1e-12
+            assert np.ptp((adjusted - score)[inside]) < 1e-12
 
 
-def test_levelling_a_single_division_changes_nothing():
+def test_a_single_division_has_no_effect():
     score = np.array([0.2, 0.9, 0.4])
-    assert level(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
+    assert without_division_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
 
 
 # -- scores that are chance -------------------------------------------------------------------------------
@@ -413,10 +409,10 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
     assert len(met) == n_combinations * n_ways
 
 
-def test_one_tree_a_combination_is_levelled_by_the_means_of_the_divisions():
+def test_with_one_tree_a_combination_the_effects_are_the_means_of_the_divisions():
     score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
     # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
-    assert level(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
+    assert without_division_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
 
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
@@ -428,10 +424,10 @@ def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on
     for number in range(4):
         inside = frontier.combination == number
         of_mean = (frontier.measured_error[inside] ** 2).mean() / 3
-        levelled = level(frontier.measured_score, frontier.combination, frontier.division)
+        adjusted = without_division_effects(frontier.measured_score, frontier.combination, frontier.division)
         spread = np.mean(
             [
-                (levelled[i] - levelled[frontier.combination == frontier.combination[i]].mean()) ** 2
+                (adjusted[i] - adjusted[frontier.combination == frontier.combination[i]].mean()) ** 2
                 for i in range(40)
             ]
         )
@@ -469,7 +465,7 @@ def test_what_is_all_chance_leaves_no_difference_not_even_of_rounding():
 
 
 def test_cross_fitted_scores_stay_inside_their_range():
-    # Scores on hard and easy rows are levelled, and an accuracy is a fraction all the same.
+    # Scores on hard and easy rows are adjusted, and an accuracy is a fraction all the same.
     for seed in range(3):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):
@@ -541,7 +537,7 @@ def test_a_learner_of_another_library_goes_the_same_way():
     trained = train(table, replace(settings, refit_leaves=False))
     settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
-    training = divide(settled, validation=0.4).training[0]
+    training = divide(settled, Settings(validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
         counts = bootstrap_counts(training.astype(np.int32), 0, (Branch.CANDIDATE_TREES, place))
         rows = np.repeat(np.arange(80), counts)

@@ -11,9 +11,9 @@ from holdfast.cli.fitted import Fit, fitted
 from holdfast.cli.grids import show_grid
 from holdfast.cli.run_folder import Place, reserved
 from holdfast.cli.sections import (
-    show_certificates,
     show_files,
     show_frontier,
+    show_split_support,
     show_test,
     show_tree,
 )
@@ -47,7 +47,7 @@ def run(folder: Path, console: Console) -> None:
 
 
 def _run(place: Place, console: Console) -> None:
-    job = Job(Settings(n_jobs=-1, progress=console.is_terminal), SelectionRule())
+    job = Job(Settings(n_jobs=-1, verbose=console.is_terminal), SelectionRule())
     with plain_warnings() as notes:
         compiling = _ready_kernels(console)
         heading(console, "1. The data, and who may see what")
@@ -114,7 +114,7 @@ def _show_choice(fit: Fit, console: Console) -> None:
 
 def _show_firmness(fit: Fit, console: Console) -> None:
     heading(console, "5. How firmly each question stands")
-    show_certificates(fit, console)
+    show_split_support(fit, console)
     paragraph(
         console,
         "\nSmall shares are no fault of the tree: where several measurements say nearly the same, any of "

@@ -84,14 +84,14 @@ def job_of(options: Mapping[str, Any], *, progress: bool) -> Job:
     said = {name: options[name] for name in ("max_depth", "min_samples_leaf") if options[name] is not None}
     settings = Settings(
         rules=replace(GROWTH[options["growth"]], **{"max_depth": DEPTHS.get(model), **said}),
-        candidates=options["candidates"],
+        method=options["method"],
         n_estimators=options["trees"] or N_TREES.get(model, N_MEMBERS),
         early_fraction=options["early_fraction"],
         validation=_validation(options["validation"]),
         scoring=options["scoring"],
         seed=options["seed"],
         n_jobs=options["jobs"],
-        progress=progress,
+        verbose=progress,
     )
     selection_rule = SelectionRule(
         options["rule"], options["tolerance"], options["tolerance_unit"], options["gamma"]

@@ -12,7 +12,7 @@ _MEANT_FOR = {
     "growth": _SINGLE_AND_FOREST,
     "trees": ("stable", "forest", "boosting"),
     **dict.fromkeys(
-        ("candidates", "rule", "tolerance", "tolerance_unit", "gamma", "early_fraction", "validation"),
+        ("method", "rule", "tolerance", "tolerance_unit", "gamma", "early_fraction", "validation"),
         ("stable",),
     ),
 }

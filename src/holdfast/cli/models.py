@@ -69,7 +69,7 @@ def fit_smallest(job: Job, target: Target) -> None:
     labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
     # By a score that even one row has.
     scoring = "accuracy" if target.is_classes else "squared_error"
-    settings = replace(job.settings, n_estimators=2, scoring=scoring, progress=False)
+    settings = replace(job.settings, n_estimators=2, scoring=scoring, verbose=False)
     table = Table.from_arrays(rows, labels)
     metric = metric_of(scoring, table.schema.target)
     grown = MODELS[job.model](table, None, replace(job, settings=settings, class_weight=None), metric)
@@ -100,7 +100,7 @@ def _forest(table: Table, groups: LongArray | None, job: Job, metric: Metric) ->
         settings.n_estimators,
         sampling=Sampling(drawn_seed(settings.seed), groups=groups),
         n_jobs=settings.n_jobs,
-        progress="Growing trees" if settings.progress else "",
+        progress="Growing trees" if settings.verbose else "",
     )
     try:
         expected = out_of_bag(bagging, table, metric, n_jobs=settings.n_jobs).score
@@ -117,7 +117,7 @@ def _boosting(table: Table, groups: LongArray | None, job: Job, metric: Metric) 
         class_weight=rules_for(job, target).class_weight,
         **job.said,
     )
-    progress = "Boosting" if settings.progress else ""
+    progress = "Boosting" if settings.verbose else ""
     return Grown(boost(table, rules, groups=groups, n_jobs=settings.n_jobs, progress=progress).ensemble)
 
 

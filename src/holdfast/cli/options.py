@@ -8,12 +8,12 @@ import click
 
 from holdfast.cli.model_options import COLUMNS, GROWING, MODEL
 from holdfast.cli.reading_options import with_options
+from holdfast.stability.methods import METHODS
 
 # As in the library, whose modules --help does not wait for.
 TASKS = ("classification", "regression")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 GROWTH = ("cart", "c4.5")
-CANDIDATES = ("bootstrap", "pruned")
 TEST_ROWS = ("forward", "random")
 UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
@@ -66,10 +66,10 @@ _FIT = (
         help="How trees are grown.",
     ),
     click.option(
-        "--candidates",
-        type=click.Choice(CANDIDATES),
-        default=CANDIDATES[0],
-        help="Trees of many samples, or the subtrees of one tree.",
+        "--method",
+        type=click.Choice(METHODS),
+        default=METHODS[0],
+        help="Candidates: trees of many samples, the subtrees of one tree, or the paper's.",
     ),
     click.option(
         "--trees",

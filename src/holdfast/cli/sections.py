@@ -181,7 +181,7 @@ def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
 # -- how firmly it stands ---------------------------------------------------------------------------------
 
 
-def show_certificates(fit: Fit, console: Console) -> None:
+def show_split_support(fit: Fit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
     verbatim(console, split_support_text(fit.split_support, max(NARROWEST, min(console.width, WIDEST))))
 
@@ -218,6 +218,6 @@ def show_fit(fit: Fit, console: Console) -> None:
     heading(console, "On the test rows" if fit.study.test else "Against the ends of the frontier")
     show_test(fit, console)
     heading(console, "How firmly each question stands")
-    show_certificates(fit, console)
+    show_split_support(fit, console)
     heading(console, "The features that are asked about")
     show_features(fit, console)

@@ -73,7 +73,7 @@ def summary(fit: Fit) -> dict[str, Any]:
         },
         "disagreement": disagreement(fit),
         "trees": {name: _tree_facts(each, trained.metric) for each in fit.delivered for name in each.names},
-        "split_support": [_certificate_facts(each) for each in fit.split_support],
+        "split_support": [_split_support_facts(each) for each in fit.split_support],
         "features": [asdict(each) for each in fit.uses],
     }
 
@@ -146,14 +146,14 @@ def _settings(job: Job, target: Target) -> dict[str, Any]:
     settings = job.settings
     return {
         **shared_settings(job, target),
-        "candidates": settings.candidates,
+        "method": settings.method,
         **asdict(job.selection_rule),
         "early_fraction": settings.early_fraction,
         "validation": settings.validation,
     }
 
 
-def _certificate_facts(split_support: SplitSupport) -> dict[str, Any]:
+def _split_support_facts(split_support: SplitSupport) -> dict[str, Any]:
     """The split_support, but for the question as a line of text has it."""
     return {name: fact for name, fact in asdict(split_support).items() if name != "short"}
 

@@ -4,7 +4,7 @@ Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 23
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -116,6 +116,38 @@ def mean_distance(
 # -- collections ----------------------------------------------------------------------------------------
 
 
+def distances_between(
+    trees: Sequence[Tree],
+    others: Sequence[Tree] | None,
+    settings: DistanceSettings,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    at_most: float | None = None,
+) -> FloatArray:
+    """The distance of each tree to each of the others, or of all pairs of trees if there are no others.
+
+    All trees are on one schema. Rows whose mean is surely above `at_most` may be infinite.
+    """
+    every = [*trees, *(() if others is None else others)]
+    distinct, number = _distinct(every, settings)
+    packed, unit = pack(distinct, settings)
+    n_others = len(trees) if others is None else len(others)
+    rows, inverse_rows = np.unique(number[: len(trees)], return_inverse=True)
+    columns, inverse_columns = np.unique(number[len(every) - n_others :], return_inverse=True)
+    text = "Distances" if progress else ""
+    work = partial(_measured, packed, settings.matching, n_jobs=n_jobs, progress=text)
+    if others is None:
+        grid = _symmetric(work, len(rows))
+    elif at_most is None:
+        grid = _rectangle(work, rows, columns)
+    else:
+        scale = settings.total(1.0)
+        limit = at_most / scale * unit * n_others if scale > 0 else np.inf
+        grid = _bounded(work, rows, columns, np.bincount(inverse_columns), limit)
+    return np.asarray(settings.total(grid[inverse_rows][:, inverse_columns] / unit), np.float64)
+
+
 def _matrix(
     trees_a: Iterable[Any],
     trees_b: Iterable[Any] | None,
@@ -124,30 +156,16 @@ def _matrix(
     progress: bool,
     at_most: float | None,
 ) -> FloatArray:
-    """The distances; rows whose mean is surely above `at_most` may be infinite."""
+    """The distances of models of any library, on the schema that they share."""
     check_jobs(n_jobs)
     all_a = _trees(trees_a)
-    all_b = all_a if trees_b is None else _trees(trees_b)
-    if not all_a or not all_b:
-        return np.zeros((len(all_a), len(all_b)))
-    trees = on_one_schema(all_a if trees_b is None else [*all_a, *all_b])
-    distance_settings = settings_for(trees, *options)
-    distinct, number = _distinct(trees, distance_settings)
-    packed, unit = pack(distinct, distance_settings)
-    own, inverse_a = np.unique(number[: len(all_a)], return_inverse=True)
-    others, inverse_b = np.unique(number[len(trees) - len(all_b) :], return_inverse=True)
-    work = partial(
-        _measured, packed, distance_settings.matching, n_jobs=n_jobs, progress="Distances" if progress else ""
-    )
-    if trees_b is None:
-        grid = _symmetric(work, len(own))
-    elif at_most is None:
-        grid = _rectangle(work, own, others)
-    else:
-        scale = distance_settings.total(1.0)
-        limit = at_most / scale * unit * len(all_b) if scale > 0 else np.inf
-        grid = _bounded(work, own, others, np.bincount(inverse_b), limit)
-    return np.asarray(distance_settings.total(grid[inverse_a][:, inverse_b] / unit), np.float64)
+    all_b = None if trees_b is None else _trees(trees_b)
+    if not all_a or all_b == []:
+        return np.zeros((len(all_a), len(all_a if all_b is None else all_b)))
+    trees = on_one_schema([*all_a, *(all_b or ())])
+    settings = settings_for(trees, *options)
+    first, second = trees[: len(all_a)], None if all_b is None else trees[len(all_a) :]
+    return distances_between(first, second, settings, n_jobs=n_jobs, progress=progress, at_most=at_most)
 
 
 def _trees(models: Iterable[Any]) -> list[Tree]:

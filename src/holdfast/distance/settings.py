@@ -26,15 +26,18 @@ class DistanceSettings:
     depth: int  # the greatest depth allowed in the collection
     normalised: bool
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The settings as options of `distance_matrix`, apart from normalising."""
-        return {
-            "matching": self.matching,
-            "outcome": self.outcome,
-            "label_weight": self.label_weight,
-            "depth": self.depth,
-        }
+    @classmethod
+    def of_depth(
+        cls,
+        depth: int,
+        matching: str,
+        outcome: str,
+        label_weight: float | None = None,
+        normalised: bool = False,
+    ) -> "DistanceSettings":
+        """The settings of trees of that depth at most, for an outcome that is known to suit them."""
+        weight = 2.0 * depth if label_weight is None else float(label_weight)
+        return cls(matching, outcome, weight, int(depth), bool(normalised))
 
     def total(self, raw: Any) -> Any:
         """A distance, or an array of them, as asked for: normalised, or as it is."""
@@ -59,8 +62,7 @@ def settings_for(
         raise RulesError(
             f"depth={depth!r} is out of range: it must be an integer from 1 to {MOST_DEPTH}, or None."
         )
-    weight = 2.0 * depth if label_weight is None else float(label_weight)
-    return DistanceSettings(matching, outcome, weight, int(depth), bool(normalised))
+    return DistanceSettings.of_depth(int(depth), matching, outcome, label_weight, normalised)
 
 
 def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:

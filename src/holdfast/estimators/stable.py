@@ -7,6 +7,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
+from holdfast.estimators.stable_rows import training_rows
 from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 
@@ -23,16 +24,18 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     Parameters
     ----------
     method
-        "paper": the six steps of the paper.
+        "bootstrap": one candidate for each sample of the training rows, with scores that are as honest as one
+        data set allows: see `validation`, `refit_leaves` and `shrink_scores`. "pruned": the candidates are
+        the subtrees of the one tree that is grown on all rows, `max_depth` deep, along its pruning path; a
+        size is scored by rows held out, and there are `n_estimators` of them at most. The grid is for the
+        reference trees then. "paper": the paper to the letter. One plainly random holdout to score on, a
+        third of the rows or the fraction `validation`, or your own `X_holdout`; no leaf is refitted and no
+        score shrunk, so that `refit_leaves` and `shrink_scores` are not used.
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
     n_estimators
         Trees in each of the two collections.
-    candidates
-        "bootstrap": one tree for each sample of the training rows. "pruned": the subtrees of the one tree
-        that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by rows held
-        out, and there are `n_estimators` of them at most. The grid is for the reference trees then.
     grid
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner
@@ -49,7 +52,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         Fraction of the rows that are early, if `fit` is not told which are.
     validation
         Rows held out to choose by: a fraction, or a number of folds that are held out in turn; "auto" takes
-        five folds for up to 5,000 rows, else a third of them.
+        five folds for up to 5,000 rows, else a third of them. With method="paper" there are no folds.
     scoring
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
         scikit-learn.
@@ -64,10 +67,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     matching, label_weight, outcome
         How distances are measured: see `tree_distance`.
     refit_leaves
-        Take the values of the leaves from all rows; the questions stay.
+        For method="bootstrap": take the values of the leaves from all rows; the questions stay.
     shrink_scores
-        Move each score towards the mean of the candidates with the same parameters, as far as the differences
-        between them are chance. Scorers that others wrote are never shrunk.
+        For method="bootstrap": move each score towards the mean of the candidates with the same parameters,
+        as far as the differences between them are chance. Scorers that others wrote are never shrunk.
     unknown, missing
         As in `TreeClassifier`.
     n_jobs
@@ -90,7 +93,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     reference_trees_, candidate_trees_ : list of Tree
         The two collections.
     trained_ : StableTrees
-        All of it: the collections with their grid, the terms of the distances, and `reliability`, the
+        All of it: the collections with their grid, the settings of the distances, and `reliability`, the
         fraction of the differences between scores of candidates grown alike that is more than chance.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
@@ -107,10 +110,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     def __init__(
         self,
         *,
-        method: str = "paper",
+        method: str = "bootstrap",
         max_depth: int | None = 5,
         n_estimators: int = 300,
-        candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
@@ -142,7 +144,6 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.method = method
         self.max_depth = max_depth
         self.n_estimators = n_estimators
-        self.candidates = candidates
         self.grid = grid
         self.learner = learner
         self.growth_rules = growth_rules
@@ -181,20 +182,27 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         groups: Any = None,
         X0: Any = None,
         y0: Any = None,
+        X_holdout: Any = None,
+        y_holdout: Any = None,
     ) -> Self:
         """Grow both collections and choose a tree.
 
         `stage` has a year, cohort or site for every row: the first stages are the early data, as many as hold
-        `early_fraction` of the rows, and never the last. `X0, y0` are early data kept apart from X, y; all
-        rows are then X0 followed by X, and weights and groups run over them in this order. Without either, a
-        random fraction of the rows is early. Rows of one of the `groups` (a patient) never stand on both
-        sides of a split.
+        `early_fraction` of the rows, and never the last. `X0, y0` are early data kept apart from X, y.
+        Without either, a random fraction of the rows is early. Rows of one of the `groups` (a patient) never
+        stand on both sides of a random split.
+
+        `X_holdout, y_holdout` are the rows that method="paper" scores on, in place of a random part of X.
+
+        All rows are those of X0, X and X_holdout, one after the other, as far as they are given: weights,
+        stages and groups have an entry for each of them, and the range of a column is that over all of them.
         """
-        data = self._data(X, y, sample_weight, stage, groups, X0, y0)
-        table = self._table(data.X, data.y, data.weight, self._task)
-        trained = self._trained(table, data)
-        self._remember_classes(data.y, table)
-        return self._taken(data.X, trained)
+        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        table = self._table(rows.X, rows.y, rows.weight, self._task)
+        trained = self._trained(table, rows)
+        self._remember_classes(rows.y, table)
+        return self._taken(rows.X, trained)
 
 
 class StableTreeRegressor(StableTreeEstimator, RegressorBase):
@@ -215,10 +223,9 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     def __init__(
         self,
         *,
-        method: str = "paper",
+        method: str = "bootstrap",
         max_depth: int | None = 5,
         n_estimators: int = 300,
-        candidates: str = "bootstrap",
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
@@ -249,7 +256,6 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.method = method
         self.max_depth = max_depth
         self.n_estimators = n_estimators
-        self.candidates = candidates
         self.grid = grid
         self.learner = learner
         self.growth_rules = growth_rules
@@ -287,8 +293,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         groups: Any = None,
         X0: Any = None,
         y0: Any = None,
+        X_holdout: Any = None,
+        y_holdout: Any = None,
     ) -> Self:
         """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
-        data = self._data(X, y, sample_weight, stage, groups, X0, y0)
-        table = self._table(data.X, data.y, data.weight, self._task)
-        return self._taken(data.X, self._trained(table, data))
+        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        table = self._table(rows.X, rows.y, rows.weight, self._task)
+        return self._taken(rows.X, self._trained(table, rows))

@@ -26,6 +26,7 @@ _SPREADS = (
     "per_rule",
     "n_leaves",
     "depth",
+    "mean_path_length",
     "frontier_size",
 )
 
@@ -44,6 +45,7 @@ class Result:
     per_rule: float | None = None  # mean distance per rule of the larger tree
     n_leaves: int | None = None
     depth: int | None = None
+    mean_path_length: float | None = None  # questions asked of a row that the tree was grown on
     frontier_size: int | None = None  # different points on the frontier that it was chosen from
     tree: Tree | None = None
     importances: FloatArray | None = None  # fraction of the decrease of impurity that each feature brought
@@ -59,9 +61,11 @@ class Spread(NamedTuple):
     def of(cls, values: Sequence[float | None]) -> "Spread | None":
         """The spread of the values; None if they are not known."""
         known = [value for value in values if value is not None]
-        if not known:
-            return None
-        return cls(float(np.mean(known)), float(np.std(known, ddof=1)) if len(known) > 1 else 0.0)
+        return _spread(known) if known else None
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,36 @@ class Summary:
     per_rule: Spread | None
     n_leaves: Spread | None
     depth: Spread | None
+    mean_path_length: Spread | None
     frontier_size: Spread | None
     between: float | None  # mean distance between its trees of two replications
     importance_spread: float  # standard deviation of the importances, averaged over the features asked about
     first_features: int | None  # how many different features the first splits ask about
     first_two_levels: int | None  # the same of the first two levels
+
+
+class TradeOff(NamedTuple):
+    """What the chosen tree brings and costs against another model, over all replications."""
+
+    model: str  # the other one
+    nearer: Spread  # by how much the chosen tree is nearer to the reference trees; below 0 if it is further
+    fraction: float  # the mean of that, of the other's mean distance
+    score_lost: Spread  # by how much its score on the test rows is worse; below 0 if it is better
+
+    @classmethod
+    def of(cls, chosen: Sequence[Result], others: Sequence[Result]) -> "TradeOff":
+        """The chosen tree against another model, replication by replication."""
+        distance, other_distance = (
+            np.array([result.instability for result in results], np.float64) for results in (chosen, others)
+        )
+        lost = [other.score - own.score for own, other in zip(chosen, others, strict=True)]
+        mean = float(other_distance.mean())
+        return cls(
+            model=others[0].model,
+            nearer=_spread((other_distance - distance).tolist()),
+            fraction=1 - float(distance.mean()) / mean if mean > 0 else 0.0,
+            score_lost=_spread(lost),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,6 +135,11 @@ class Replications:
     def rows(self) -> tuple[Summary, ...]:
         """The table: one row per model."""
         return tuple(self._summary(model) for model in MODELS)
+
+    @cached_property
+    def trade_offs(self) -> tuple[TradeOff, ...]:
+        """The chosen tree against that of the best score, and against CART."""
+        return tuple(TradeOff.of(self.of("chosen"), self.of(MODELS[number])) for number in (0, 3))
 
     def _summary(self, model: str) -> Summary:
         results = self.of(model)

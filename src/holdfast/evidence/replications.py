@@ -11,11 +11,11 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import below, check_fraction, random_positions
+from holdfast.data.split.fractions import check_fraction
 from holdfast.data.split.groups import numbered, read_groups
-from holdfast.data.split.stages import early_stages, read_stage
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
-from holdfast.distance.distances import distance_matrix
+from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import RulesError
 from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
@@ -23,14 +23,13 @@ from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.stability.choice import SelectionRule, choose
-from holdfast.stability.division import Division, hold_out
+from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
+from holdfast.stability.methods import method_of
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import StableTrees, train, train_divided
-from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
-PROTOCOLS = ("honest", "paper")
 WITHIN_TOLERANCE = SelectionRule()
 BEST_SCORE, MOST_STABLE = SelectionRule("best-score"), SelectionRule("most-stable")
 
@@ -44,7 +43,6 @@ def replicate(
     groups: Any = None,
     n_replications: int = 10,
     test_fraction: float = 1 / 3,
-    protocol: str = "honest",
 ) -> Replications:
     """Stable trees and two baselines, each trained and tested again on other rows every time.
 
@@ -52,14 +50,13 @@ def replicate(
     shares. All the others are trained on as `train` does, which keeps the rows to choose by apart; the
     baselines are CART by cross-validation and a random forest. The trees are scored as they are delivered.
 
-    `protocol="paper"` is the authors' own: a plain random split, reference trees from a random half of the
-    training rows, and the rows that a tree is chosen by are also those it is reported on. Leaf values stay
-    those of the bootstrap sample, and scores are as measured. They are too good: new data will give what
-    "honest" replications give.
+    With `settings.method="paper"` it is the authors' own protocol: the test rows are a plainly random part,
+    and they are also the holdout that a tree is chosen by. Such scores are too good: new data will give what
+    the other methods report here.
 
-    All distances are measured on the ruler of the whole table. The same seed gives the same bits, in whatever
-    order the rows come. Without a greatest depth, in a grid of one's own, the label weight is twice the depth
-    of the deepest tree of each replication: give one.
+    All distances are measured on the schema of the whole table. The same seed gives the same bits, in
+    whatever order the rows come. Without a greatest depth, in a grid of one's own, the label weight is twice
+    the depth of the deepest tree of each replication: give one.
 
     >>> patients = [[float(age)] for age in range(20, 80)]
     >>> table = Table.from_arrays(patients, ["no" if age < 50 else "yes" for (age,) in patients])
@@ -67,42 +64,22 @@ def replicate(
     >>> [row.n_leaves.mean for row in found.rows if row.n_leaves is not None]
     [2.0, 2.0, 2.0, 2.0]
     """
-    _check(n_replications, test_fraction, protocol)
-    stage = None if stage is None else read_stage(stage, table.n_rows)
-    groups = None if groups is None else read_groups(groups, table.n_rows)
-    marks = [mark for mark in (stage, groups) if mark is not None]
-    order = fixed_order(table, marks)
-    table, marks = table.taken(order), [mark[order] for mark in marks]
-    plan = _Plan(
-        table=table,
-        settings=replace(settings, n_jobs=1, progress=False),  # the replications themselves share the cores
-        selection_rule=selection_rule,
-        stage=None if stage is None else marks[0],
-        groups=unit_numbers(table, marks) if groups is None else marks[-1],
-        test_fraction=test_fraction,
-        protocol=protocol,
-    )
-    text = "Replications" if settings.progress else ""
+    _check(n_replications, test_fraction)
+    plan = _plan(table, settings, selection_rule, stage, groups, test_fraction)
+    text = "Replications" if settings.verbose else ""
     found = run_all(partial(_replication, plan), range(n_replications), settings.n_jobs, progress=text)
-    distance_settings = max(
-        (distance_settings for distance_settings, _ in found),
-        key=lambda distance_settings: distance_settings.depth,
-    )
+    deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
     metric = metric_of(settings.scoring, table.schema.target)
-    return Replications(
-        results, metric, distance_settings, _between(results, distance_settings, settings.n_jobs)
-    )
+    return Replications(results, metric, deepest, _between(results, deepest, settings.n_jobs))
 
 
-def _check(n_replications: Any, test_fraction: Any, protocol: str) -> None:
+def _check(n_replications: Any, test_fraction: Any) -> None:
     if not isinstance(n_replications, Integral) or isinstance(n_replications, bool) or n_replications < 1:
         raise RulesError(
             f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
         )
     check_fraction("test_fraction", test_fraction)
-    if protocol not in PROTOCOLS:
-        raise RulesError(f"protocol={protocol!r} is unknown: choose one of {listed(PROTOCOLS)}.")
 
 
 # -- one replication ------------------------------------------------------------------------------------
@@ -110,21 +87,39 @@ def _check(n_replications: Any, test_fraction: Any, protocol: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """All that the replications fraction."""
+    """All that the replications share."""
 
-    table: Table
+    table: Table  # in one fixed order
     settings: Settings
     selection_rule: SelectionRule
     stage: LongArray | None
-    groups: LongArray | None
+    groups: LongArray | None  # as given, or else the copies of one row
     test_fraction: float
-    protocol: str
+
+
+def _plan(
+    table: Table,
+    settings: Settings,
+    selection_rule: SelectionRule,
+    stage: Any,
+    groups: Any,
+    test_fraction: float,
+) -> _Plan:
+    stage = None if stage is None else read_stage(stage, table.n_rows)
+    groups = None if groups is None else read_groups(groups, table.n_rows)
+    order = fixed_order(table, [values for values in (stage, groups) if values is not None])
+    table = table.taken(order)
+    stage = None if stage is None else stage[order]
+    copies = unit_numbers(table, [] if stage is None else [stage]) if groups is None else None
+    settings = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
+    known_groups = copies if groups is None else groups[order]
+    return _Plan(table, settings, selection_rule, stage, known_groups, test_fraction)
 
 
 def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Result]]:
     settings = replace(plan.settings, seed=derived_seed(plan.settings.seed, Branch.REPLICATIONS, number))
-    run = _paper_run if plan.protocol == "paper" else _honest_run
-    trained, test = run(plan, settings)
+    is_one_holdout = method_of(settings.method).reports_on_holdout
+    trained, test = (_run_on_one_holdout if is_one_holdout else _run_with_test_rows)(plan, settings)
     frontier, candidates = trained.frontier, trained.candidates.trees
     places = [
         choose(frontier, trained.metric, selection_rule).candidate
@@ -155,43 +150,35 @@ def _score(metric: Metric, true_values: TrueValues, values: FloatArray) -> float
     return metric.value(values, true_values)
 
 
-def _honest_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
+def _run_with_test_rows(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
     test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
     stage, groups = numbered(plan.stage, ~test), numbered(plan.groups, ~test)
     return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
 
 
-def _paper_run(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
-    """Stable trees that were scored on the test rows, and these."""
-    n_rows = plan.table.n_rows
-    alike = np.zeros(n_rows, np.int64)  # one stratum: the split is plainly random
-    position = random_positions(alike, plan.groups, (settings.seed, Branch.PAPER_TEST_ROWS))
-    test = below(position, plan.test_fraction)
-    early = np.zeros(n_rows, np.bool_)
-    if plan.stage is not None:
-        early[:] = early_stages(plan.stage, settings.early_fraction)
-    else:
-        groups = numbered(plan.groups, ~test)
-        position = random_positions(alike[~test], groups, (settings.seed, Branch.PAPER_EARLY_ROWS))
-        early[~test] = below(position, settings.early_fraction)
-    settings = replace(settings, refit_leaves=False, shrink_scores=False)
-    return train_divided(plan.table, Division(early, (test,)), settings, groups=plan.groups), test
+def _run_on_one_holdout(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
+    """Stable trees that were chosen by the test rows, and these."""
+    settings = replace(settings, validation=plan.test_fraction)
+    division = method_of(settings.method).divide(plan.table, settings, RowInfo(plan.stage, plan.groups))
+    (test,) = division.validation
+    return train_divided(plan.table, division, settings, groups=plan.groups), test
 
 
 def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]]:
     """Where the trees stand among the reference trees, how large they are, and what they ask about."""
     references = trained.references.trees
-    distances = distance_matrix(trees, references, **trained.distance_settings.options, n_jobs=1)
+    distances = distances_between(trees, references, trained.distance_settings, n_jobs=1)
     per_rule = distance_per_rule(distances, trees, references)
-    fraction = replace(trained.distance_settings, normalised=True)
+    normalised = replace(trained.distance_settings, normalised=True)
     return [
         {
             "instability": float(to_references.mean()),
-            "normalised": fraction.total(float(to_references.mean())),
+            "normalised": normalised.total(float(to_references.mean())),
             "per_rule": float(of_rule),
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
+            "mean_path_length": tree.mean_path_length,
             "importances": tree.importances,
         }
         for tree, to_references, of_rule in zip(trees, distances, per_rule, strict=True)
@@ -210,7 +197,6 @@ def _between(
         trees = [result.tree for result in results if result.model == model and result.tree is not None]
         if len(trees) > 1:
             pairs = np.triu_indices(len(trees), 1)
-            means[model] = float(
-                distance_matrix(trees, **distance_settings.options, n_jobs=n_jobs)[pairs].mean()
-            )
+            distances = distances_between(trees, None, distance_settings, n_jobs=n_jobs)
+            means[model] = float(distances[pairs].mean())
     return means

@@ -44,14 +44,14 @@ class SplitSupport:
 
 
 class SplitSupports(list[SplitSupport]):
-    """The split_support of a tree, which print themselves as a text."""
+    """The support of all splits of a tree, which prints itself as a text."""
 
     def __repr__(self) -> str:
         return shown("split_support_text", self)
 
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
-    """One split_support per split of the tree, in preorder.
+    """The support of each split of the tree, in preorder.
 
     A tree that is one of the candidates counts among them.
     Each quantile is a threshold that some tree asks for, the smallest that so many of them do not exceed.
@@ -61,7 +61,7 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
     """
     for name, collection in (("reference", references), ("candidate", candidates)):
         if not len(collection):
-            raise ValueError(f"A split_support needs at least one {name} tree, and there are 0.")
+            raise ValueError(f"Split support needs at least one {name} tree, and there are 0.")
     tree, *others = on_one_schema([tree, *references, *candidates])
     stacked = _stacked(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
@@ -81,7 +81,7 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
 def _split_support(
     tree: Tree, node: int, shares: list[float], stacked: "_Stacked", at: LongArray
 ) -> SplitSupport:
-    """The split_support of a split, where `at` are the nodes of other trees that ask about its feature."""
+    """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
     is_known = stacked.threshold[at] >= KNOWN
     return SplitSupport(

@@ -1,22 +1,18 @@
-"""What grows the trees of a collection: our own rules, an estimator of another library, or a function."""
+"""What grows the trees of a collection: the learners' common face, the grid, and our own rules."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any, Protocol
 
-import numpy as np
-
-from holdfast.adapters import as_tree, needs_integer_classes
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.arrays import IntArray
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure_all, split_weight
+from holdfast.growth.sample import Units, measure_all
 from holdfast.text.lists import listed
-from holdfast.tree.tree import Tree, label_array
+from holdfast.tree.tree import Tree
 
 Combination = Mapping[str, Any]  # one value for each parameter of a grid
 
@@ -106,98 +102,3 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
     units = tuple(each for each in measure_all(table, all_rules) if each is not None)
     _ = table.coded  # before the threads start
     return OwnLearner(table, all_rules, units, tuple(combinations))
-
-
-# -- others ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class OtherLearner:
-    """Grows trees with a function of rows, labels and a seed that returns a model."""
-
-    table: Table
-    matrix: FloatArray
-    repeats: IntArray
-    importance: FloatArray | None
-    fit: Callable[..., Any]
-    parameters: Mapping[str, Any]  # of the learner, before a combination changes some
-    combinations: tuple[Combination, ...]
-    numbered: bool = False  # the learner takes the numbers of the classes instead of their labels
-
-    def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
-        """The trees of the samples."""
-        return [
-            self._tree(self.combinations[combination], counts, seed)
-            for counts, seed in zip(samples, seeds, strict=True)
-        ]
-
-    def leaf_rules(self, combination: int) -> GrowthRules | None:
-        """Means, or fractions of the classes, weighted as the learner weights them; None if it has others."""
-        parameters = {**self.parameters, **self.combinations[combination]}
-        is_classes = self.table.schema.target.is_classes
-        known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
-        criterion = parameters.get("criterion") or ("gini" if is_classes else "squared_error")
-        if criterion not in known:  # medians, say
-            return None
-        return GrowthRules(criterion=criterion, class_weight=parameters.get("class_weight"))
-
-    def _tree(self, combination: Combination, counts: IntArray, seed: int) -> Tree:
-        rows = np.repeat(np.arange(len(counts)), counts)
-        target = self.table.schema.target
-        named = target.is_classes and not self.numbered
-        y = label_array(target.classes)[self.table.target] if named else self.table.target
-        weight = {} if self.importance is None else {"sample_weight": self.importance[rows]}
-        model = self.fit(self.matrix[rows], y[rows], seed=seed, **weight, **combination)
-        classes = target.classes if target.is_classes and self.numbered else None
-        return as_tree(model, schema=self.table.schema, classes=classes)
-
-
-def other_learner(table: Table, learner: Any, combinations: Sequence[Combination]) -> OtherLearner:
-    """A learner that fits clones of an estimator, or calls a function `learner(X, y, seed, **combination)`.
-
-    X is a matrix of the columns, drawn rows repeated, with categories as their numbers in the schema; y are
-    the labels or numbers. If the rows have weights that are not whole, `sample_weight` is passed as well. The
-    function returns a Tree, or a model that `as_tree` reads.
-    """
-    if isinstance(learner, type):
-        raise TypeError(f"learner is the class {learner.__name__}: give an instance, {learner.__name__}().")
-    is_estimator = hasattr(learner, "fit") and hasattr(learner, "get_params")
-    if not is_estimator and not callable(learner):
-        raise TypeError(
-            f"learner is a {type(learner).__name__}: it must be an estimator with fit, or a function "
-            "learner(X, y, seed, **parameters) that returns a tree."
-        )
-    names = [feature.name for feature in table.schema.columns if feature.is_subset]
-    if is_estimator and names:
-        raise RulesError(
-            f"The learner {type(learner).__name__} would take the categories of {listed(names)} for numbers. "
-            "Leave learner=None, which splits them as sets, or give a function that encodes them."
-        )
-    repeats, importance = split_weight(table.weight, table.n_rows)
-    return OtherLearner(
-        table=table,
-        matrix=table.rows(range(len(table.schema.columns))),
-        repeats=repeats,
-        importance=None if (importance == 1.0).all() else importance,
-        fit=_Fitting(learner) if is_estimator else learner,
-        parameters=learner.get_params(deep=False) if is_estimator else {},
-        combinations=tuple(combinations),
-        numbered=is_estimator and needs_integer_classes(learner),
-    )
-
-
-@dataclass(frozen=True)
-class _Fitting:
-    """An estimator as a function that fits a clone of it."""
-
-    estimator: Any
-
-    def __call__(
-        self, X: FloatArray, y: Any, *, seed: int, sample_weight: Any = None, **parameters: Any
-    ) -> Any:
-        from sklearn.base import clone
-
-        model = clone(self.estimator).set_params(**parameters)
-        if "random_state" in model.get_params(deep=False):
-            model.set_params(random_state=seed % 2**31)
-        return model.fit(X, y) if sample_weight is None else model.fit(X, y, sample_weight=sample_weight)

@@ -1,10 +1,12 @@
 """The replications as a table of text: one line per figure, one column per model."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any, NamedTuple
 
-from holdfast.evidence.replication_table import MODELS, Replications, Spread
-from holdfast.text.numbers import decimals_of_values, fixed_text
+from holdfast.evidence.replication_table import MODELS, Replications, Spread, TradeOff
+from holdfast.text.lines import NO_BREAK
+from holdfast.text.numbers import decimals_of_values, fixed_text, percent_text
 from holdfast.text.table import table_lines
 
 _HEADS = (
@@ -23,12 +25,14 @@ _FIGURES = {
     "per_rule": "  per rule",
     "n_leaves": "leaves",
     "depth": "depth",
+    "mean_path_length": "  mean path length",
     "frontier_size": "trees on the frontier",
     "between": "between replications",
     "importance_spread": "spread of importances",
     "first_features": "features asked first",
     "first_two_levels": "  in two levels",
 }
+_OTHERS = {MODELS[0]: "the tree of the best score", MODELS[3]: "CART by cross-validation"}
 WIDEST_TITLE = 12  # of the score
 _Row = list[str]  # a label, and a text for each model
 
@@ -51,7 +55,38 @@ def replications_text(found: Replications, width: int) -> str:
         rows = [*heads, *_stacked(lines)]
     gap = 2 if _width(rows) <= width else 1
     widths = [0, *[_cell(rows)] * len(MODELS)]
-    return "\n".join([*_caption(found, title), *table_lines(rows, widths=widths, gap=gap)])
+    table = table_lines(rows, widths=widths, gap=gap)
+    return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
+
+
+def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
+    """How much nearer the chosen tree is than others, and for how much score: one sentence for each."""
+    several = found.n_replications > 1
+    sentences = [_trade_off_text(each, title, several) for each in found.trade_offs]
+    whole = [text.replace(" %", f"{NO_BREAK}%") for text in sentences]
+    lines = [line for text in whole for line in wrap(text, width, subsequent_indent="  ")]
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def _trade_off_text(each: TradeOff, title: str, several: bool) -> str:
+    other = _OTHERS[each.model]
+    if not any((*each.nearer, *each.score_lost)):
+        return f"Against {other}, the chosen tree is just as near and just as good."
+    is_nearer, is_worse = each.nearer.mean >= 0, each.score_lost.mean >= 0
+    distance, lost = _spread_text(each.nearer, several), _spread_text(each.score_lost, several)
+    cost = f"and its {title} is {'worse' if is_worse else 'better'} by {lost}"
+    if is_nearer and is_worse:
+        cost = f"for {lost} of {title}"
+    return (
+        f"Against {other}, the chosen tree is {'nearer' if is_nearer else 'further'} by "
+        f"{distance} ({percent_text(abs(each.fraction))}), {cost}."
+    )
+
+
+def _spread_text(spread: Spread, several: bool) -> str:
+    decimals = decimals_of_values(spread, digits=2)  # of differences, two digits tell enough
+    mean = fixed_text(abs(spread.mean), decimals)
+    return f"{mean} ± {fixed_text(spread.deviation, decimals)}" if several else mean
 
 
 def _cell(rows: Sequence[_Row]) -> int:

@@ -31,7 +31,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class SelectionRule:
-    """What the user wants of the one tree."""
+    """The rule that takes one tree of the frontier, and what it needs to know."""
 
     rule: str = "within-tolerance"
     tolerance: float = 0.01
@@ -71,17 +71,17 @@ def choose(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) ->
 # -- the rules ------------------------------------------------------------------------------------------
 
 
-def _best_score(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
+def _best_score(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     return _best(frontier), f"It has the best {metric.title} of {_candidates_text(frontier)}."
 
 
-def _most_stable(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
+def _most_stable(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     candidate = _nearest(frontier, np.arange(len(frontier)))
     return candidate, f"It is the nearest to the reference trees of {_candidates_text(frontier)}."
 
 
-def _weighted(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
-    gamma = float(selection_rule.gamma or 0.0)
+def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    gamma = float(rule.gamma or 0.0)
     worth = without_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     because = (
@@ -91,10 +91,10 @@ def _weighted(frontier: Frontier, metric: Metric, selection_rule: SelectionRule)
     return _nearest(frontier, best), because
 
 
-def _within_tolerance(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
+def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     best = _best(frontier)
     top = float(frontier.score[best])
-    loss, unit = _loss_allowed(frontier, metric, selection_rule, best)
+    loss, unit = _loss_allowed(frontier, metric, rule, best)
     slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, whatever floats make of it
     near = np.flatnonzero(frontier.score >= top - loss - slack)
     of_them = f"of the {len(near)} candidates" if len(near) > 1 else "and the only one of the candidates"
@@ -105,7 +105,7 @@ def _within_tolerance(frontier: Frontier, metric: Metric, selection_rule: Select
     return _nearest(frontier, near), because
 
 
-def _knee(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> tuple[int, str]:
+def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     """The efficient tree that stands furthest out from the line between the two ends of the frontier."""
     order = frontier.efficient_order
     d, a = frontier.instability[order], frontier.score[order]
@@ -119,26 +119,20 @@ def _knee(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> 
     return int(order[int(without_last_digits(beyond).argmax())]), because
 
 
-def _loss_allowed(
-    frontier: Frontier, metric: Metric, selection_rule: SelectionRule, best: int
-) -> tuple[float, str]:
+def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
     """The loss of score that the tolerance allows, and the tolerance in words."""
-    unit = selection_rule.tolerance_unit or metric.default_tolerance_unit
+    unit = rule.tolerance_unit or metric.default_tolerance_unit
     if unit == "relative":
         top = abs(float(frontier.score[best]))
-        return selection_rule.tolerance * top, percent_text(selection_rule.tolerance)
+        return rule.tolerance * top, percent_text(rule.tolerance)
     if unit == "standard-error":
         error = float(frontier.score_error[best])
-        errors = (
-            "one standard error"
-            if selection_rule.tolerance == 1
-            else f"{selection_rule.tolerance:g} standard errors"
-        )
+        errors = "one standard error" if rule.tolerance == 1 else f"{rule.tolerance:g} standard errors"
         return (
-            selection_rule.tolerance * error,
-            f"{errors} ({number_text(selection_rule.tolerance * error, 3)})",
+            rule.tolerance * error,
+            f"{errors} ({number_text(rule.tolerance * error, 3)})",
         )
-    return selection_rule.tolerance, number_text(selection_rule.tolerance)
+    return rule.tolerance, number_text(rule.tolerance)
 
 
 # -- ties -----------------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
-from holdfast.random_streams import derived_seed
+from holdfast.random_streams import Branch, derived_seed
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.settings import Settings
 from holdfast.tree.tree import Tree
 
 
@@ -30,6 +32,32 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection: {len(self)} trees, {len(self.combinations)} combinations>"
+
+
+def grow_references(learner: Learner, rows: PreparedRows, settings: Settings) -> Collection:
+    """The reference trees: on samples of the early rows that are learnt from."""
+    return grow_collection(
+        learner,
+        rows.division.early_training,
+        settings.n_estimators,
+        groups=rows.groups,
+        seed=(settings.seed, Branch.REFERENCE_TREES),
+        n_jobs=settings.n_jobs,
+        progress="Reference trees" if settings.verbose else "",
+    )
+
+
+def grow_candidates(learner: Learner, rows: PreparedRows, settings: Settings) -> Collection:
+    """The candidate trees: on samples of all rows that are learnt from."""
+    return grow_collection(
+        learner,
+        rows.division.training,
+        settings.n_estimators,
+        groups=rows.groups,
+        seed=(settings.seed, Branch.CANDIDATE_TREES),
+        n_jobs=settings.n_jobs,
+        progress="Candidate trees" if settings.verbose else "",
+    )
 
 
 def grow_collection(

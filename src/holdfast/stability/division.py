@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.random_streams import Branch
+from holdfast.stability.settings import Settings
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
-SHARE_HELD_OUT = 1 / 3
+FRACTION_HELD_OUT = 1 / 3
 FOLDS, REPEATS = 5, 3
 
 
@@ -48,28 +49,33 @@ class Division:
         return len(self.validation) > 1
 
 
-def divide(
-    table: Table,
-    *,
-    stage: LongArray | None = None,
-    groups: LongArray | None = None,
-    early_fraction: float = 0.5,
-    validation: float | str = "auto",
-    seed: int = 0,
-) -> Division:
+class RowInfo(NamedTuple):
+    """What is known of every row besides its columns. What is not known is None."""
+
+    stage: LongArray | None = None
+    groups: LongArray | None = None
+    holdout: BoolArray | None = None  # True for the rows that the user holds out to score on
+
+
+NOTHING_KNOWN = RowInfo()
+
+
+def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> Division:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
-    `validation` is the fraction of rows held out, or an integer of folds, each of them held out in turn,
-    with new folds three times; "auto" takes five folds for up to 5,000 rows, and a third of them otherwise.
+    `settings.validation` is the fraction of rows held out, or an integer of folds, each of them held out in
+    turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
-    check_fraction("early_fraction", early_fraction)
-    strata = strata_of(table, stage)
-    if stage is not None:
-        early = early_stages(stage, early_fraction)
-    else:
-        early = below(random_positions(strata, groups, (seed, Branch.EARLY_ROWS)), early_fraction)
+    if info.holdout is not None:
+        raise RulesError(
+            f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
+            "validation says: leave it out, and test the chosen tree on these rows."
+        )
+    strata = strata_of(table, info.stage)
+    early = _early(strata, settings, info)
+    groups = info.groups
     n_units = table.n_rows if groups is None else int(groups.max()) + 1
-    n_folds, fraction = _validation(validation, table.n_rows, n_units)
+    n_folds, fraction = _validation(settings.validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
@@ -78,17 +84,38 @@ def divide(
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        position = random_positions(strata, groups, (seed, Branch.VALIDATION_ROWS))
-        return Division(early, (below(position, fraction),))
+        return Division(
+            early,
+            (below(random_positions(strata, groups, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
+        )
+    return Division(early, _folds_in_turn(strata, groups, n_folds, settings))
+
+
+def _early(strata: LongArray, settings: Settings, info: RowInfo) -> BoolArray:
+    check_fraction("early_fraction", settings.early_fraction)
+    if info.stage is not None:
+        return early_stages(info.stage, settings.early_fraction)
+    return below(
+        random_positions(strata, info.groups, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
+    )
+
+
+def _folds_in_turn(
+    strata: LongArray, groups: LongArray | None, n_folds: int, settings: Settings
+) -> tuple[BoolArray, ...]:
+    """The rows of each fold, for new folds several times over."""
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = folds_of(random_positions(strata, groups, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
+        fold = folds_of(
+            random_positions(strata, groups, (settings.seed, Branch.VALIDATION_ROWS, repeat)), n_folds
+        )
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
-    if groups is not None and validation != "auto" and min(n_made) < int(validation):
-        report_fewer_folds(int(validation), n_made, groups)
-    return Division(early, tuple(flags))
+    asked = settings.validation
+    if groups is not None and asked != "auto" and min(n_made) < int(asked):
+        report_fewer_folds(int(asked), n_made, groups)
+    return tuple(flags)
 
 
 def hold_out(
@@ -100,9 +127,9 @@ def hold_out(
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
-    """Number of folds and share held out, one of them 0."""
+    """Number of folds and fraction held out, one of them 0."""
     if isinstance(validation, str) and validation == "auto":
-        return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, SHARE_HELD_OUT)
+        return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, FRACTION_HELD_OUT)
     if isinstance(validation, Integral) and not isinstance(validation, bool) and int(validation) >= 2:
         return min(int(validation), n_units), 0.0
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:

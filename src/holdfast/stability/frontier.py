@@ -11,8 +11,7 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
-from holdfast.stability.collection import Collection
-from holdfast.stability.validation import Scores
+from holdfast.stability.methods.method import Grown
 from holdfast.tree.tree import Tree
 
 
@@ -109,13 +108,10 @@ class Frontier:
 
 
 def frontier_of(
-    candidates: Collection,
-    references: Collection,
-    distances: FloatArray,
-    scores: Scores,
-    distance_settings: DistanceSettings,
+    grown: Grown, distances: FloatArray, distance_settings: DistanceSettings, metric: Metric | None = None
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
+    references, candidates, scores = grown
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
@@ -135,6 +131,7 @@ def frontier_of(
         combination=candidates.combination,
         division=candidates.division,
         efficient=pareto_frontier(instability, scores.value),
+        metric=metric,
     )
 
 

@@ -10,17 +10,20 @@ from holdfast.errors import RulesError
 from holdfast.growth.rules import GrowthRules
 
 DEPTH_5 = GrowthRules(max_depth=5)
-CANDIDATE_KINDS = ("bootstrap", "pruned")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How stable trees are trained. All that decides about the result is here, but for the data."""
+    """How stable trees are trained. All that decides about the result is here, but for the data.
+
+    The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are
+    made of several parameters and of `random_state`.
+    """
 
     rules: GrowthRules = DEPTH_5
     grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
     learner: Any = None  # None: our own; or an estimator, or a function
-    candidates: str = "bootstrap"  # or "pruned": the subtrees of one tree
+    method: str = "bootstrap"  # one of METHODS
     n_estimators: int = 300  # of each collection
     early_fraction: float = 0.5
     validation: float | str = "auto"
@@ -28,11 +31,11 @@ class Settings:
     matching: str = "paper"
     label_weight: float | None = None  # None: twice the depth
     outcome: str | None = None
-    refit_leaves: bool = True  # leaf values from all rows
-    shrink_scores: bool = True  # towards the mean of candidates grown alike, as far as differences are chance
+    refit_leaves: bool = True  # leaf values from all rows; for "bootstrap"
+    shrink_scores: bool = True  # towards the mean of candidates grown alike; for "bootstrap"
     seed: int = 0
     n_jobs: int | None = None
-    progress: bool = False
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
@@ -40,10 +43,6 @@ class Settings:
         if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
             raise RulesError(
                 f"n_estimators={n_estimators!r} is out of range: it must be an integer of at least 1."
-            )
-        if self.candidates not in CANDIDATE_KINDS:
-            raise RulesError(
-                f"candidates={self.candidates!r} is unknown: choose one of {list(CANDIDATE_KINDS)}."
             )
         if self.grid is not None and not isinstance(self.grid, Mapping):
             raise RulesError(

@@ -1,36 +1,27 @@
-"""Stable trees, step by step: two collections, their distances, the scores, and the frontier."""
+"""Stable trees, step by step: rows in their roles, candidates with scores, distances, and the frontier."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from holdfast.arrays import LongArray
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.table import Table
-from holdfast.distance.distances import distance_matrix
-from holdfast.distance.settings import DistanceSettings, checked_outcome, settings_for
-from holdfast.growth.leaf_values import refit_all_leaf_values
-from holdfast.growth.learner import Learner, combinations_of, other_learner, own_learner, paper_grid
-from holdfast.growth.rules import rows_needed
-from holdfast.growth.sample import split_weight
-from holdfast.random_streams import Branch
+from holdfast.distance.distances import distances_between
+from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.scoring.metric import Metric, metric_of
-from holdfast.stability.collection import Collection, grow_collection
-from holdfast.stability.division import Division, divide
+from holdfast.stability.collection import Collection
+from holdfast.stability.division import Division, RowInfo
 from holdfast.stability.frontier import Frontier, frontier_of
-from holdfast.stability.methods.pruned import pruned_candidates
+from holdfast.stability.methods import method_of
+from holdfast.stability.methods.method import Grown
+from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import Settings
-from holdfast.stability.validation import Scores, Scoring, score_candidates
-from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StableTrees:
-    """Both collections, and what is known of every candidate.
-
-    The candidates are as they would be delivered: with leaf values from all rows, if the settings say so.
-    """
+    """Both collections, and what is known of every candidate. The candidates are as they are delivered."""
 
     references: Collection
     candidates: Collection
@@ -50,41 +41,35 @@ def train(
     *,
     stage: LongArray | None = None,
     groups: LongArray | None = None,
+    holdout: BoolArray | None = None,
 ) -> StableTrees:
     """Reference trees on the early rows, candidate trees on all, and the frontier of the candidates.
 
     The order of the rows does not matter, a row with the weight 2 is the same as two rows, and copies of a
-    row are never divided.
+    row are never divided. `holdout` flags the rows that the user holds out to score on, for method="paper".
     """
-    ready = prepare(table, settings, stage=stage, groups=groups)
-    return train_divided(ready.table, ready.division, settings, groups=ready.groups)
-
-
-class Prepared(NamedTuple):
-    """Rows in one fixed order, and their roles."""
-
-    table: Table
-    stage: LongArray | None
-    groups: LongArray | None  # as given, or else the copies of one row
-    division: Division
+    rows = prepare(table, settings, stage=stage, groups=groups, holdout=holdout)
+    return train_divided(rows.table, rows.division, settings, groups=rows.groups)
 
 
 def prepare(
-    table: Table, settings: Settings, *, stage: LongArray | None = None, groups: LongArray | None = None
-) -> Prepared:
-    """The rows in one order, copies of a row as one, and divided as the settings say."""
-    table, marks, units = canonical(table, [mark for mark in (stage, groups) if mark is not None])
-    stage = None if stage is None else marks[0]
-    groups = units if groups is None else marks[-1]
-    division = divide(
-        table,
-        stage=stage,
-        groups=groups,
-        early_fraction=settings.early_fraction,
-        validation=settings.validation,
-        seed=settings.seed,
-    )
-    return Prepared(table, stage, groups, division)
+    table: Table,
+    settings: Settings,
+    *,
+    stage: LongArray | None = None,
+    groups: LongArray | None = None,
+    holdout: BoolArray | None = None,
+) -> PreparedRows:
+    """The rows in one order, copies of a row as one, and divided as the method does it."""
+    method = method_of(settings.method)
+    flags = None if holdout is None else holdout.astype(np.int64)
+    given = {"stage": stage, "groups": groups, "holdout": flags}
+    known = {name: values for name, values in given.items() if values is not None}
+    table, in_order, copies = canonical(table, list(known.values()))
+    known = dict(zip(known, in_order, strict=True))
+    stage, groups, flags = known.get("stage"), known.get("groups", copies), known.get("holdout")
+    info = RowInfo(stage, groups, None if flags is None else flags == 1)
+    return PreparedRows(table, method.divide(table, settings, info), groups, stage)
 
 
 def train_divided(
@@ -92,78 +77,28 @@ def train_divided(
 ) -> StableTrees:
     """Stable trees on rows whose roles are given."""
     target = table.schema.target
-    metric = metric_of(settings.scoring, target)
-    checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
-    learner = _learner(table, division, settings)
-    grow = partial(
-        grow_collection, learner, n_estimators=settings.n_estimators, groups=groups, n_jobs=settings.n_jobs
+    method, metric = method_of(settings.method), metric_of(settings.scoring, target)
+    # Before the work: what is out of range should not show after minutes of growing.
+    outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
+    grown = method.grow(PreparedRows(table, division, groups), settings, metric)
+    distance_settings = DistanceSettings.of_depth(
+        _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
-    texts = ("Reference trees", "Candidate trees") if settings.progress else ("", "")
-    references = grow(
-        division.early_training, seed=(settings.seed, Branch.REFERENCE_TREES), progress=texts[0]
-    )
-    if settings.candidates == "pruned":
-        candidates, scores = pruned_candidates(table, division, settings, metric, groups)
-    else:
-        grown = grow(division.training, seed=(settings.seed, Branch.CANDIDATE_TREES), progress=texts[1])
-        candidates, scores = _scored(grown, learner, table, division, settings, metric, groups)
-    distance_settings = _distance_settings([*references.trees, *candidates.trees], learner, settings)
-    distances = distance_matrix(
-        candidates.trees,
-        references.trees,
-        **distance_settings.options,
+    distances = distances_between(
+        grown.candidates.trees,
+        grown.references.trees,
+        distance_settings,
         n_jobs=settings.n_jobs,
-        progress=settings.progress,
+        progress=settings.verbose,
     )
-    frontier = replace(
-        frontier_of(candidates, references, distances, scores, distance_settings), metric=metric
-    )
-    return StableTrees(references, candidates, frontier, metric, distance_settings, scores.reliability)
+    frontier = frontier_of(grown, distances, distance_settings, metric)
+    reliability = grown.scores.reliability
+    return StableTrees(grown.references, grown.candidates, frontier, metric, distance_settings, reliability)
 
 
-def _scored(
-    grown: Collection,
-    learner: Learner,
-    table: Table,
-    division: Division,
-    settings: Settings,
-    metric: Metric,
-    groups: LongArray | None,
-) -> tuple[Collection, Scores]:
-    """The candidates as they would be delivered, and their scores."""
-    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
-    refit = rules if settings.refit_leaves else ()
-    scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
-    scores = score_candidates(grown, table, division, groups, scoring)
-    if not settings.refit_leaves:
-        return grown, scores
-    # Before the distances: a leaf that changes its mind is a step away from the reference trees.
-    trees = refit_all_leaf_values(grown.trees, table, rules, n_jobs=settings.n_jobs)
-    return replace(grown, trees=tuple(trees)), scores
-
-
-def _learner(table: Table, division: Division, settings: Settings) -> Learner:
-    grid = settings.grid
-    if grid is None and (settings.learner is None or hasattr(settings.learner, "get_params")):
-        repeats, _ = split_weight(table.weight, table.n_rows)
-        n_early = min(int(repeats[rows].sum()) for rows in division.early_training)
-        grid = paper_grid(
-            settings.rules.max_depth, n_early, rows_needed(settings.rules.min_samples_leaf, n_early)
-        )
-        if settings.learner is not None:
-            known = settings.learner.get_params(deep=False)
-            grid = {name: values for name, values in grid.items() if name in known}
-    combinations = combinations_of(grid or {})
-    if settings.learner is None:
-        return own_learner(table, settings.rules, combinations)
-    return other_learner(table, settings.learner, combinations)
-
-
-def _distance_settings(trees: Sequence[Tree], learner: Learner, settings: Settings) -> DistanceSettings:
-    """The distance_settings of all distances, their depth the greatest that the grid allows, if it says."""
-    allowed = [combination.get("max_depth") for combination in learner.combinations]
-    deepest = max(tree.depth for tree in trees)
-    depth = max([deepest, 1, *(depth for depth in allowed if depth is not None)])
-    return settings_for(
-        trees, settings.matching, settings.label_weight, settings.outcome, normalised=False, depth=depth
-    )
+def _greatest_depth(grown: Grown) -> int:
+    """The greatest depth that the grid allows, or that of the deepest tree where the grid does not say."""
+    trees = (*grown.references.trees, *grown.candidates.trees)
+    deepest = max(1, *(tree.depth for tree in trees))
+    allowed = [combination.get("max_depth") for combination in grown.references.combinations]
+    return max([deepest, *(int(depth) for depth in allowed if depth is not None)])

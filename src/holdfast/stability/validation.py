@@ -21,6 +21,7 @@ from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
+from holdfast.stability.rows import PreparedRows
 from holdfast.tree.tree import Tree
 
 ROUNDS = 50  # far more than a grid needs whose combinations meet all divisions
@@ -48,33 +49,18 @@ class Scores:
     reliability: float  # fraction of the variance between candidates grown alike that is more than chance
 
 
-def score_candidates(
-    candidates: Collection,
-    table: Table,
-    division: Division,
-    groups: LongArray | None,
-    scoring: Scoring,
-) -> Scores:
+def score_candidates(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> Scores:
     """The score of every candidate on its validation rows, and the best guess that follows from all of them.
 
     With several divisions, what their rows make easier or harder is taken out. Then each score moves towards
     the mean of the candidates with the same parameters, as far as the differences between them are chance.
     """
-    _warn_of_one_class(table, division, scoring.metric)
-    found: dict[int, _Measured] = {}
-    for number in range(len(division.validation)):
-        own = np.flatnonzero(candidates.division == number).tolist()
-        trees = [candidates.trees[place] for place in own]
-        if scoring.refit:
-            rules = [scoring.refit[place] for place in own]
-            rows = division.training[number]
-            trees = refit_all_leaf_values(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
-        found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
-    in_order = [found[place] for place in range(len(candidates))]
-    measured, error = np.array([each.whole for each in in_order]).T
+    _warn_of_one_class(rows.table, rows.division, scoring.metric)
+    found = _measure_all(candidates, rows, scoring)
+    measured, error = np.array([each.whole for each in found]).T
     measured = without_last_digits(measured)
-    halves = np.array([each.halves for each in in_order])
-    value = level(measured, candidates.combination, candidates.division)
+    halves = np.array([each.halves for each in found])
+    value = without_division_effects(measured, candidates.combination, candidates.division)
     reliability = 1.0
     if scoring.shrink:
         reliability = reliability_of(value, halves, candidates.combination, candidates.division)
@@ -83,7 +69,7 @@ def score_candidates(
     guess = np.clip(value - (1 - reliability) * deviation, measured.min(), measured.max())
     return Scores(
         value=without_last_digits(np.asarray(guess, np.float64)),
-        error=_guess_error(error, deviation, reliability, candidates, division),
+        error=_guess_error(error, deviation, reliability, candidates, rows.division),
         measured=measured,
         measured_error=error,
         reliability=reliability,
@@ -118,17 +104,27 @@ class _Part(NamedTuple):
     halves: tuple[TrueValues, TrueValues] | None
 
 
-def _measure_all(
-    trees: list[Tree],
-    table: Table,
-    division: Division,
-    number: int,
-    groups: LongArray | None,
-    scoring: Scoring,
+def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> list[_Measured]:
+    """Each candidate on the rows that its division holds out."""
+    found: dict[int, _Measured] = {}
+    for number in range(len(rows.division.validation)):
+        own = np.flatnonzero(candidates.division == number).tolist()
+        trees = [candidates.trees[place] for place in own]
+        if scoring.refit:
+            rules = [scoring.refit[place] for place in own]
+            training = rows.division.training[number]
+            trees = refit_all_leaf_values(trees, rows.table, rules, rows=training, n_jobs=scoring.n_jobs)
+        found |= zip(own, _measure_division(trees, rows, number, scoring), strict=True)
+    return [found[place] for place in range(len(candidates))]
+
+
+def _measure_division(
+    trees: list[Tree], rows: PreparedRows, number: int, scoring: Scoring
 ) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
-    rows = division.validation[number]
-    part = _part(table.taken(rows), numbered(groups, rows), (scoring.seed, Branch.VALIDATION_HALVES, number))
+    held_out = rows.division.validation[number]
+    groups = numbered(rows.groups, held_out)
+    part = _part(rows.table.taken(held_out), groups, (scoring.seed, Branch.VALIDATION_HALVES, number))
     n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
     return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)
 
@@ -171,14 +167,16 @@ def _guess_error(
     return np.asarray(np.sqrt(of_mean + reliability * (1 - reliability) * spread), np.float64)
 
 
-def level(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
-    """The scores with what the rows themselves make easier or harder taken out.
+def without_division_effects(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
+    """The scores with what the rows of each division make easier or harder taken out.
 
     Trees that were scored on different rows can be compared only if easy rows are no merit. Each score is
     taken as the sum of what its combination and its division bring, and a rest; the effect of the division is
-    replaced by the mean of all.
+    replaced by the mean of all. With few trees a combination meets few divisions, and the two effects cannot
+    be told apart: the scores then promise too much.
 
-    >>> level(np.array([0.8, 0.9, 0.6, 0.7]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> combination, division = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    >>> without_division_effects(np.array([0.8, 0.9, 0.6, 0.7]), combination, division)
     array([0.7, 0.8, 0.7, 0.8])
     """
     if not division.any():
@@ -203,7 +201,9 @@ def reliability_of(
     if not known.any():
         return 1.0
     kinds = combination[known]
-    a, b = (_deviations(level(half[known], kinds, division[known]), kinds) for half in halves.T)
+    a, b = (
+        _deviations(without_division_effects(half[known], kinds, division[known]), kinds) for half in halves.T
+    )
     both = _deviations(value[known], kinds)
     variance, agreed = float((both * both).sum()), float((a * b).sum())
     if not (0 < variance < np.inf and np.isfinite(agreed)):

@@ -1,1 +1,21 @@
-"""The procedures that make candidates: one file each."""
+"""The procedures that make candidates. To add one is to add a file here, and its name to METHODS."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from holdfast.errors import RulesError
+
+if TYPE_CHECKING:
+    from holdfast.stability.methods.method import Method
+
+# Each is a file of this folder, which has a METHOD. It is imported when it is first asked for, so that the
+# command line can tell the names at once.
+METHODS = ("bootstrap", "pruned", "paper")
+
+
+def method_of(name: str) -> "Method":
+    """The method of that name; a RulesError with the names there are if there is none."""
+    if name not in METHODS:
+        raise RulesError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
+    method: Method = import_module(f"{__name__}.{name}").METHOD
+    return method

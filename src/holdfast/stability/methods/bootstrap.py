@@ -1,0 +1,39 @@
+"""Candidates on bootstrap samples, with honest scores: cross-fitted, leaves refitted, chance taken out."""
+
+from dataclasses import replace
+
+from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.learner import Learner
+from holdfast.scoring.metric import Metric
+from holdfast.stability.collection import Collection, grow_candidates, grow_references
+from holdfast.stability.learners import learner_for
+from holdfast.stability.methods.method import Grown, Method
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.settings import Settings
+from holdfast.stability.validation import Scores, Scoring, score_candidates
+
+
+def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
+    """One candidate for each sample of training rows, scored on the rows that its division holds out."""
+    learner = learner_for(rows, settings)
+    references = grow_references(learner, rows, settings)
+    grown = grow_candidates(learner, rows, settings)
+    return Grown(references, *_scored(grown, learner, rows, settings, metric))
+
+
+def _scored(
+    grown: Collection, learner: Learner, rows: PreparedRows, settings: Settings, metric: Metric
+) -> tuple[Collection, Scores]:
+    """The candidates as they would be delivered, and their scores."""
+    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
+    refit = rules if settings.refit_leaves else ()
+    scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
+    scores = score_candidates(grown, rows, scoring)
+    if not settings.refit_leaves:
+        return grown, scores
+    # Before the distances: a leaf that changes its mind is a step away from the reference trees.
+    trees = refit_all_leaf_values(grown.trees, rows.table, rules, n_jobs=settings.n_jobs)
+    return replace(grown, trees=tuple(trees)), scores
+
+
+METHOD = Method(grow)

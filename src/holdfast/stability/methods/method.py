@@ -1,0 +1,30 @@
+"""What a method is: how it divides the rows, and what it grows on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.data.table import Table
+from holdfast.scoring.metric import Metric
+from holdfast.stability.collection import Collection
+from holdfast.stability.division import Division, RowInfo, divide
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.settings import Settings
+from holdfast.stability.validation import Scores
+
+
+class Grown(NamedTuple):
+    """The candidates with their scores, and the reference trees that their distances are measured to."""
+
+    references: Collection
+    candidates: Collection
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to make candidates."""
+
+    grow: Callable[[PreparedRows, Settings, Metric], Grown]
+    divide: Callable[[Table, Settings, RowInfo], Division] = divide
+    reports_on_holdout: bool = False  # replications report the rows that a tree was chosen by

@@ -1,0 +1,75 @@
+"""The method of the paper, to the letter: one holdout to score on, no leaf refitted, no score shrunk.
+
+Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.split.fractions import below, check_fraction, random_positions
+from holdfast.data.split.groups import numbered
+from holdfast.data.split.stages import early_stages
+from holdfast.data.table import Table
+from holdfast.errors import RulesError
+from holdfast.random_streams import Branch
+from holdfast.scoring.metric import Metric
+from holdfast.stability.collection import grow_candidates, grow_references
+from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
+from holdfast.stability.learners import learner_for
+from holdfast.stability.methods.method import Grown, Method
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.settings import Settings
+from holdfast.stability.validation import Scoring, score_candidates
+
+
+def divide(table: Table, settings: Settings, info: RowInfo) -> Division:
+    """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
+
+    The stages say which rows are early; without them, a plainly random part of the rows not held out is.
+    """
+    check_fraction("early_fraction", settings.early_fraction)
+    fraction, seed = _fraction(settings.validation, info), settings.seed
+    alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
+    holdout = info.holdout
+    if holdout is None:
+        holdout = below(random_positions(alike, info.groups, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+    if info.stage is not None:
+        return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
+    early = np.zeros(table.n_rows, np.bool_)
+    training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
+    position = random_positions(
+        alike[training], numbered(info.groups, training), (seed, Branch.PAPER_EARLY_ROWS)
+    )
+    early[training] = below(position, settings.early_fraction)
+    return Division(early, (holdout,))
+
+
+def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
+    """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
+    learner = learner_for(rows, settings)
+    references = grow_references(learner, rows, settings)
+    candidates = grow_candidates(learner, rows, settings)
+    as_measured = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
+    return Grown(references, candidates, score_candidates(candidates, rows, as_measured))
+
+
+def _fraction(validation: Any, info: RowInfo) -> float:
+    """The fraction of the rows to hold out; a RulesError for folds, or if the user has a holdout as well."""
+    if isinstance(validation, str) and validation == "auto":
+        return FRACTION_HELD_OUT
+    if info.holdout is not None:
+        raise RulesError(
+            f"validation={validation!r} and X_holdout both say which rows to score on: give one of them."
+        )
+    is_fraction = isinstance(validation, Real) and not isinstance(validation, Integral)
+    if is_fraction and 0 < float(validation) < 1:
+        return float(validation)
+    raise RulesError(
+        f"validation={validation!r} is not for method='paper', which scores on one holdout: it must be a "
+        "fraction between 0 and 1, or 'auto' for a third."
+    )
+
+
+METHOD = Method(grow, divide, reports_on_holdout=True)
