@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from holdfast.growth.rules import C45, CART, GrowthRules
     from holdfast.growth.size.search import SizeSearch, choose_size
     from holdfast.growth.size.table import SizeTable
+    from holdfast.runs.fit_run import fit_run
+    from holdfast.runs.run import Run, open_run
     from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
     from holdfast.stability.frontier import Frontier, pareto_frontier
@@ -91,6 +93,9 @@ _HOME = {
     "SizeTable": "growth.size.table",
     "C45": "growth.rules",
     "CART": "growth.rules",
+    "fit_run": "runs.fit_run",
+    "Run": "runs.run",
+    "open_run": "runs.run",
     "nmi_score": "scoring.clusters",
     "purity_score": "scoring.clusters",
     "DensityTree": "estimators.density",
@@ -154,6 +159,7 @@ __all__ = [
     "QuestionError",
     "Replications",
     "RulesError",
+    "Run",
     "Schema",
     "SchemaMismatch",
     "SizeSearch",
@@ -173,6 +179,7 @@ __all__ = [
     "compare_models",
     "distance_matrix",
     "error_bound",
+    "fit_run",
     "forest_trees",
     "grow",
     "grow_bootstraps",
@@ -181,6 +188,7 @@ __all__ = [
     "mean_distance",
     "merge_leaves",
     "nmi_score",
+    "open_run",
     "pareto_frontier",
     "prune",
     "prune_pessimistic",

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast.cli import fit as command
-from holdfast.cli import json_file, run_folder, summary
-from holdfast.cli.run_folder import new_run
+from holdfast.runs import fit_run, json_file, run_files
+from holdfast.runs import folder as run_folder
+from holdfast.runs.folder import new_run
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -102,7 +102,7 @@ def test_an_empty_folder_and_a_link_to_one_can_be_filled(tmp_path: Path) -> None
 
 
 def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None:
-    fit(patients, tmp_path / "run", *PLAIN, "--seed", 1)
+    fit(patients, tmp_path / "run", *PLAIN, "--random-state", 1)
     first = written(tmp_path / "run")
     fit(patients, tmp_path / "run", *PLAIN)
     assert written(tmp_path / "run")["frontier.csv"] != first["frontier.csv"]
@@ -111,7 +111,12 @@ def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(command, "read_rows"), (command, "fitted"), (summary, "save_trees"), (json_file, "replace_file")],
+    [
+        (fit_run, "read_rows"),
+        (fit_run, "fit_stable"),
+        (run_files, "save_trees"),
+        (json_file, "replace_file"),
+    ],
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
@@ -138,7 +143,7 @@ def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
 def test_a_folder_of_other_things_is_refused_before_any_work(
     patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "read_rows", None)
+    monkeypatch.setattr(fit_run, "read_rows", None)
     (tmp_path / "holidays").mkdir()
     (tmp_path / "holidays" / "beach.jpg").write_text("")
     line = refusal(fit(patients, tmp_path / "holidays"))

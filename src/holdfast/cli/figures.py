@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from holdfast.cli.words import with_errors
 from holdfast.scoring.metric import Metric, Score
+from holdfast.text.numbers import with_errors
 from holdfast.tree.wording import told_apart
 
 DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to tell them apart

@@ -7,9 +7,9 @@ from textwrap import fill
 from typing import Any
 
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
-from holdfast.cli.run_folder import model_file
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.errors import DataError
+from holdfast.runs.folder import model_file
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
 from holdfast.storage.model_file import load

@@ -1,13 +1,9 @@
-"""What every verb says alike: headings, drawings that keep their lines, figures with errors, and notes."""
+"""What every verb says alike: headings, drawings that keep their lines, and notes."""
 
-import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from math import floor, log10
-from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,11 +11,7 @@ from rich.text import Text
 from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
 from holdfast.tree.wording import printable
 
-MOST_DECIMALS = 6
-HUGE = 1e6  # numbers from here on have four digits and a power of ten
 WIDEST_NOTE = 300  # letters; the summary of a run has all
-
-_R = TypeVar("_R")
 
 
 def heading(console: Console, text: str) -> None:
@@ -37,21 +29,6 @@ def verbatim(console: Console, text: str) -> None:
     console.print(Text(text), soft_wrap=True)
 
 
-def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
-    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
-
-    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
-    ['0.971 ± 0.012', '0.950 ± 0.014']
-    """
-    if max(map(abs, values), default=0.0) >= HUGE:
-        return [f"{value:.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)]
-    known = [error for error in errors if error > 0]
-    decimals = min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else 3
-    return [
-        f"{value:.{decimals}f} ± {error:.{decimals}f}" for value, error in zip(values, errors, strict=True)
-    ]
-
-
 def counted(number: int, noun: str) -> str:
     """The number with the noun, in the plural if it is not one.
 
@@ -64,12 +41,6 @@ def counted(number: int, noun: str) -> str:
 def duration(seconds: float) -> str:
     """A time as people say it."""
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
-
-
-def timed(work: Callable[[], _R]) -> tuple[_R, float]:
-    """What the work returns, and the seconds it took."""
-    start = time.perf_counter()
-    return work(), time.perf_counter() - start
 
 
 @contextmanager
@@ -92,40 +63,8 @@ def plain_warnings() -> Iterator[list[str]]:
         yield said
 
 
-def ready_kernels(console: Console, work: Callable[[], object] | None = None) -> tuple[bool, float]:
-    """Whether the kernels had to be compiled, or else were on disk, and the seconds until they were ready.
-
-    The work calls all that are needed; without it, these are those of stable trees.
-    """
-    with console.status("Compiling the kernels, or loading them from disk"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
-        warnings.simplefilter("always", CacheWarning)
-        _, seconds = timed(work or _train_smallest)
-    from holdfast.kernels.jit import Kernel
-
-    kernels = [
-        each
-        for name, module in sys.modules.items()
-        if name.startswith("holdfast.kernels.")
-        for each in vars(module).values()
-        if isinstance(each, Kernel)
-    ]
-    return any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds
-
-
 def compiled_text() -> str:
     """What happened to kernels that were not on disk."""
     from holdfast.kernels.cache import is_kept
 
     return "compiled, and kept on disk," if is_kept() else "compiled"
-
-
-def _train_smallest() -> None:
-    """One call of every kernel that training needs."""
-    from holdfast.data.table import Table
-    from holdfast.stability.settings import Settings
-    from holdfast.stability.training import train
-
-    rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
-    labels = ["no" if number < 6 else "yes" for number in range(12)]
-    train(Table.from_arrays(rows, labels), Settings(n_estimators=2))
