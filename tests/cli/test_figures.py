@@ -3,9 +3,9 @@ from rich.console import Console
 
 from holdfast.cli.figures import disappointment
 from holdfast.cli.grids import show_grid
-from holdfast.cli.words import with_errors
 from holdfast.data.schema import Target
 from holdfast.scoring.metric import Score, metric_of
+from holdfast.text.numbers import with_errors
 
 AUC = metric_of("auc", Target(classes=("no", "yes")))
 LOSS = metric_of("log_loss", Target(classes=("no", "yes")))

@@ -126,7 +126,7 @@ def _option(field: "Field[Any]", helps: Mapping[str, str]) -> Any:
     if known.kind is bool:
         return click.option(option(field.name), is_flag=True, help=text)
     is_required = field.default is MISSING
-    default = {} if is_required or known.repeated else {"default": field.default}
+    default: dict[str, Any] = {} if is_required or known.repeated else {"default": field.default}
     return click.option(
         option(field.name),
         type=_type(known),
