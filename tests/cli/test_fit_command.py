@@ -9,8 +9,7 @@ from command_line import fit, holdfast, refusal, write_patients
 from holdfast import load
 from holdfast.cli.endings import one_line
 from holdfast.data.files.reading import read_file
-from holdfast.runs import settings as run_settings
-from holdfast.stability.choice import RULES, UNITS
+from holdfast.stability.choice import RULES
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import tree_to_json
 
@@ -314,11 +313,6 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
     assert str(model) == str(load(tmp_path / "csv" / "model.json"))
 
 
-def test_the_names_in_the_help_are_those_of_the_library() -> None:
-    assert run_settings.RULES == RULES
-    assert run_settings.UNITS == UNITS
-
-
 # -- refusals ---------------------------------------------------------------------------------------------
 
 
@@ -332,13 +326,13 @@ def test_the_names_in_the_help_are_those_of_the_library() -> None:
         (["--drop", "x"], "as --drop says"),
         (["--categorical", "x"], "as --categorical says"),
         (["--drop", "outcome"], "Column 'outcome' is given both as --target and as --drop"),
-        (["--weight", "ward"], "holds the text"),
-        (["--scoring", "guess"], "scoring='guess' is unknown"),
+        (["--weight", "ward"], "--weight must be numbers, and holds the text"),
+        (["--scoring", "guess"], "--scoring 'guess' is unknown"),
         (["--scoring", "r2"], "is for numbers, and the target 'outcome' holds classes"),
         (["--scoring", "f1"], "The scorer 'f1_score' failed"),
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
-        (["--validation", "many"], "validation='many' is out of range"),
-        (["--validation", "1"], "validation=1 is out of range"),
+        (["--validation", "many"], "--validation 'many' is out of range"),
+        (["--validation", "1"], "--validation 1 is out of range"),
         (["--rule", "weighted"], "--rule weighted needs --gamma"),
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': 0 jobs do no work"),
     ],

@@ -106,7 +106,8 @@ def _checked(field: "Field[Any]", value: Any) -> Any:
         return value
     if known.kind is str:
         if not isinstance(value, str):
-            raise RulesError(f"{name} {value!r} has to be a text.")
+            noun = "the name of a column" if known.metavar == "COLUMN" else "a text"
+            raise RulesError(f"{name} {value!r} has to be {noun}.")
         return value
     return _number(name, known, value)
 

@@ -4,7 +4,7 @@ Below, messages name a setting as the terminal does (--max-depth), or as Python 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from holdfast.errors import HoldfastError
@@ -22,14 +22,22 @@ def in_python(message: str) -> str:
     return _OPTION.sub(lambda found: found[1].replace("-", "_"), message)
 
 
-def on_terminal(message: str, names: tuple[str, ...]) -> str:
-    """The message with options in place of the keywords of these names.
+def on_terminal(message: str, names: Iterable[str]) -> str:
+    """The message with options in place of the keywords of these names, but for those of a call in brackets.
 
-    >>> on_terminal("validation=1 is out of range", ("validation",))
-    '--validation 1 is out of range'
+    >>> on_terminal("validation=1 is out of range: see fit(validation=0.3)", ["validation"])
+    '--validation 1 is out of range: see fit(validation=0.3)'
     """
-    keyword = re.compile(rf"(?<![\w-])({'|'.join(names)})=")
-    return keyword.sub(lambda found: f"{option(found[1])} ", message)
+
+    def in_options(found: re.Match[str]) -> str:
+        before = message[: found.start()]
+        if before.count("(") > before.count(")"):
+            return found[0]
+        return option(found[1]) if found[2] else f"{option(found[1])} "
+
+    keyword = re.compile(rf"(?<![\w-])({'|'.join(names)})=(True\b)?")
+    changed = keyword.sub(in_options, re.sub(r"\bsample_weight\b", "--weight", message))
+    return re.sub(r"(--[a-z-]+) \(\1\)", r"\1", changed)
 
 
 @contextmanager
