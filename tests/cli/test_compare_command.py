@@ -236,7 +236,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--models", "oak"], "--models 'oak' names 'oak': choose of tree, pruned"),
         (["--models", ","], "names none"),
         (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
-        (["--scoring", "r2"], "scoring='r2' is for numbers, and the target 'outcome' holds classes"),
+        (["--scoring", "r2"], "--scoring 'r2' is for numbers, and the target 'outcome' holds classes"),
         (["--folds", "1"], "--folds 1 goes with --stage only"),
         (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--groups)"),
         (["--groups", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
