@@ -39,10 +39,10 @@ def test_model_facts_collections_and_frontier_come_back(run: Run, patients: Path
     }
     assert str(opened.frontier) == str(run.frontier)
     assert opened.frontier is not None
-    assert run.fit is not None
-    assert np.array_equal(opened.frontier.instability, run.fit.trained.frontier.instability)  # type: ignore[union-attr]
+    assert run.details is not None
+    assert np.array_equal(opened.frontier.instability, run.details.trained.frontier.instability)  # type: ignore[union-attr]
     assert opened.predict(patients).tolist() == run.predict(patients).tolist()
-    assert opened.fit is None
+    assert opened.details is None
 
 
 @pytest.mark.parametrize("model", ["stable", "pruned", "boosting"])

@@ -40,12 +40,12 @@ def _run(place: Place, console: Console) -> None:
         show_data(prepared.roles, console)
         fitted = prepared.fit(verbose=console.is_terminal, ready=ready)
     write_to(place, fitted)
-    if not isinstance(fitted.fit, StableFit):
+    if not isinstance(fitted.details, StableFit):
         return
-    _show_problem(fitted.fit, console)
-    _show_frontier(fitted.fit, fitted.facts["seconds"]["fitting"], console)
-    _show_choice(fitted.fit, console)
-    _show_firmness(fitted.fit, console)
+    _show_problem(fitted.details, console)
+    _show_frontier(fitted.details, fitted.facts["seconds"]["fitting"], console)
+    _show_choice(fitted.details, console)
+    _show_firmness(fitted.details, console)
     heading(console, "6. Files to keep")
     show_files(place.folder, console)
     _show_next_steps(place.folder, console)

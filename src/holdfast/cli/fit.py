@@ -25,10 +25,10 @@ def run(data: Path, folder: Path, settings: RunSettings, console: Console) -> No
         with plain_warnings():
             fitted = _fitted(prepare_run(data, settings), console)
         write_to(place, fitted)
-        if isinstance(fitted.fit, StableFit):
-            show_fit(fitted.fit, console)
-        elif fitted.fit is not None:
-            show_model(fitted.fit, console)
+        if isinstance(fitted.details, StableFit):
+            show_fit(fitted.details, console)
+        elif fitted.details is not None:
+            show_model(fitted.details, console)
         heading(console, "Files")
         show_files(place.folder, console)
 

@@ -53,13 +53,13 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, ra
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the fraction of each class."""
-    shares = model.values(features)
+    values = model.values(features)
     target = model.schema.target
     if not target.is_classes:
-        return {"prediction": shares[:, 0].tolist()}
+        return {"prediction": values[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in shares.argmax(axis=1).tolist()],
-        **{f"p({name})": shares[:, place].tolist() for place, name in enumerate(class_names(target))},
+        "prediction": [target.classes[place] for place in values.argmax(axis=1).tolist()],
+        **{f"p({name})": values[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
 
 

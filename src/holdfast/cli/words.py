@@ -47,12 +47,12 @@ def duration(seconds: float) -> str:
 def plain_warnings() -> Iterator[list[str]]:
     """Within it, a warning is one dim line on stderr, once, and an entry of the list that comes back."""
     console = Console(stderr=True, highlight=False)
-    said: list[str] = []
+    notes: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = printable(" ".join(str(message).split()))
-        if text not in said:
-            said.append(text)
+        if text not in notes:
+            notes.append(text)
             short = text if len(text) <= WIDEST_NOTE else f"{text[:WIDEST_NOTE]} ..."
             console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
 
@@ -60,7 +60,7 @@ def plain_warnings() -> Iterator[list[str]]:
         for category in (DataWarning, GrowthWarning, CacheWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = show
-        yield said
+        yield notes
 
 
 def compiled_text() -> str:

@@ -62,7 +62,7 @@ class PreparedRun:
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
         }
         if not isinstance(fit, StableFit):
-            return Run(finite({**model_facts(fit), **about}), fit.model, fit=fit)
+            return Run(finite({**model_facts(fit), **about}), fit.model, details=fit)
         return Run(
             finite({**stable_facts(fit), **about}),
             fit.model,

@@ -45,7 +45,7 @@ class Run:
     references: tuple[Tree, ...] = ()  # of a stable tree, as are candidates and frontier
     candidates: tuple[Tree, ...] = ()
     frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)  # as in frontier.csv
-    fit: StableFit | ModelFit | None = None  # with the rows; None for a run that was read from disk
+    details: StableFit | ModelFit | None = None  # with the rows; None for a run that was read from disk
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
