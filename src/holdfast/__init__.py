@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from holdfast.growth.rules import C45, CART, GrowthRules
     from holdfast.growth.size.search import SizeSearch, choose_size
     from holdfast.growth.size.table import SizeTable
+    from holdfast.runs.fit_run import fit_run
+    from holdfast.runs.run import Run, open_run
     from holdfast.scoring.clusters import nmi_score, purity_score
     from holdfast.stability.choice import Choice
     from holdfast.stability.frontier import Frontier, pareto_frontier
@@ -103,6 +105,9 @@ _HOME = {
     "SizeTable": "growth.size.table",
     "C45": "growth.rules",
     "CART": "growth.rules",
+    "fit_run": "runs.fit_run",
+    "Run": "runs.run",
+    "open_run": "runs.run",
     "nmi_score": "scoring.clusters",
     "purity_score": "scoring.clusters",
     "DensityTree": "estimators.density",
@@ -176,6 +181,7 @@ __all__ = [
     "Replications",
     "Rule",
     "RulesError",
+    "Run",
     "Schema",
     "SchemaMismatch",
     "SizeSearch",
@@ -196,6 +202,7 @@ __all__ = [
     "distance_matrix",
     "error_bound",
     "export",
+    "fit_run",
     "forest_trees",
     "grow",
     "grow_bootstraps",
@@ -205,6 +212,7 @@ __all__ = [
     "mean_distance",
     "merge_leaves",
     "nmi_score",
+    "open_run",
     "pareto_frontier",
     "prune",
     "prune_pessimistic",

@@ -41,5 +41,5 @@ def write_patients(path: Path, n_rows: int = 120, *, seed: int = 0) -> Path:
 
 def fit(data: Path, folder: Path, *options: object, target: str = "outcome") -> Result:
     """A run with few trees that a test can wait for."""
-    few = ("--trees", 20, "--max-depth", 3, "--jobs", 1)
+    few = ("--n-estimators", 20, "--max-depth", 3, "--n-jobs", 1)
     return holdfast("fit", data, "--target", target, "-o", folder, *few, *options)

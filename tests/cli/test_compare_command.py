@@ -13,8 +13,9 @@ from command_line import holdfast, refusal, write_patients
 from holdfast import Table, TreeClassifier
 from holdfast.cli import compare as command
 from holdfast.cli.options import MODELS
-from holdfast.cli.source import Columns, read_rows
 from holdfast.comparison.compare import compare_models
+from holdfast.runs.rows import read_rows
+from holdfast.runs.settings import RunSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -35,7 +36,7 @@ def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compare(data: Path, *options: object, target: str = "outcome", models: str = "tree,c4.5") -> Result:
-    return holdfast("compare", data, "--target", target, "--jobs", 1, "--models", models, *options)
+    return holdfast("compare", data, "--target", target, "--n-jobs", 1, "--models", models, *options)
 
 
 def figures(path: Path) -> dict[str, dict[str, str]]:
@@ -61,7 +62,7 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
         *PLAIN,
         "--folds",
         3,
-        "--seed",
+        "--random-state",
         7,
         "--scoring",
         "log_loss,accuracy",
@@ -69,7 +70,7 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
         tmp_path / "c.csv",
     )
     assert result.exit_code == 0, result.output
-    rows = read_rows(patients, Columns("outcome", drop=("year", "patient", "weight")))
+    rows = read_rows(patients, RunSettings(target="outcome", drop=["year", "patient", "weight"]))
     found = compare_models(
         {"tree": TreeClassifier()},
         rows.features,
@@ -86,14 +87,14 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
 
 def test_groups_and_stages_make_the_folds(patients: Path, tmp_path: Path) -> None:
     out = tmp_path / "c.json"
-    stages = compare(patients, "--stage", "year", "--drop", "weight", "--drop", "patient", "--out", out)
+    stages = compare(patients, "--stage", "year", "--drop", "weight", "--drop", "patient", "--output", out)
     assert stages.exit_code == 0, stages.output
     assert "each stage is predicted by models of all before it" in " ".join(stages.stdout.split())
     # Four years of 30 rows each: the first is only learnt from.
     assert json.loads(out.read_text())["folds"] == [
         {"training_rows": learnt, "held_out_rows": 30} for learnt in (30, 60, 90)
     ]
-    groups = compare(patients, "--groups", "patient", "--drop", "weight", "--drop", "year", "--out", out)
+    groups = compare(patients, "--groups", "patient", "--drop", "weight", "--drop", "year", "--output", out)
     assert groups.exit_code == 0, groups.output
     assert "rows of one group are never divided" in " ".join(groups.stdout.split())
     assert all(
@@ -114,7 +115,7 @@ def write_exams(path: Path) -> Path:
 
 def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(tmp_path: Path) -> None:
     exams, out = write_exams(tmp_path / "exams.csv"), tmp_path / "c.json"
-    marks = ("--stage", "year", "--group", "person", "--out", out)
+    marks = ("--stage", "year", "--groups", "person", "--output", out)
     forward = compare(exams, *marks, target="sick")
     assert forward.exit_code == 0, forward.output
     assert forward.stderr == ""
@@ -135,7 +136,7 @@ def test_fewer_folds_than_asked_for_are_said_before_the_work(tmp_path: Path) -> 
     path = tmp_path / "wards.csv"
     rows = [f"{n},{'big' if n < 80 else f'W{n % 4}'},{'yes' if n % 3 else 'no'}" for n in range(100)]
     path.write_text("\n".join(["age,ward,outcome", *rows]) + "\n")
-    result = compare(path, "--group", "ward")
+    result = compare(path, "--groups", "ward")
     assert result.exit_code == 0, result.output
     assert "Note: 5 folds were asked for and" in result.stderr
     made = int(result.stderr.split("asked for and ")[1].split()[0])
@@ -144,9 +145,9 @@ def test_fewer_folds_than_asked_for_are_said_before_the_work(tmp_path: Path) -> 
 
 def test_weights_count(patients: Path, tmp_path: Path) -> None:
     plain, weighted = tmp_path / "plain.csv", tmp_path / "weighted.csv"
-    assert compare(patients, *PLAIN, "--out", plain, models="tree").exit_code == 0
+    assert compare(patients, *PLAIN, "--output", plain, models="tree").exit_code == 0
     options = ("--weight", "weight", *PLAIN[:4])
-    assert compare(patients, *options, "--out", weighted, models="tree").exit_code == 0
+    assert compare(patients, *options, "--output", weighted, models="tree").exit_code == 0
     assert figures(plain)["tree"]["score"] != figures(weighted)["tree"]["score"]
 
 
@@ -154,7 +155,7 @@ def test_the_file_as_json_has_all_figures_and_no_words_that_json_has_not(
     patients: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "c.json"
-    assert compare(patients, *PLAIN, "--baseline", "tree", "--out", out).exit_code == 0
+    assert compare(patients, *PLAIN, "--baseline", "tree", "--output", out).exit_code == 0
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -184,7 +185,7 @@ def test_the_same_seed_gives_the_same_scores_for_any_number_of_jobs(patients: Pa
     for jobs in (1, 2):
         out = tmp_path / f"{jobs}.csv"
         arguments = ("compare", patients, "--target", "outcome", *PLAIN, "--models", "tree,c4.5")
-        assert holdfast(*arguments, "--jobs", jobs, "--out", out).exit_code == 0
+        assert holdfast(*arguments, "--n-jobs", jobs, "--output", out).exit_code == 0
         scores.append(
             [
                 {name: cell for name, cell in row.items() if "seconds" not in name}
@@ -235,12 +236,12 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--models", "oak"], "--models 'oak' names 'oak': choose of tree, pruned"),
         (["--models", ","], "names none"),
         (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
-        (["--scoring", "r2"], "scoring='r2' is for numbers, and the target 'outcome' holds classes"),
+        (["--scoring", "r2"], "--scoring 'r2' is for numbers, and the target 'outcome' holds classes"),
         (["--folds", "1"], "--folds 1 goes with --stage only"),
-        (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--group)"),
-        (["--group", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
-        (["--out", "c.xlsx"], "c.xlsx"),
-        (["--out", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON."),
+        (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--groups)"),
+        (["--groups", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
+        (["--output", "c.xlsx"], "c.xlsx"),
+        (["--output", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON."),
         (["-o", "c"], "it must end in .csv, .tsv, .txt, or one of these and .gz, for CSV"),
         (["--output", "c.jsn"], "The name 'c.jsn' does not say what the file is"),
     ],
@@ -250,14 +251,14 @@ def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patie
 
 
 def test_no_jobs_at_all_are_refused_before_the_file_is_looked_for() -> None:
-    result = holdfast("compare", "nowhere.csv", "--target", "y", "--jobs", 0)
+    result = holdfast("compare", "nowhere.csv", "--target", "y", "--n-jobs", 0)
     assert result.exit_code == 2
-    assert "Invalid value for '--jobs': 0 jobs do no work" in result.stderr
+    assert "Invalid value for '--n-jobs': 0 jobs do no work" in result.stderr
 
 
 def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:
     before = patients.read_bytes()
-    assert "it is what is read" in refusal(compare(patients, *PLAIN, "--out", patients))
+    assert "it is what is read" in refusal(compare(patients, *PLAIN, "--output", patients))
     assert patients.read_bytes() == before
 
 
@@ -265,11 +266,11 @@ def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:
     "options",
     [
         ["--target", "outcom"],
-        ["--target", "outcome", "--group", "patien"],
+        ["--target", "outcome", "--groups", "patien"],
         ["--target", "outcome", "--models", "tree,forrest"],
         ["--target", "outcome", "--models", "tree", "--baseline", "stable"],
-        ["--target", "outcome", "--out", "c.jsn"],
-        ["--target", "outcome", "--out", "no such folder/c.json"],
+        ["--target", "outcome", "--output", "c.jsn"],
+        ["--target", "outcome", "--output", "no such folder/c.json"],
         ["--target", "outcome", "--folds", "1"],
         ["--target", "outcome", "--task", "regression"],
         ["--target", "outcome", "--scoring", "r2"],
@@ -301,7 +302,7 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
         "tree,pruned",
         "--scoring",
         scoring,
-        "--jobs",
+        "--n-jobs",
         1,
     )
     narrow, wide = (holdfast(*arguments, columns=columns).stdout for columns in (80, 200))
@@ -319,7 +320,7 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
 def test_what_is_said_of_the_trees_reaches_every_model(patients: Path, tmp_path: Path) -> None:
     said = ("--min-samples-leaf", 15, "--class-weight", "balanced", "--question", "age > 60 and lab > 6")
     out = tmp_path / "c.csv"
-    result = compare(patients, *PLAIN, *said, "--folds", 2, "--out", out, models=",".join(MODELS))
+    result = compare(patients, *PLAIN, *said, "--folds", 2, "--output", out, models=",".join(MODELS))
     assert result.exit_code == 0, result.output
     rows = figures(out)
     assert len(rows) == len(MODELS)

@@ -7,10 +7,9 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import load
-from holdfast.cli import options as command_options
 from holdfast.cli.endings import one_line
 from holdfast.data.files.reading import read_file
-from holdfast.stability.choice import RULES, UNITS
+from holdfast.stability.choice import RULES
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import tree_to_json
 
@@ -25,7 +24,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(patients: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    assert fit(patients, folder, "--group", "patient", "--drop", "year", "--drop", "weight").exit_code == 0
+    assert fit(patients, folder, "--groups", "patient", "--drop", "year", "--drop", "weight").exit_code == 0
     return folder
 
 
@@ -130,7 +129,7 @@ def test_the_test_scores_are_those_of_the_rows_that_the_model_has_not_seen(tmp_p
 def test_patients_are_never_on_both_sides(patients: Path, tmp_path: Path) -> None:
     """Each patient has two rows of the file, so that whole patients make even numbers of rows."""
     for seed in (0, 1, 2):
-        fit(patients, tmp_path / "run", "--group", "patient", "--seed", seed, *PLAIN[:2], *PLAIN[4:])
+        fit(patients, tmp_path / "run", "--groups", "patient", "--random-state", seed, *PLAIN[:2], *PLAIN[4:])
         division = summary(tmp_path / "run")["division"]
         assert [division[name] % 2 for name in ("test_rows", "training_rows", "early_rows")] == [0, 0, 0]
 
@@ -163,7 +162,7 @@ def test_a_class_with_a_single_row_is_trained_on(tmp_path: Path) -> None:
     rows = [f"{age},{'rare' if age == 99 else 'old' if age > 50 else 'young'}" for age in range(100)]
     path.write_text("\n".join(["age,kind", *rows]) + "\n")
     for seed in range(4):
-        assert fit(path, tmp_path / "run", "--seed", seed, target="kind").exit_code == 0
+        assert fit(path, tmp_path / "run", "--random-state", seed, target="kind").exit_code == 0
         assert load(tmp_path / "run" / "model.json").schema.target.classes == ("old", "rare", "young")
 
 
@@ -187,7 +186,7 @@ def test_any_number_of_jobs_and_any_order_of_rows_give_the_same_bytes(patients: 
     turned = tmp_path / "turned.csv"
     turned.write_text("\n".join([header, *reversed(lines)]) + "\n")
     for name, data, jobs in (("one", patients, 1), ("two", patients, 2), ("turned", turned, 2)):
-        assert fit(data, tmp_path / name, "--jobs", jobs, *PLAIN).exit_code == 0
+        assert fit(data, tmp_path / name, "--n-jobs", jobs, *PLAIN).exit_code == 0
     for name in files(tmp_path / "one"):
         if name != "summary.json":  # which has the seconds in it
             assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -196,7 +195,7 @@ def test_any_number_of_jobs_and_any_order_of_rows_give_the_same_bytes(patients: 
 
 def test_another_seed_gives_other_collections(patients: Path, tmp_path: Path) -> None:
     for seed in (0, 1):
-        fit(patients, tmp_path / str(seed), "--seed", seed, *PLAIN)
+        fit(patients, tmp_path / str(seed), "--random-state", seed, *PLAIN)
     first, second = (tmp_path / str(seed) / "collections" / "candidates.json" for seed in (0, 1))
     assert first.read_bytes() != second.read_bytes()
 
@@ -227,7 +226,9 @@ def test_headings_are_whole_however_large_the_numbers_are(tmp_path: Path) -> Non
     assert max(map(len, lines)) <= 80
     for headings in ("candidate instability per rule for size score leaves", "tree expected on 26 test rows"):
         assert sum(" ".join(line.split()).startswith(headings) for line in lines) == 1, result.stdout
-    narrow = holdfast("fit", path, "--target", "cost", "--trees", 5, "-o", tmp_path / "run", columns=60)
+    narrow = holdfast(
+        "fit", path, "--target", "cost", "--n-estimators", 5, "-o", tmp_path / "run", columns=60
+    )
     frontier = next(line for line in narrow.stdout.splitlines() if line.startswith("candidate"))
     assert frontier.split()[-2:] == ["R²", "leaves"]  # the depth goes first
     assert "for size" not in frontier
@@ -312,11 +313,6 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
     assert str(model) == str(load(tmp_path / "csv" / "model.json"))
 
 
-def test_the_names_in_the_help_are_those_of_the_library() -> None:
-    assert command_options.RULES == RULES
-    assert command_options.UNITS == UNITS
-
-
 # -- refusals ---------------------------------------------------------------------------------------------
 
 
@@ -325,20 +321,20 @@ def test_the_names_in_the_help_are_those_of_the_library() -> None:
     [
         (["--target", "outcom"], "There is no column 'outcom'"),
         (["--stage", "yr"], "There is no column 'yr' in '{data}', as --stage says. Its columns are 'age'"),
-        (["--group", "nobody"], "as --group says"),
+        (["--groups", "nobody"], "as --groups says"),
         (["--weight", "w"], "as --weight says"),
         (["--drop", "x"], "as --drop says"),
         (["--categorical", "x"], "as --categorical says"),
         (["--drop", "outcome"], "Column 'outcome' is given both as --target and as --drop"),
-        (["--weight", "ward"], "holds the text"),
-        (["--scoring", "guess"], "scoring='guess' is unknown"),
+        (["--weight", "ward"], "--weight must be numbers, and holds the text"),
+        (["--scoring", "guess"], "--scoring 'guess' is unknown"),
         (["--scoring", "r2"], "is for numbers, and the target 'outcome' holds classes"),
         (["--scoring", "f1"], "The scorer 'f1_score' failed"),
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
-        (["--validation", "many"], "validation='many' is out of range"),
-        (["--validation", "1"], "validation=1 is out of range"),
+        (["--validation", "many"], "--validation 'many' is out of range"),
+        (["--validation", "1"], "--validation 1 is out of range"),
         (["--rule", "weighted"], "--rule weighted needs --gamma"),
-        (["--jobs", "0"], "Invalid value for '--jobs': 0 jobs do no work"),
+        (["--n-jobs", "0"], "Invalid value for '--n-jobs': 0 jobs do no work"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
@@ -395,21 +391,21 @@ def test_one_stage_is_refused(patients: Path, tmp_path: Path) -> None:
 def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text(re.sub(",P[0-9]+,", ",P1,", patients.read_text()))
-    assert "say --test 0" in refusal(fit(path, tmp_path / "run", "--group", "patient"))
+    assert "say --test 0" in refusal(fit(path, tmp_path / "run", "--groups", "patient"))
 
 
 @pytest.mark.parametrize(
     "options",
     [
         ["--max-depth", "0"],
-        ["--trees", "0"],
-        ["--trees", "many"],
+        ["--n-estimators", "0"],
+        ["--n-estimators", "many"],
         ["--tolerance", "-1"],
         ["--tolerance-unit", "feet"],
         ["--early-fraction", "1"],
         ["--test", "1"],
-        ["--seed", "-1"],
-        ["--jobs", "-2"],
+        ["--random-state", "-1"],
+        ["--n-jobs", "-2"],
         ["--rule", "any"],
         ["--task", "sorting"],
         ["--growth", "id3"],

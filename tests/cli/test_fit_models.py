@@ -23,7 +23,7 @@ from holdfast import (
     load,
     save,
 )
-from holdfast.cli.model_options import FIT_MODELS
+from holdfast.runs.settings import MODELS as FIT_MODELS
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 OTHERS = tuple(name for name in FIT_MODELS if name != "stable")
@@ -46,7 +46,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fit(data: Path, folder: Path, model: str, *options: object, target: str = "outcome") -> Result:
-    return holdfast("fit", data, "--target", target, "-o", folder, "--model", model, "--jobs", 1, *options)
+    return holdfast("fit", data, "--target", target, "-o", folder, "--model", model, "--n-jobs", 1, *options)
 
 
 def summary(folder: Path) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def summary(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("model", OTHERS)
 def test_each_model_leaves_a_whole_run(model: str, target: str, patients: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    result = fit(patients, folder, model, "--group", "patient", *PLAIN[:2], *PLAIN[4:], target=target)
+    result = fit(patients, folder, model, "--groups", "patient", *PLAIN[:2], *PLAIN[4:], target=target)
     assert result.exit_code == 0, result.output
     own = "importances.csv" if model in ENSEMBLES else "tree.svg"
     assert sorted(path.name for path in folder.iterdir()) == sorted(["model.json", "summary.json", own])
@@ -93,7 +93,10 @@ def test_the_model_is_that_of_python(model: str, target: str, patients: Path, tm
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_csv(patients, dtype={"zip": str}).drop(columns=["year", "patient", "weight"])
     assert (
-        fit(patients, tmp_path / "run", model, *PLAIN, "--test", 0, "--seed", 3, target=target).exit_code == 0
+        fit(
+            patients, tmp_path / "run", model, *PLAIN, "--test", 0, "--random-state", 3, target=target
+        ).exit_code
+        == 0
     )
     python = PYTHON[model, target].fit(frame.drop(columns=target), frame[target])
     save(python, tmp_path / "python.json")
@@ -173,7 +176,7 @@ def test_stages_need_not_be_two_for_a_model_without_early_rows(patients: Path, t
 
 @pytest.mark.parametrize("model", FIT_MODELS)
 def test_leaves_hold_the_rows_that_they_must(model: str, patients: Path, tmp_path: Path) -> None:
-    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    few = ("--n-estimators", 10) if model in ("stable", *ENSEMBLES) else ()
     for size, rows in (("12", 12), ("0.2", 18)):
         result = fit(patients, tmp_path / "run", model, *PLAIN, *few, "--min-samples-leaf", size)
         assert result.exit_code == 0, result.output
@@ -195,12 +198,12 @@ def test_trees_grow_as_c45_does(model: str, patients: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("seed", range(5))
 def test_any_seed_gives_a_pruned_tree(seed: int, patients: Path, tmp_path: Path) -> None:
-    assert fit(patients, tmp_path / "run", "pruned", *PLAIN, "--seed", seed).exit_code == 0
+    assert fit(patients, tmp_path / "run", "pruned", *PLAIN, "--random-state", seed).exit_code == 0
 
 
 @pytest.mark.parametrize("model", FIT_MODELS)
 def test_classes_weigh_what_they_are_said_to(model: str, patients: Path, tmp_path: Path) -> None:
-    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    few = ("--n-estimators", 10) if model in ("stable", *ENSEMBLES) else ()
     shares = {}
     for weights in ("lived=1", "died=20,lived=1", "balanced"):
         folder = tmp_path / weights
@@ -227,7 +230,7 @@ def test_questions_of_the_user_are_asked(model: str, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a in range(12) for b in range(12)]
     path.write_text("\n".join(["a,b,outcome", *rows]) + "\n")
-    few = ("--trees", 10) if model in ("stable", *ENSEMBLES) else ()
+    few = ("--n-estimators", 10) if model in ("stable", *ENSEMBLES) else ()
     asked = ("--question", "a > b", "--question", "a + b > 20")
     result = fit(path, tmp_path / "run", model, *few, *asked, "--max-depth", 1)
     assert result.exit_code == 0, result.output
@@ -270,10 +273,10 @@ def test_ordered_categories_are_split_in_their_order(stages: Path, tmp_path: Pat
 
 def test_ordered_categories_reach_stable_trees_and_comparisons(stages: Path, tmp_path: Path) -> None:
     order = ("--ordered", "grade=zero,one,two,three")
-    result = fit(stages, tmp_path / "run", "stable", *order, "--trees", 5, target="cost")
+    result = fit(stages, tmp_path / "run", "stable", *order, "--n-estimators", 5, target="cost")
     assert result.exit_code == 0, result.output
     assert load(tmp_path / "run" / "model.json").schema.features[0].kind == "ordered"
-    compared = holdfast("compare", stages, "--target", "cost", *order, "--models", "tree", "--jobs", 1)
+    compared = holdfast("compare", stages, "--target", "cost", *order, "--models", "tree", "--n-jobs", 1)
     assert compared.exit_code == 0, compared.output
 
 
@@ -288,7 +291,7 @@ def test_a_category_without_a_place_in_the_order_is_refused(stages: Path, tmp_pa
 def test_stages_that_are_words_follow_the_order_that_is_given(stages: Path, tmp_path: Path) -> None:
     path = tmp_path / "whole.csv"
     path.write_text("\n".join(stages.read_text().splitlines()[:-1]) + "\n")
-    options = ("--trees", 5, "--stage", "grade")
+    options = ("--n-estimators", 5, "--stage", "grade")
     order = ("--stage-order", "zero,one,two,three")
     assert fit(path, tmp_path / "run", "stable", *options, *order, target="cost").exit_code == 0
     early = summary(tmp_path / "run")["division"]["early_stages"]
@@ -316,7 +319,7 @@ def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
             ["--rule", "knee"],
             "--rule goes with --model stable, and the model is forest: leave it out.",
         ),
-        ("tree", ["--trees", "5"], "--trees goes with --model stable or forest or boosting"),
+        ("tree", ["--n-estimators", "5"], "--n-estimators goes with --model stable or forest or boosting"),
         ("boosting", ["--growth", "c4.5"], "--growth goes with --model stable or tree or forest"),
         ("pruned", ["--early-fraction", "0.5"], "--early-fraction goes with --model stable"),
         ("stable", ["--stage-order", "a,b"], "--stage-order needs --stage"),
@@ -359,7 +362,7 @@ def test_options_that_cannot_be_are_usage_errors(
 def test_what_does_not_fit_the_data_is_refused_in_one_line(
     command: str, options: list[str], message: str, patients: Path, tmp_path: Path
 ) -> None:
-    place = ("-o", tmp_path / "run") if command == "fit" else ("--models", "tree", "--jobs", 1)
+    place = ("-o", tmp_path / "run") if command == "fit" else ("--models", "tree", "--n-jobs", 1)
     result = holdfast(command, patients, "--target", "outcome", *place, *PLAIN, *options)
     line = next(line for line in result.stderr.splitlines() if line.startswith("Error: "))
     assert (result.exit_code, message in line) == (2, True), line

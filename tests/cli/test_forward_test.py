@@ -13,9 +13,10 @@ from command_line import holdfast, refusal
 from sklearn.metrics import roc_auc_score
 
 from holdfast import load
-from holdfast.cli.held_out import rows_to_test_by
-from holdfast.cli.source import Columns, read_rows
 from holdfast.data.files.reading import read_file
+from holdfast.runs.held_out import choose_test_rows
+from holdfast.runs.rows import read_rows
+from holdfast.runs.settings import RunSettings
 
 YEARS = (2016, 2017, 2018, 2019)
 
@@ -115,9 +116,8 @@ def test_random_rows_of_all_stages_can_be_asked_for(tmp_path: Path) -> None:
     assert facts["division"]["test_rows"] == pytest.approx(100, abs=2)
     assert facts["division"]["early_stages"] == ["2016", "2017"]
     assert facts["trees"]["chosen"]["earlier_test"] is None
-    columns = Columns("sick", stage="year", drop=("person",))
-    rows = read_rows(data, columns)
-    is_test = rows_to_test_by(rows.table(), rows, 0.25, "random", 0).test
+    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    is_test = choose_test_rows(rows.table(), rows, 0.25, "random", 0).test
     assert set(np.unique(rows.stage[is_test])) == {0, 1, 2, 3}
 
 
@@ -163,10 +163,10 @@ def test_with_groups_it_is_said_how_many_test_rows_are_of_known_persons(tmp_path
     data.write_text(
         data.read_text() + "".join(f"0,0,0,2019,new{n},{['no', 'yes'][n % 2]}\n" for n in range(20))
     )
-    said = words(fit(data, tmp_path / "run", "--stage", "year", "--group", "person"))
+    said = words(fit(data, tmp_path / "run", "--stage", "year", "--groups", "person"))
     division = summary(tmp_path / "run")["division"]
-    rows = read_rows(data, Columns("sick", stage="year", group="person"))
-    held_out = rows_to_test_by(rows.table(), rows, 0.25, None, 0)
+    rows = read_rows(data, RunSettings(target="sick", stage="year", groups="person"))
+    held_out = choose_test_rows(rows.table(), rows, 0.25, None, 0)
     assert division["test_rows"] == held_out.test.sum() == 120
     person = list(read_file(data, categorical=["person"]).column("person"))
     learnt = {person[row] for row in np.flatnonzero(~(held_out.test | held_out.earlier))}
@@ -196,7 +196,7 @@ def test_a_plain_sentence_says_when_early_and_late_rows_give_other_scores(tmp_pa
 
 @pytest.mark.parametrize("model", ["tree", "pruned", "forest", "boosting"])
 def test_every_model_says_when_early_and_late_rows_give_other_scores(model: str, tmp_path: Path) -> None:
-    options = ("--stage", "year", "--drop", "person", "--target", "sick", "--model", model, "--jobs", 1)
+    options = ("--stage", "year", "--drop", "person", "--target", "sick", "--model", model, "--n-jobs", 1)
     for turn, count in ((2019, 1), (9999, 0)):
         data, folder = write_exams(tmp_path / "exams.csv", turn=turn), tmp_path / str(turn)
         said = words(holdfast("fit", data, *options, "-o", folder))

@@ -3,9 +3,7 @@ from pathlib import Path
 import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast.cli import fit as command
-from holdfast.cli import json_file, run_folder, summary
-from holdfast.cli.run_folder import new_run
+from holdfast.runs import fit_run, json_file, run_files
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -27,82 +25,11 @@ def earlier_run(folder: Path) -> None:
     (folder / "collections" / "references.json").write_text("old")
 
 
-def interrupt(folder: Path, error: type[BaseException]) -> None:
-    with new_run(folder) as draft:
-        (draft / "model.json").write_text("half")
-        raise error
-
-
-class Broken(BaseException):
-    """Stands for anything that ends a run, Ctrl-C included."""
-
-
-# -- the place of a run -----------------------------------------------------------------------------------
-
-
-def test_a_run_appears_as_a_whole(tmp_path: Path) -> None:
-    with new_run(tmp_path / "deep" / "run") as draft:
-        (draft / "model.json").write_text("new")
-        assert not (tmp_path / "deep" / "run").exists()
-    assert written(tmp_path) == {"deep/run/model.json": b"new"}
-
-
-@pytest.mark.parametrize("error", [Broken, KeyboardInterrupt, OSError])
-def test_after_a_failure_nothing_is_left_and_an_earlier_run_is_intact(
-    error: type[BaseException], tmp_path: Path
-) -> None:
-    earlier_run(tmp_path / "run")
-    before = written(tmp_path)
-    for name in ("run", "new", "deep/er/new"):
-        with pytest.raises(error):
-            interrupt(tmp_path / name, error)
-    assert written(tmp_path) == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
-
-
-def test_an_earlier_run_is_replaced_and_what_others_put_there_stays(tmp_path: Path) -> None:
-    earlier_run(tmp_path / "run")
-    (tmp_path / "run" / "notes.txt").write_text("mine")
-    with new_run(tmp_path / "run") as draft:
-        (draft / "model.json").write_text("new")
-    assert written(tmp_path) == {"run/model.json": b"new", "run/notes.txt": b"mine"}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
-
-
-def test_an_earlier_run_comes_back_if_the_new_one_cannot_take_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    earlier_run(tmp_path / "run")
-    before = written(tmp_path)
-    rename = Path.rename
-
-    def fail_once(self: Path, target: Path) -> Path:
-        if self.name == "ready" and target.name == "run":
-            raise OSError("no")
-        return rename(self, target)
-
-    monkeypatch.setattr(run_folder, "swapped", lambda *_: False)
-    monkeypatch.setattr(Path, "rename", fail_once)
-    with pytest.raises(OSError, match="no"), new_run(tmp_path / "run") as draft:
-        (draft / "model.json").write_text("new")
-    assert written(tmp_path) == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
-
-
-def test_an_empty_folder_and_a_link_to_one_can_be_filled(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "empty")
-    with new_run(tmp_path / "link") as draft:
-        (draft / "model.json").write_text("new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "empty" / "model.json").read_text() == "new"
-
-
 # -- through the command line -----------------------------------------------------------------------------
 
 
 def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None:
-    fit(patients, tmp_path / "run", *PLAIN, "--seed", 1)
+    fit(patients, tmp_path / "run", *PLAIN, "--random-state", 1)
     first = written(tmp_path / "run")
     fit(patients, tmp_path / "run", *PLAIN)
     assert written(tmp_path / "run")["frontier.csv"] != first["frontier.csv"]
@@ -111,7 +38,12 @@ def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(command, "read_rows"), (command, "fitted"), (summary, "save_trees"), (json_file, "replace_file")],
+    [
+        (fit_run, "read_rows"),
+        (fit_run, "fit_stable"),
+        (run_files, "save_trees"),
+        (json_file, "replace_file"),
+    ],
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
@@ -138,7 +70,7 @@ def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
 def test_a_folder_of_other_things_is_refused_before_any_work(
     patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "read_rows", None)
+    monkeypatch.setattr(fit_run, "read_rows", None)
     (tmp_path / "holidays").mkdir()
     (tmp_path / "holidays" / "beach.jpg").write_text("")
     line = refusal(fit(patients, tmp_path / "holidays"))

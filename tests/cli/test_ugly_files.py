@@ -161,7 +161,7 @@ def test_repeated_names_are_refused(tmp_path: Path) -> None:
 
 def test_a_comparison_reads_files_by_the_same_options(tmp_path: Path) -> None:
     path = write_ugly("decimal_commas", tmp_path)
-    few = ("--target", "outcome", "--models", "tree", "--folds", 2, "--jobs", 1)
+    few = ("--target", "outcome", "--models", "tree", "--folds", 2, "--n-jobs", 1)
     assert "--decimal , reads" in refusal(holdfast("compare", path, *few))
     result = holdfast("compare", path, *few, "--decimal", ",")
     assert result.exit_code == 0, result.output
@@ -182,5 +182,5 @@ def test_rows_of_a_file_are_called_by_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("\n" + text_of(rows))  # the empty line counts
     assert "first at line 10" in refusal(fit(path, tmp_path / "run", "--weight", "weight"))
-    for option in ("--stage", "--group"):
+    for option in ("--stage", "--groups"):
         assert "first at line 12" in refusal(fit(path, tmp_path / "run", option, "year"))

@@ -44,12 +44,12 @@ CASES = (
     Case("predict", ("predict", "model", "patients.csv", "-o", "out.csv"), "out.csv", True),
     Case(
         "compare",
-        ("compare", "patients.csv", "--target", "outcome", *PLAIN, "--folds", "2", "--out", "out.csv"),
+        ("compare", "patients.csv", "--target", "outcome", *PLAIN, "--folds", "2", "--output", "out.csv"),
         "out.csv",
         True,
     ),
 )
-SMALL = {"fit": ("--trees", "100"), "compare": ("--models", "tree,pruned,forest"), "predict": ()}
+SMALL = {"fit": ("--n-estimators", "100"), "compare": ("--models", "tree,pruned,forest"), "predict": ()}
 
 
 class Workshop:
@@ -58,14 +58,14 @@ class Workshop:
     def __init__(self, home: Path, jobs: int) -> None:
         self.home, self.jobs = home, jobs
         write_patients(home / "patients.csv", 400)
-        self.run(CASES[0], "--seed", "7")
+        self.run(CASES[0], "--random-state", "7")
         (home / "run").rename(home / "model")
         copytree(home / "model", home / "old-run")
         (home / "old-out.csv").write_text("old\n")
         self.seconds = {case.name: self._undisturbed(case) for case in CASES}
 
     def command(self, case: Case, *more: str) -> list[str]:
-        jobs = () if case.arguments[0] == "predict" else ("--jobs", str(self.jobs))
+        jobs = () if case.arguments[0] == "predict" else ("--n-jobs", str(self.jobs))
         return [*COMMAND, *case.arguments, *SMALL[case.arguments[0]], *jobs, *more]
 
     def run(self, case: Case, *more: str) -> None:

@@ -19,6 +19,7 @@ from holdfast.files import replace_file
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import load, save
 
+FEW = ("--n-estimators", "2")
 COMMAND = [sys.executable, "-m", "holdfast"]
 NO_SPACE = "Error: Cannot write the output: No space left on device.\n"
 
@@ -56,7 +57,7 @@ def test_a_full_output_is_one_line(verb: str, run: Path, patients: Path, tmp_pat
     arguments = {
         "predict": ["predict", run, patients],
         "show": ["show", run],
-        "fit": ["fit", patients, "--target", "outcome", *PLAIN, "--trees", "2", "-o", tmp_path / "new"],
+        "fit": ["fit", patients, "--target", "outcome", *PLAIN, *FEW, "-o", tmp_path / "new"],
         "help": ["fit", "--help"],
     }[verb]
     with open("/dev/full", "w") as full:
@@ -122,17 +123,17 @@ def fill(disk: Path, *, left: int) -> None:
 def test_a_full_disk_ends_a_fit_in_one_line_and_the_earlier_run_is_intact(
     left: int, patients: Path, small_disk: Path
 ) -> None:
-    assert fit(patients, small_disk / "run", *PLAIN, "--trees", 4).exit_code == 0
+    assert fit(patients, small_disk / "run", *PLAIN, "--n-estimators", 4).exit_code == 0
     fill(small_disk, left=left)
     before = content_of(small_disk)
     for folder in ("run", "new"):
-        line = error_line(fit(patients, small_disk / folder, *PLAIN, "--seed", 1))
+        line = error_line(fit(patients, small_disk / folder, *PLAIN, "--random-state", 1))
         assert line.startswith(f"Error: Cannot use '{small_disk / folder}")
         assert line.endswith("': No space left on device.")
         assert content_of(small_disk) == before
     assert sorted(entry.name for entry in small_disk.iterdir()) == ["filler", "run"]
     (small_disk / "filler").unlink()
-    assert fit(patients, small_disk / "run", *PLAIN, "--trees", 4, "--seed", 1).exit_code == 0
+    assert fit(patients, small_disk / "run", *PLAIN, "--n-estimators", 4, "--random-state", 1).exit_code == 0
 
 
 def test_a_full_disk_ends_other_verbs_in_one_line(run: Path, patients: Path, small_disk: Path) -> None:
@@ -186,10 +187,10 @@ def test_a_path_that_leads_nowhere_is_one_line(place: str, odd: Path, run: Path,
     path = f"{odd}/{place}"
     compared = ("compare", patients, "--target", "outcome", "--models", "tree", "--folds", 2)
     for arguments in (
-        ("fit", patients, "--target", "outcome", *PLAIN, "--trees", 2, "-o", path),
+        ("fit", patients, "--target", "outcome", *PLAIN, "--n-estimators", 2, "-o", path),
         ("predict", run, patients, "-o", path),
         ("show", run, "-o", path),
-        (*compared, "--out", path),
+        (*compared, "--output", path),
         ("predict", run, path),
         ("predict", path, patients),
         ("show", path),
@@ -248,4 +249,4 @@ def test_all_files_are_written_in_one_place() -> None:
             opens = name == "open" and any(set(mode) & set("wxa+") for mode in modes)
             if opens or (name in writing and isinstance(node.func, ast.Attribute)):
                 found.add(path.relative_to(root).as_posix())
-    assert found == {"files.py", "cli/run_lock.py", "cli/start.py"}
+    assert found == {"files.py", "runs/lock.py", "cli/start.py"}

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import run_folder, run_lock
-from holdfast.cli.run_folder import model_file, new_run, reserved
 from holdfast.errors import DataError
 from holdfast.files import replace_file
+from holdfast.runs import folder as run_folder
+from holdfast.runs import lock as run_lock
+from holdfast.runs.folder import model_file, new_run, reserved
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 
@@ -151,7 +152,7 @@ def test_a_process_that_ends_leaves_the_old_file_or_the_new_one(by_kill: bool, t
 HOLDER = """
 import sys
 from pathlib import Path
-from holdfast.cli.run_folder import reserved
+from holdfast.runs.folder import reserved
 with reserved(Path(sys.argv[1])):
     print("ready", flush=True)
     sys.stdin.read()

@@ -12,7 +12,7 @@ import pytest
 import signals_cli
 from small_run import PLAIN, fit, holdfast, write_patients
 
-from holdfast.cli import fit as command
+from holdfast.runs import fit_run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
@@ -29,7 +29,9 @@ def test_a_signal_ends_a_command_in_one_line(
     number: signal.Signals, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patients = write_patients(tmp_path / "patients.csv")
-    monkeypatch.setattr(command, "fitted", lambda *_: os.kill(os.getpid(), number) or time.sleep(10))
+    monkeypatch.setattr(
+        fit_run, "fit_stable", lambda *_, **__: os.kill(os.getpid(), number) or time.sleep(10)
+    )
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     result = fit(patients, tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (code, f"Stopped by {number.name}.\n")
@@ -40,13 +42,13 @@ def test_a_signal_ends_a_command_in_one_line(
 def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def swallowed(*_: object) -> None:
+    def swallowed(*_: object, **__: object) -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except KeyboardInterrupt:
             raise ValueError("something else") from None
 
-    monkeypatch.setattr(command, "fitted", swallowed)
+    monkeypatch.setattr(fit_run, "fit_stable", swallowed)
     result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")
 
@@ -54,11 +56,11 @@ def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same(
 def test_a_signal_that_is_lost_in_a_callback_comes_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost(*_: object) -> None:
+    def lost(*_: object, **__: object) -> None:
         ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()
         time.sleep(60)
 
-    monkeypatch.setattr(command, "fitted", lost)
+    monkeypatch.setattr(fit_run, "fit_stable", lost)
     start = time.monotonic()
     result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")

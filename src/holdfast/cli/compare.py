@@ -12,13 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from holdfast._version import __version__
-from holdfast.cli.class_weight import class_weight
-from holdfast.cli.json_file import write_json
-from holdfast.cli.options import MODELS
-from holdfast.cli.reading_options import rules_of
-from holdfast.cli.run_folder import check_output
-from holdfast.cli.source import Columns, Rows, read_rows
-from holdfast.cli.words import heading, paragraph, plain_warnings, timed, verbatim
+from holdfast.cli.options import MODELS, CompareSettings
+from holdfast.cli.words import heading, paragraph, plain_warnings, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.table import ModelComparison
@@ -28,6 +23,11 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
 from holdfast.growth.rules import C45, GrowthRules
+from holdfast.runs.class_weight import class_weight
+from holdfast.runs.folder import check_output
+from holdfast.runs.json_file import write_json
+from holdfast.runs.notes import timed
+from holdfast.runs.rows import Rows, read_rows
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
@@ -46,26 +46,25 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 CHOOSING = ("pruned", "stable")  # models that choose by a score of their own: by the one they are compared by
 
 
-def run(data: Path, output: Path | None, options: Mapping[str, Any], console: Console) -> None:
-    """Compare as the options say, print the table and how to read it, and write all figures to the output."""
+def run(data: Path, output: Path | None, settings: CompareSettings, console: Console) -> None:
+    """Compare as the settings say, print the table and how to read it, and write all figures to a file."""
     if output is not None:
         _check_name(output, data)
-    if options["folds"] == 1 and options["stage"] is None:
+    if settings.folds == 1 and settings.stage is None:
         raise RulesError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
-    wanted = wanted_models(options["models"])
+    wanted = wanted_models(settings.models)
     with plain_warnings():
-        drop_missing = options["drop_missing_target"]
-        rows = read_rows(data, Columns.of(options), rules_of(options), drop_missing_target=drop_missing)
-        table = rows.table(options["task"])
-        wanted = _fitting(wanted, table.schema.target, is_default=options["models"] == ",".join(MODELS))
-        scoring = _scoring(options["scoring"])
+        rows = read_rows(data, settings)
+        table = rows.table(settings.task)
+        wanted = _fitting(wanted, table.schema.target, is_default=settings.models == ",".join(MODELS))
+        scoring = _scoring(settings.scoring)
         metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
-        _check_baseline(options["baseline"], wanted)
-        said = _said(options, table.schema.target)
-        models = models_of(wanted, table.schema.target, scoring, options["seed"], said)
-        _show_data(rows, table, _shared(rows, table, options), console)
+        _check_baseline(settings.baseline, wanted)
+        given = _given(settings, table.schema.target)
+        models = models_of(wanted, table.schema.target, scoring, settings.random_state, given)
+        _show_data(rows, table, _shared(rows, table, settings), console)
         _compile(models, console)
-        comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, options, console))
+        comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
     heading(console, "The same folds for every model")
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
@@ -85,9 +84,9 @@ def wanted_models(text: str) -> list[str]:
 
 
 def models_of(
-    wanted: Sequence[str], target: Target, scoring: Any, seed: int, said: Mapping[str, Any] | None = None
+    wanted: Sequence[str], target: Target, scoring: Any, seed: int, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The models by the names that the table shows; what is `said` is set for all."""
+    """The models by the names that the table shows; what is `given` is set for all."""
     ending = "Classifier" if target.is_classes else "Regressor"
     first = scoring[0] if scoring else None
     models = {}
@@ -95,17 +94,17 @@ def models_of(
         module, stem, settings = _KINDS[name]
         kind = getattr(import_module(f"holdfast.estimators.{module}"), stem + ending)
         chooses = {"scoring": first} if name in CHOOSING else {}
-        set_for = {**settings, **chooses, **_said_to(name, said or {})}
+        set_for = {**settings, **chooses, **_given_to(name, given or {})}
         models[TITLES.get(name, name)] = kind(**set_for, random_state=seed)
     return models
 
 
-def _said_to(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said as the parameters of the model: a stable tree tries leaf sizes, from the least on."""
-    if name != "stable" or "min_samples_leaf" not in said:
-        return dict(said)
-    others = {parameter: value for parameter, value in said.items() if parameter != "min_samples_leaf"}
-    return {**others, "growth_rules": GrowthRules(min_samples_leaf=said["min_samples_leaf"])}
+def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given as the parameters of the model: a stable tree tries leaf sizes, from the least on."""
+    if name != "stable" or "min_samples_leaf" not in given:
+        return dict(given)
+    others = {parameter: value for parameter, value in given.items() if parameter != "min_samples_leaf"}
+    return {**others, "growth_rules": GrowthRules(min_samples_leaf=given["min_samples_leaf"])}
 
 
 # -- what is asked for ------------------------------------------------------------------------------------
@@ -125,13 +124,13 @@ def _scoring(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _said(options: Mapping[str, Any], target: Target) -> dict[str, Any]:
+def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     """The parameters of all models that the options spell out."""
-    weight = class_weight(options["class_weight"], target)
-    said = {"min_samples_leaf": options["min_samples_leaf"], "class_weight": weight}
+    weight = class_weight(settings.class_weight, target)
+    given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
     return {
-        "questions": list(options["question"]) or None,
-        **{name: value for name, value in said.items() if value is not None},
+        "questions": list(settings.question) or None,
+        **{name: value for name, value in given.items() if value is not None},
     }
 
 
@@ -155,15 +154,15 @@ def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
 # -- the work ---------------------------------------------------------------------------------------------
 
 
-def _shared(rows: Rows, table: Table, options: Mapping[str, Any]) -> SharedFolds:
-    """The folds that the models will fraction: what there is to say of them is said before the work."""
+def _shared(rows: Rows, table: Table, settings: CompareSettings) -> SharedFolds:
+    """The folds that the models will share: what there is to say of them is said before the work."""
     return shared_folds(
         table,
-        options["folds"],
+        settings.folds,
         stage=rows.stage,
         groups=rows.groups,
-        strict_groups=options["strict_groups"],
-        seed=options["seed"],
+        strict_groups=settings.strict_groups,
+        seed=settings.random_state,
     )
 
 
@@ -172,10 +171,10 @@ def _compared(
     rows: Rows,
     table: Table,
     scoring: list[str] | None,
-    options: Mapping[str, Any],
+    settings: CompareSettings,
     console: Console,
 ) -> ModelComparison:
-    baseline = options["baseline"]
+    baseline = settings.baseline
     with warnings.catch_warnings():
         # Categories that a fold does not have would be named for every model and fold.
         warnings.simplefilter("ignore", DataWarning)
@@ -183,16 +182,16 @@ def _compared(
             models,
             rows.features,
             rows.frame.column(rows.target),
-            cv=options["folds"],
+            cv=settings.folds,
             scoring=scoring,
             sample_weight=table.weight,
             groups=rows.groups,
             stage=rows.stage,
-            strict_groups=options["strict_groups"],
+            strict_groups=settings.strict_groups,
             baseline=None if baseline is None else TITLES.get(baseline, baseline),
             on_error="skip",  # the others have taken their time, and the table says what is wrong
-            n_jobs=options["jobs"],
-            seed=options["seed"],
+            n_jobs=settings.n_jobs,
+            seed=settings.random_state,
             progress=console.is_terminal,
         )
 
@@ -206,7 +205,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", CacheWarning)
         for model in models.values():
-            # What is said of the user's columns and classes says nothing of these.
+            # What is known of the user's columns and classes says nothing of these.
             plain = {"n_estimators": 2, "questions": None, "class_weight": None}
             small = {name: value for name, value in plain.items() if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"

@@ -7,31 +7,17 @@ import numpy as np
 from rich.console import Console
 
 from holdfast.cli.data_section import show_data
-from holdfast.cli.fitted import Fit, fitted
+from holdfast.cli.fit import ready_kernels, write_to
 from holdfast.cli.grids import show_grid
-from holdfast.cli.run_folder import Place, reserved
-from holdfast.cli.sections import (
-    show_files,
-    show_frontier,
-    show_split_support,
-    show_test,
-    show_tree,
-)
-from holdfast.cli.source import Rows
-from holdfast.cli.study import Job, divided
-from holdfast.cli.summary import write_run
-from holdfast.cli.words import (
-    compiled_text,
-    heading,
-    paragraph,
-    plain_warnings,
-    ready_kernels,
-    timed,
-    verbatim,
-)
+from holdfast.cli.sections import show_files, show_frontier, show_split_support, show_test, show_tree
+from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings, verbatim
 from holdfast.data.input.frame import Frame
-from holdfast.stability.choice import SelectionRule
-from holdfast.stability.settings import Settings
+from holdfast.runs.fit_run import PreparedRun, prepare_rows
+from holdfast.runs.folder import Place, reserved
+from holdfast.runs.kernels import Ready
+from holdfast.runs.rows import Rows
+from holdfast.runs.settings import RunSettings
+from holdfast.runs.stable_fit import StableFit
 from holdfast.text.numbers import duration, percent_text
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
@@ -47,19 +33,19 @@ def run(folder: Path, console: Console) -> None:
 
 
 def _run(place: Place, console: Console) -> None:
-    job = Job(Settings(n_jobs=-1, verbose=console.is_terminal), SelectionRule())
-    with plain_warnings() as notes:
-        compiling = _ready_kernels(console)
+    with plain_warnings():
+        prepared = prepare_rows(_tumours(), RunSettings(target="diagnosis"))
+        ready = _ready_kernels(prepared, console)
         heading(console, "1. The data, and who may see what")
-        study = divided(_tumours(), job)
-        show_data(study, console)
-        fit, fitting = timed(lambda: fitted(study, job))
-    with place.new_run() as draft:
-        write_run(fit, draft, {"seconds": {"compiling": compiling, "fitting": fitting}, "notes": notes})
-    _show_problem(fit, console)
-    _show_frontier(fit, fitting, console)
-    _show_choice(fit, console)
-    _show_firmness(fit, console)
+        show_data(prepared.roles, console)
+        fitted = prepared.fit(verbose=console.is_terminal, ready=ready)
+    write_to(place, fitted)
+    if not isinstance(fitted.details, StableFit):
+        return
+    _show_problem(fitted.details, console)
+    _show_frontier(fitted.details, fitted.facts["seconds"]["fitting"], console)
+    _show_choice(fitted.details, console)
+    _show_firmness(fitted.details, console)
     heading(console, "6. Files to keep")
     show_files(place.folder, console)
     _show_next_steps(place.folder, console)
@@ -68,14 +54,14 @@ def _run(place: Place, console: Console) -> None:
 # -- the steps --------------------------------------------------------------------------------------------
 
 
-def _ready_kernels(console: Console) -> float:
-    is_compiled, seconds = ready_kernels(console)
-    verb = compiled_text().capitalize() if is_compiled else "Loaded from disk"
-    paragraph(console, f"{verb} in {duration(seconds)}.", style="dim")
-    return seconds
+def _ready_kernels(prepared: PreparedRun, console: Console) -> Ready:
+    ready = ready_kernels(prepared, console)
+    verb = compiled_text().capitalize() if ready.compiled else "Loaded from disk"
+    paragraph(console, f"{verb} in {duration(ready.seconds)}.", style="dim")
+    return ready
 
 
-def _show_problem(fit: Fit, console: Console) -> None:
+def _show_problem(fit: StableFit, console: Console) -> None:
     heading(console, "2. The problem: the same data, sampled again, gives other trees")
     trees = fit.trained.candidates.trees
     console.print(
@@ -86,7 +72,7 @@ def _show_problem(fit: Fit, console: Console) -> None:
     _show_roots(fit, console)
 
 
-def _show_frontier(fit: Fit, seconds: float, console: Console) -> None:
+def _show_frontier(fit: StableFit, seconds: float, console: Console) -> None:
     heading(console, "3. Two collections of trees, and the frontier")
     n_references, n_candidates = len(fit.trained.references), len(fit.trained.candidates)
     paragraph(
@@ -98,7 +84,7 @@ def _show_frontier(fit: Fit, seconds: float, console: Console) -> None:
     show_frontier(fit, console)
 
 
-def _show_choice(fit: Fit, console: Console) -> None:
+def _show_choice(fit: StableFit, console: Console) -> None:
     heading(console, "4. One tree")
     paragraph(console, f"{fit.choice}\n")
     show_tree(fit, console)
@@ -106,13 +92,13 @@ def _show_choice(fit: Fit, console: Console) -> None:
     verbatim(console, "\n\n".join(_largest_rules(fit.chosen.tree, N_RULES)))
     paragraph(
         console,
-        f"\nOn the {fit.study.n_test} rows that were set aside, against the two ends of the frontier:\n",
+        f"\nOn the {fit.roles.n_test} rows that were set aside, against the two ends of the frontier:\n",
     )
     show_test(fit, console)
     paragraph(console, f"\n{_comparison(fit)}")
 
 
-def _show_firmness(fit: Fit, console: Console) -> None:
+def _show_firmness(fit: StableFit, console: Console) -> None:
     heading(console, "5. How firmly each question stands")
     show_split_support(fit, console)
     paragraph(
@@ -147,7 +133,7 @@ def _tumours() -> Rows:
     return Rows("scikit-learn's breast cancer data", frame, "diagnosis")
 
 
-def _comparison(fit: Fit) -> str:
+def _comparison(fit: StableFit) -> str:
     """The chosen tree against the one with the best score, in numbers."""
     chosen, best, metric = fit.chosen, fit.named("best-score"), fit.trained.metric
     if chosen is best or chosen.test is None or best.test is None or not best.instability:
@@ -182,7 +168,7 @@ def _n_roots(trees: Sequence[Tree]) -> int:
     return len({(int(tree.feature[0]), float(tree.threshold[0])) for tree in trees})
 
 
-def _show_roots(fit: Fit, console: Console) -> None:
+def _show_roots(fit: StableFit, console: Console) -> None:
     """A line for each column that some of the trees ask about first, the most frequent one at the top."""
     trees, metric = fit.trained.candidates.trees, fit.trained.metric
     places: dict[str, list[int]] = {}

@@ -7,13 +7,18 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
+from holdfast.cli.options import CompareSettings
 from holdfast.errors import HoldfastError
+from holdfast.runs.settings import RunSettings
+from holdfast.runs.wording import on_terminal
 
+_SETTINGS = [each.name for kind in (RunSettings, CompareSettings) for each in fields(kind)]
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 PAUSE = 0.05  # seconds until a signal that was lost is sent again
 _received: list[int] = []  # signals, the first of which ends the command
@@ -55,7 +60,7 @@ def one_line_errors() -> Iterator[None]:
         if _received or isinstance(error, KeyboardInterrupt):  # whatever became of the exception on its way
             raise Stopped(_received[0] if _received else signal.SIGINT) from error
         if isinstance(error, HoldfastError):
-            raise Refusal(one_line(str(error))) from error
+            raise Refusal(one_line(on_terminal(str(error), _SETTINGS))) from error
         if isinstance(error, OSError) and error.errno != errno.EPIPE:  # with which click ends quietly
             raise Refusal(one_line(_text_of(error))) from error
         raise

@@ -9,13 +9,19 @@ import click
 
 from holdfast._version import __version__
 from holdfast.cli.endings import Refusal, one_line_errors, signals_end_it
-from holdfast.cli.model_options import check_options
-from holdfast.cli.options import compare_options, fit_options
-from holdfast.cli.reading_options import cell_options, rules_of, training_data_options
+from holdfast.cli.options import (
+    RAW,
+    CompareSettings,
+    cell_options,
+    compare_options,
+    fit_options,
+    given_options,
+)
 from holdfast.cli.show_form import FORMS, form_of
+from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import RunSettings
 
 SLOGAN = "decision trees that hold their shape as the data changes"
-RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 
 
 class Verbs(click.Group):
@@ -60,19 +66,18 @@ def main() -> None:
 @click.option(
     "-o",
     "--output",
-    "folder",
     type=click.Path(path_type=Path),
     default=Path("holdfast-demo"),
     show_default=True,
     help="Folder for the run: new, empty, or an earlier run, which is replaced.",
 )
-def demo(folder: Path) -> None:
+def demo(output: Path) -> None:
     """Tell the whole story on a built-in data set, in under a minute."""
     from rich.console import Console
 
-    from holdfast.cli.run_folder import check_place
+    from holdfast.runs.folder import check_place
 
-    check_place(folder)  # before the story begins
+    check_place(output)  # before the story begins
     console = Console(highlight=False)
     console.print(f"[bold]holdfast {__version__}[/]: {SLOGAN}\n")
     console.print(
@@ -81,45 +86,41 @@ def demo(folder: Path) -> None:
     )
     with console.status("Starting"):
         from holdfast.cli.demo import run
-    run(folder, console)
+    run(output, console)
 
 
 @main.command(context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @fit_options
-@training_data_options
-def fit(data: Path, folder: Path, **options: Any) -> None:
+def fit(data: Path, output: Path, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
     Many trees are grown on the early rows and many on all. Of the latter the one is chosen that is nearest to
     the former, among those that predict about as well as the best. --model asks for another kind of model.
     """
-    check_options(click.get_current_context())
-    if options["rule"] == "weighted" and options["gamma"] is None:
-        raise Refusal("--rule weighted needs --gamma, the score that one unit of distance is worth.")
+    settings = RunSettings.of(given_options(click.get_current_context(), options))
     from rich.console import Console
 
     from holdfast.cli.fit import run
 
-    run(data, folder, options, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False))
 
 
 @main.command(context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @compare_options
-@training_data_options
 def compare(data: Path, output: Path | None, **options: Any) -> None:
     """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
 
     Every model learns from the same rows and is scored on the same others, time after time, so that the
     differences between them are known far better than the scores themselves.
     """
-    check_options(click.get_current_context())
+    settings = CompareSettings(**options)
     from rich.console import Console
 
     from holdfast.cli.compare import run
 
-    run(data, output, options, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False))
 
 
 @main.command()
@@ -145,7 +146,7 @@ def show(model: Path, form: str | None, missing: bool, output: Path | None, raw:
     A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
     """
     if output is not None:
-        from holdfast.cli.run_folder import check_output
+        from holdfast.runs.folder import check_output
 
         check_output(output, model)
     form = form_of(form, output)
@@ -183,4 +184,5 @@ def predict(model: Path, data: Path, output: Path | None, raw: bool, **options: 
     """
     from holdfast.cli.predict import run
 
-    run(model, data, None if output == Path("-") else output, rules_of(options), raw=raw)
+    rules = CellSettings(**options).reading_rules
+    run(model, data, None if output == Path("-") else output, rules, raw=raw)

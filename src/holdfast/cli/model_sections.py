@@ -2,12 +2,13 @@
 
 from rich.console import Console
 
-from holdfast.cli.forward import Tested, both_legend, score_disagreement, scores_disagree
+from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
-from holdfast.cli.models import ModelFit
 from holdfast.cli.overview import ensemble_text
 from holdfast.cli.sections import show_drawing
 from holdfast.cli.words import heading, paragraph, verbatim
+from holdfast.runs.disagreement import disagreement, scores_disagree
+from holdfast.runs.model_fit import ModelFit
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.tree.tree import Tree
 
@@ -22,7 +23,7 @@ TITLES = {
 
 def show_model(fit: ModelFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
-    heading(console, TITLES[fit.job.model])
+    heading(console, TITLES[fit.settings.model])
     if isinstance(fit.model, Tree):
         _show_tree(fit, fit.model, console)
     else:
@@ -44,8 +45,8 @@ def _show_scores(fit: ModelFit, console: Console) -> None:
     kind = "test" if fit.earlier_test is None else "later"
     found = {
         "expected": expected,
-        f"on {fit.study.n_test:,} {kind} rows": fit.test,
-        f"on {fit.study.n_earlier_test:,} earlier rows": fit.earlier_test,
+        f"on {fit.roles.n_test:,} {kind} rows": fit.test,
+        f"on {fit.roles.n_earlier_test:,} earlier rows": fit.earlier_test,
     }
     known = {name: score for name, score in found.items() if score is not None}
     texts = score_texts(list(known.values()), metric)
@@ -53,11 +54,10 @@ def _show_scores(fit: ModelFit, console: Console) -> None:
     source = f"Expected on new rows: {fit.grown.source}. " if expected is not None else ""
     paragraph(console, f"\n{source}± one standard error.", style="dim")
     if fit.earlier_test is not None:
-        paragraph(console, both_legend(fit.study), style="dim")
+        paragraph(console, both_legend(fit.roles), style="dim")
     # That later rows are others says why they give less than was expected.
-    of_model = Tested(fit.study, metric, fit.test, fit.earlier_test)
     less = ""
-    if expected is not None and not scores_disagree(of_model):
+    if expected is not None and not scores_disagree(fit):
         less = disappointment(metric, fit.test, expected.value)
-    for text in filter(None, [less, *score_disagreement(of_model)]):
+    for text in filter(None, [less, *disagreement(fit)]):
         paragraph(console, f"\n{text}")

@@ -1,194 +1,169 @@
-"""The options of `holdfast fit` and `holdfast compare`, in the order in which --help lists them."""
+"""The options of the commands, made from the settings, which declare names, defaults, ranges and help."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from holdfast.cli.model_options import COLUMNS, GROWING, MODEL
-from holdfast.cli.reading_options import with_options
-from holdfast.stability.methods import METHODS
+from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
+from holdfast.runs.setting import Range, Setting, option, setting, setting_of
+from holdfast.runs.settings import LearningSettings, RunSettings
 
-# As in the library, whose modules --help does not wait for.
-TASKS = ("classification", "regression")
-RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
-GROWTH = ("cart", "c4.5")
-TEST_ROWS = ("forward", "random")
-UNITS = ("absolute", "relative", "standard-error")
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
+RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
+Command = Callable[..., Any]
 
 
-def _some_jobs(context: click.Context, parameter: click.Parameter, jobs: int) -> int:
-    if jobs == 0:
-        raise click.BadParameter("0 jobs do no work: give at least 1, or -1 for all cores.")
-    return jobs
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(LearningSettings):
+    """What a comparison of models depends on, but for the data."""
+
+    models: str = setting(
+        ",".join(MODELS),
+        help="Which of these, separated by commas; c4.5 is for classes only.",
+        metavar="NAMES",
+    )
+    folds: int = setting(5, kind=int, range=Range(1), help="Parts that are held out in turn.")
+    strict_groups: bool = setting(
+        False,
+        kind=bool,
+        help="With --stage and --groups: learn from no earlier row of a group that is held out.",
+    )
+    baseline: str | None = setting(
+        None, help="Differences are to this one; without it, to the best.", choices=MODELS
+    )
 
 
-_ROLES = (
-    click.option(
-        "--group",
-        "--groups",
-        metavar="COLUMN",
-        help="Rows of one patient, say, stay on one side, but for earlier ones where stages go forward. No "
-        "feature.",
-    ),
-    click.option("--weight", metavar="COLUMN", help="How much each row counts. No feature."),
-    click.option("--drop", multiple=True, metavar="COLUMN", help="Leave it out; may be repeated."),
-    click.option(
-        "--categorical",
-        multiple=True,
-        metavar="COLUMN",
-        help="Text, even if all digits; may be repeated.",
-    ),
-    *COLUMNS,
-    click.option("--task", type=click.Choice(TASKS), help="Without it, the values of the target tell."),
-)
-_FIT = (
-    click.option("--target", required=True, metavar="COLUMN", help="What the tree is to predict."),
-    click.option(
-        "--stage",
-        metavar="COLUMN",
-        help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
-    ),
-    *_ROLES,
-    MODEL,
-    click.option(
-        "--max-depth",
-        type=click.IntRange(1, 1000),
-        help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
-    ),
-    *GROWING,
-    click.option(
-        "--growth",
-        type=click.Choice(GROWTH, case_sensitive=False),
-        default=GROWTH[0],
-        help="How trees are grown.",
-    ),
-    click.option(
-        "--method",
-        type=click.Choice(METHODS),
-        default=METHODS[0],
-        help="Candidates: trees of many samples, the subtrees of one tree, or the paper's.",
-    ),
-    click.option(
-        "--trees",
-        type=click.IntRange(1),
-        help="Trees of each collection, or of the ensemble.  [default: 300, else 100]",
-    ),
-    click.option(
-        "--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]"
-    ),
-    click.option("--rule", type=click.Choice(RULES), default=RULES[0], help="Which tree to choose."),
-    click.option(
-        "--tolerance",
-        type=click.FloatRange(0),
-        default=0.01,
-        help="Loss of score, against the best, at which the most stable tree is chosen.",
-    ),
-    click.option(
-        "--tolerance-unit",
-        type=click.Choice(UNITS),
-        help="Without it, relative for losses, else absolute.",
-    ),
-    click.option(
-        "--gamma", type=click.FloatRange(0), help="For --rule weighted: score per unit of distance."
-    ),
-    click.option(
-        "--early-fraction",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.5,
-        help="Fraction of the rows that are early.",
-    ),
-    click.option(
-        "--validation",
-        default="auto",
-        help="Rows to choose by: a fraction, or a number of folds held out in turn.",
-    ),
-    click.option(
-        "--test",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.25,
-        help="Fraction of the rows set aside to test the chosen tree by; 0 for none.",
-    ),
-    click.option(
-        "--test-rows",
-        type=click.Choice(TEST_ROWS),
-        help="The last stages and some random rows before, or random rows of all. [default: forward with "
-        "--stage]",
-    ),
-    click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same tree."),
-    click.option(
-        "--jobs",
-        type=click.IntRange(-1),
-        default=-1,
-        callback=_some_jobs,
-        help="Threads, -1 for all cores: the tree is the same.",
-    ),
-    click.option(
+# What the options mean for a comparison.
+_COMPARED = {
+    "stage": "Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
+    "scoring": "auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. "
+    "[default: auc, r2]",
+    "random_state": "Same data, same seed, same scores.",
+    "n_jobs": "Fits at a time, -1 for all cores: the scores are the same, the times are not.",
+}
+
+
+def fit_options(command: Command) -> Command:
+    """The command with all of the options of a fit."""
+    folder = click.option(
         "-o",
         "--output",
-        "folder",
         type=click.Path(path_type=Path),
         default=Path("run"),
         help="Folder for the run: new, empty, or an earlier run, which is replaced.",
-    ),
-)
+    )
+    return _with_options([*_learning_options(RunSettings), folder, *_options(CellSettings)], command)
 
-_COMPARE = (
-    click.option("--target", required=True, metavar="COLUMN", help="What the models are to predict."),
-    click.option(
-        "--stage",
-        metavar="COLUMN",
-        help="Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
-    ),
-    *_ROLES,
-    *GROWING,
-    click.option(
-        "--models",
-        default=",".join(MODELS),
-        metavar="NAMES",
-        help="Which of these, separated by commas; c4.5 is for classes only.",
-    ),
-    click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
-    click.option(
-        "--strict-groups",
-        is_flag=True,
-        help="With --stage and --group: learn from no earlier row of a group that is held out.",
-    ),
-    click.option(
-        "--scoring",
-        metavar="NAMES",
-        help="auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. "
-        "[default: auc, r2]",
-    ),
-    click.option(
-        "--baseline", type=click.Choice(MODELS), help="Differences are to this one; without it, to the best."
-    ),
-    click.option("--seed", type=click.IntRange(0), default=0, help="Same data, same seed, same scores."),
-    click.option(
-        "--jobs",
-        type=click.IntRange(-1),
-        default=-1,
-        callback=_some_jobs,
-        help="Fits at a time, -1 for all cores: the scores are the same, the times are not.",
-    ),
-    click.option(
+
+def compare_options(command: Command) -> Command:
+    """The command with all of the options of a comparison."""
+    file = click.option(
         "-o",
         "--output",
-        "--out",
-        "output",
         type=click.Path(path_type=Path),
         help="File for all figures: CSV, Parquet or JSON by its name.",
-    ),
-)
+    )
+    learning = _learning_options(CompareSettings, _COMPARED)
+    return _with_options([*learning, file, *_options(CellSettings)], command)
 
 
-def fit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with all of the options of a fit."""
-    return with_options(_FIT, command)
+def cell_options(command: Command) -> Command:
+    """The command with the options that say how cells are written."""
+    return _with_options(_options(CellSettings), command)
 
 
-def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with all of the options of a comparison."""
-    return with_options(_COMPARE, command)
+def given_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the user has given; the others have their defaults."""
+    return {
+        name: value
+        for name, value in options.items()
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    }
+
+
+# -- one option for each setting --------------------------------------------------------------------------
+
+
+class Text(click.ParamType[Any]):
+    """A text that a setting reads in its own way."""
+
+    name = "text"
+
+    def __init__(self, from_text: Callable[[str], Any]) -> None:
+        self._from_text = from_text
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the text means; a usage error says what is wrong with it."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._from_text(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+def _learning_options(kind: type[LearningSettings], helps: Mapping[str, str] | None = None) -> list[Any]:
+    """The columns first, then what is learnt from them, and how."""
+    of_data = {each.name for each in fields(DataSettings)}
+    learning = [each for each in fields(kind) if each.name not in of_data]
+    last = ("random_state", "n_jobs")
+    ordered = sorted(learning, key=lambda each: each.name in last)
+    return [*_options(ColumnSettings, helps), *(_option(each, helps or {}) for each in ordered)]
+
+
+def _options(kind: Any, helps: Mapping[str, str] | None = None) -> list[Any]:
+    return [_option(each, helps or {}) for each in fields(kind)]
+
+
+def _option(field: "Field[Any]", helps: Mapping[str, str]) -> Any:
+    known = setting_of(field)
+    text = helps.get(field.name, known.help)
+    if known.kind is bool:
+        return click.option(option(field.name), is_flag=True, help=text)
+    is_required = field.default is MISSING
+    default: dict[str, Any] = {} if is_required or known.repeated else {"default": field.default}
+    return click.option(
+        option(field.name),
+        type=_type(known),
+        **default,
+        required=is_required,
+        multiple=known.repeated,
+        metavar=known.metavar,
+        callback=_checked(known) if known.from_python and known.range else None,
+        help=text,
+    )
+
+
+def _type(known: Setting) -> Any:
+    limits = known.range
+    if known.choices:
+        return click.Choice(known.choices, case_sensitive=False)
+    if known.from_text is not None:
+        return Text(known.from_text)
+    if limits is None:
+        return known.kind
+    if known.kind is int:
+        return click.IntRange(int(limits.low), None if limits.high is None else int(limits.high))
+    return click.FloatRange(limits.low, limits.high, min_open=limits.low_open, max_open=limits.high_open)
+
+
+def _checked(known: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """What else there is to check, besides the range."""
+
+    def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return known.from_python(value) if known.from_python else value
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return check
+
+
+def _with_options(options: Iterable[Any], command: Command) -> Command:
+    """The command with these options, in the order in which --help lists them."""
+    return reduce(lambda wrapped, each: each(wrapped), reversed(list(options)), command)

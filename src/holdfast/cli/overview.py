@@ -5,10 +5,8 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-import numpy as np
-
-from holdfast.arrays import without_last_digits
 from holdfast.evidence.feature_use import feature_use, first_features
+from holdfast.runs.importances import importance_columns
 from holdfast.show.conditions import answer_text
 from holdfast.show.feature_use import feature_table
 from holdfast.text.lines import printable, shortened
@@ -16,7 +14,7 @@ from holdfast.text.lists import joined
 from holdfast.text.numbers import rounded_percent
 from holdfast.text.table import aligned
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
 
 WIDTH = 80  # columns
@@ -55,22 +53,6 @@ def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = W
     lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
     lines += [f"Note: {printable(note)}" for note in ensemble.notes]
     return "\n".join(lines)
-
-
-def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
-    """One entry per feature, the most important first.
-
-    `importance` is its fraction of what all splits gained, `splits` their number, and `trees` the fraction of
-    the trees that ask about it.
-    """
-    asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
-    order = np.argsort(-without_last_digits(ensemble.importances), kind="stable")
-    return {
-        "feature": [ensemble.schema.names[place] for place in order.tolist()],
-        "importance": ensemble.importances[order].tolist(),
-        "splits": asked.sum(axis=0)[order].tolist(),
-        "trees": (asked > 0).mean(axis=0)[order].tolist(),
-    }
 
 
 def _importance_text(ensemble: Ensemble, most: int | None, whole: str) -> str:
@@ -131,7 +113,3 @@ def _range_text(sizes: list[int]) -> str:
 
 def _first_question(tree: Tree) -> str:
     return answer_text(tree, 0, True) if tree.n_nodes > 1 else ""
-
-
-def _asked(tree: Tree) -> Any:
-    return tree.feature[tree.feature != LEAF]

@@ -2,35 +2,30 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from holdfast.cli.run_folder import check_output, model_file
 from holdfast.cli.words import plain_warnings
 from holdfast.data.files.cells import MOST_DIGITS, Cells
 from holdfast.data.files.csv_writing import write_csv
-from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.parquet_columns import parquet_columns
-from holdfast.data.files.reading import Choices, column_names, csv_records, read_file
+from holdfast.data.files.reading import csv_records, opened
 from holdfast.data.files.reading_rules import ReadingRules
 from holdfast.data.files.writing import write_file
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked
-from holdfast.data.schema import Feature
-from holdfast.errors import DataError, SchemaMismatch
+from holdfast.errors import DataError
+from holdfast.runs.folder import check_output, model_file
+from holdfast.runs.new_rows import is_text, read_features
 from holdfast.storage.model_file import load_model
-from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
 
-TRUTHS = {"true": True, "false": False}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -44,10 +39,11 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, ra
         check_output(output, model, data)
     with plain_warnings():
         fitted = load_model(model_file(model))
-        names = column_names(data, rules.encoding)
-        features = read_features(data, names, fitted, rules)
+        with opened(data, rules.encoding) as source:
+            names = source.names
+            features = read_features(source, fitted, rules)
         typed = output is not None and is_parquet(output)
-        texts = [feature.name for feature in fitted.schema.columns if _is_text(feature)] if typed else None
+        texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if typed else None
         columns = {**_cells(data, rules, texts), **_renamed(predictions(fitted, features), names)}
     if output is not None:
         write_file(columns, output, raw=raw)
@@ -55,100 +51,19 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, ra
         write_csv(sys.stdout, columns, raw=raw)
 
 
-def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, rules: ReadingRules) -> Frame:
-    """The columns that the model asks about, in the types that it knows them by; others are left unread."""
-    asked = set(columns_asked(model.schema, _asked(model)))
-    known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
-    dates = _dates(known, names, rules)
-    needed = {source.name for source in dates} | {name for name in known if not _is_derived(name, dates)}
-    if names and (missing := [name for name in needed if name not in names]):
-        read_file(path, categorical=names, rules=replace(rules, dates=()))  # is it a table at all?
-        raise _missing_columns(path, sorted(missing), names)
-    if names and not needed:
-        needed = {names[0]}  # of a tree that asks nothing, the rows count
-    choices = Choices(
-        categorical=[name for name in needed if name in known and _is_text(known[name])] if known else names,
-        numeric=[name for name in needed if name in known and _is_number(known[name])],
-        drop=[name for name in names if name not in needed],
-        known={name: feature.categories for name, feature in known.items()},
-    )
-    frame = read_file(path, choices=choices, rules=replace(rules, dates=tuple(map(_spelt, dates))))
-    columns = [
-        _truths(column) if name in known and _is_truth(known[name]) else column
-        for name, column in zip(frame.names, frame.columns, strict=True)
-    ]
-    return replace(frame, columns=columns)
-
-
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the fraction of each class."""
-    shares = model.values(features)
+    values = model.values(features)
     target = model.schema.target
     if not target.is_classes:
-        return {"prediction": shares[:, 0].tolist()}
+        return {"prediction": values[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in shares.argmax(axis=1).tolist()],
-        **{f"p({name})": shares[:, place].tolist() for place, name in enumerate(class_names(target))},
+        "prediction": [target.classes[place] for place in values.argmax(axis=1).tolist()],
+        **{f"p({name})": values[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
 
 
-# -- what is needed ---------------------------------------------------------------------------------------
-
-
-def _asked(model: Tree | Ensemble) -> list[int]:
-    """The features that the model asks about."""
-    trees = model.trees if isinstance(model, Ensemble) else [model]
-    return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
-
-
-def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingRules) -> list[DateColumn]:
-    """The columns of dates that features of the model were made of, and in which order they are written."""
-    orders = {column.name: column.order for column in date_columns(rules.dates, names)}
-    sources = {date_source(name) for name in known if name not in names}
-    return [
-        replace(source, order=orders.get(source.name))
-        for source in sorted(filter(None, sources), key=lambda source: (source.name, source.form))
-    ]
-
-
-def _is_derived(name: str, dates: Iterable[DateColumn]) -> bool:
-    return any(name in source.derived for source in dates)
-
-
-def _spelt(column: DateColumn) -> str:
-    return ":".join(filter(None, (column.name, column.form, column.order)))
-
-
-def _missing_columns(path: Path, missing: list[str], names: tuple[str, ...]) -> SchemaMismatch:
-    return SchemaMismatch(
-        f"Cannot predict: '{path}' has no column {listed(missing, 30)}, and the model asks about "
-        f"{'it' if len(missing) == 1 else 'them'}. Its columns are {listed(names, 30)}."
-    )
-
-
-# -- columns ----------------------------------------------------------------------------------------------
-
-
-def _is_text(feature: Feature) -> bool:
-    return any(isinstance(label, str) for label in feature.categories)
-
-
-def _is_number(feature: Feature) -> bool:
-    return not _is_text(feature) and not _is_truth(feature)
-
-
-def _is_truth(feature: Feature) -> bool:
-    return bool(feature.categories) and all(isinstance(label, bool) for label in feature.categories)
-
-
-def _truths(column: Any) -> Any:
-    """The texts True and False, in any case, as what they mean; a column of another kind as it is."""
-    if not _is_object(column):
-        return column
-    texts: list[Any] = column.tolist()
-    if not all(text is None or text.strip().lower() in TRUTHS for text in texts):
-        return column
-    return np.array([None if text is None else TRUTHS[text.strip().lower()] for text in texts], object)
+# -- columns ---------------------------------------------------------------------------------------------
 
 
 def _cells(path: Path, rules: ReadingRules, texts: Collection[str] | None) -> dict[str, list[Any]]:

@@ -8,16 +8,12 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast.arrays import LongArray
-from holdfast.cli.fitted import CHOSEN, Delivered, Fit
-from holdfast.cli.forward import (
-    both_legend,
-    disagreement,
-    scores_disagree,
-    tested,
-)
+from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim
+from holdfast.runs.disagreement import disagreement, scores_disagree
+from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
 from holdfast.show.feature_use import feature_table
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.show.split_support import NARROWEST, split_support_text
@@ -29,7 +25,7 @@ MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
 WIDEST_TITLE = 15  # of a metric over its column
 NARROW_TITLE = 4  # of one with a word after it
-WIDEST = 100  # columns of a split_support
+WIDEST = 100  # columns of a drawing
 # Other scales of the instability: the headings of their columns, and what the legend says of them.
 SCALED = {
     "per rule": "per rule of the larger tree",
@@ -49,7 +45,7 @@ FILES = {
 # -- the frontier -----------------------------------------------------------------------------------------
 
 
-def show_frontier(fit: Fit, console: Console) -> None:
+def show_frontier(fit: StableFit, console: Console) -> None:
     """The efficient candidates, the most stable first."""
     frontier, metric = fit.trained.frontier, fit.trained.metric
     order = _shown(frontier.efficient_order, fit.choice.candidate)
@@ -80,7 +76,7 @@ def show_frontier(fit: Fit, console: Console) -> None:
     paragraph(console, f"\n{_legend(fit, len(order), scales)}", style="dim")
 
 
-def _legend(fit: Fit, n_shown: int, scales: list[str]) -> str:
+def _legend(fit: StableFit, n_shown: int, scales: list[str]) -> str:
     frontier = fit.trained.frontier
     n_efficient, n_references = len(frontier.efficient_order), len(fit.trained.references)
     more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
@@ -103,7 +99,7 @@ def _shown(order: LongArray, chosen: int) -> LongArray:
 # -- the chosen tree --------------------------------------------------------------------------------------
 
 
-def show_tree(fit: Fit, console: Console) -> None:
+def show_tree(fit: StableFit, console: Console) -> None:
     """The drawing of the chosen tree."""
     show_drawing(fit.chosen.tree, console)
 
@@ -113,14 +109,14 @@ def show_drawing(tree: Tree, console: Console) -> None:
     verbatim(console, drawing(tree, width=min(WIDEST, console.width), whole=WHOLE))
 
 
-def _caution(fit: Fit) -> str:
+def _caution(fit: StableFit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
-    frontier, metric, selection_rule = fit.trained.frontier, fit.trained.metric, fit.job.selection_rule
+    frontier, metric, settings = fit.trained.frontier, fit.metric, fit.settings
     best = fit.named("best-score").candidate
-    unit = selection_rule.tolerance_unit or metric.default_tolerance_unit
-    loss = selection_rule.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
+    unit = settings.tolerance_unit or metric.default_tolerance_unit
+    loss = settings.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
-    if selection_rule.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
+    if settings.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
         return ""
     return (
         f" The best {metric.title} has a standard error of {number_text(error, 2)}, which is more than the "
@@ -129,7 +125,7 @@ def _caution(fit: Fit) -> str:
     )
 
 
-def show_test(fit: Fit, console: Console) -> None:
+def show_test(fit: StableFit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
     metric, frontier, scores = fit.trained.metric, fit.trained.frontier, _test_cells(fit)
     rows = [
@@ -141,39 +137,39 @@ def show_test(fit: Fit, console: Console) -> None:
             str(each.tree.n_leaves),
             str(each.tree.depth),
         ]
-        for place, each in enumerate(fit.delivered)
+        for place, each in enumerate(fit.chosen_trees)
     ]
     headings = ["tree", *_test_headings(fit), "instability", "leaves", "depth"]
-    chosen = [place for place, each in enumerate(fit.delivered) if CHOSEN in each.names]
+    chosen = [place for place, each in enumerate(fit.chosen_trees) if CHOSEN in each.names]
     show_grid(console, headings, rows, bold=chosen, spare=["depth", "leaves", "instability"])
-    if fit.study.earlier_test is not None:
-        paragraph(console, f"\n{both_legend(fit.study)}", style="dim")
+    if fit.roles.earlier_test is not None:
+        paragraph(console, f"\n{both_legend(fit.roles)}", style="dim")
     # That later rows are others says why they give less than was expected.
     expected = float(frontier.score[fit.chosen.candidate])
-    less = "" if scores_disagree(tested(fit)) else disappointment(metric, fit.chosen.test, expected)
+    less = "" if scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
     for text in filter(None, [less, *disagreement(fit)]):
         paragraph(console, f"\n{text}")
 
 
-def _title(each: Delivered) -> str:
+def _title(each: ChosenTree) -> str:
     return ", ".join(TITLES[name] for name in each.names)
 
 
-def _test_headings(fit: Fit) -> list[str]:
-    if fit.study.test is None:
+def _test_headings(fit: StableFit) -> list[str]:
+    if fit.roles.test is None:
         return []
     title = fit.trained.metric.title
     expected = f"{title} expected" if len(title) <= NARROW_TITLE else "expected"
-    if fit.study.earlier_test is not None:
+    if fit.roles.earlier_test is not None:
         return [expected, "later rows", "earlier rows"]
-    return [expected, f"on {fit.study.n_test:,} test rows"]
+    return [expected, f"on {fit.roles.n_test:,} test rows"]
 
 
-def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
+def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
     """The scores of each tree: on the test rows, and on earlier ones if there are such."""
     columns = []
     for kind in ("test", "earlier_test"):
-        scores = [score for each in fit.delivered if (score := getattr(each, kind)) is not None]
+        scores = [score for each in fit.chosen_trees if (score := getattr(each, kind)) is not None]
         columns.append(score_texts(scores, fit.trained.metric))
     return list(zip(*filter(None, columns), strict=True))
 
@@ -181,12 +177,12 @@ def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
 # -- how firmly it stands ---------------------------------------------------------------------------------
 
 
-def show_split_support(fit: Fit, console: Console) -> None:
+def show_split_support(fit: StableFit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
     verbatim(console, split_support_text(fit.split_support, max(NARROWEST, min(console.width, WIDEST))))
 
 
-def show_features(fit: Fit, console: Console) -> None:
+def show_features(fit: StableFit, console: Console) -> None:
     """The features that the trees of both collections ask about most."""
     n_estimators = len(fit.trained.references) + len(fit.trained.candidates)
     verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
@@ -208,14 +204,14 @@ def show_files(folder: Path, console: Console) -> None:
 # -- all of it --------------------------------------------------------------------------------------------
 
 
-def show_fit(fit: Fit, console: Console) -> None:
+def show_fit(fit: StableFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
     heading(console, "The frontier")
     show_frontier(fit, console)
     heading(console, "The chosen tree")
     paragraph(console, f"{fit.choice}{_caution(fit)}\n")
     show_tree(fit, console)
-    heading(console, "On the test rows" if fit.study.test else "Against the ends of the frontier")
+    heading(console, "On the test rows" if fit.roles.test else "Against the ends of the frontier")
     show_test(fit, console)
     heading(console, "How firmly each question stands")
     show_split_support(fit, console)

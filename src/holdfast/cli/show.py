@@ -7,9 +7,9 @@ from textwrap import fill
 from typing import Any
 
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
-from holdfast.cli.run_folder import model_file
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.errors import DataError
+from holdfast.runs.folder import model_file
 from holdfast.show.conditions import FULL_LIST
 from holdfast.show.rules import WIDTH as RULES_WIDTH
 from holdfast.show.rules import rules_text

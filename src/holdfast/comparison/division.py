@@ -38,7 +38,7 @@ def shared_folds(
     if strict_groups and groups is None:
         raise RulesError(
             "strict_groups=True (--strict-groups) keeps whole groups apart, and no groups are given: give "
-            "groups (--group), or leave it out."
+            "groups (--groups), or leave it out."
         )
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):

@@ -4,6 +4,7 @@ import os
 import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from holdfast.data.files.identifiers import why_identifier
 from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
 from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
 from holdfast.data.files.reading_rules import ReadingRules
-from holdfast.data.input.frame import Frame
+from holdfast.data.input.frame import Frame, frame_of
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import RowLabels, listed
 
@@ -56,27 +57,26 @@ def read_file(
     is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers
     raise a DataError. Parquet keeps its types.
     """
-    source = Path(path)
-    if source.is_dir():
-        raise DataError(f"Cannot read '{source}': it is a folder. Give the path of the file in it.")
-    read = _parquet if is_parquet(source) else _csv
-    try:
-        return read(source, choices or Choices(categorical, drop=drop), rules or ReadingRules())
-    except DataError as error:
-        raise DataError(f"Cannot read '{source}': {error}") from error.__cause__
+    with opened(path, None if rules is None else rules.encoding) as source:
+        return source.read(choices or Choices(categorical, drop=drop), rules or ReadingRules())
 
 
-def column_names(path: Path, encoding: str | None = None) -> tuple[str, ...]:
-    """The names of the columns of a file, so that it can be read knowing them; empty if nobody can tell."""
+@contextmanager
+def opened(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
+    """The data while it is open, to be read once its columns are known: a path, or any frame."""
+    if not isinstance(data, str | os.PathLike):
+        yield FrameSource(frame_of(data), "the frame")
+        return
+    path = Path(data)
     if path.is_dir():
-        return ()
+        raise DataError(f"Cannot read '{path}': it is a folder. Give the path of the file in it.")
     if is_parquet(path):
-        return parquet_columns(path).names
-    try:
-        with csv_text(path, encoding) as text:
-            return text.names
-    except DataError:
-        return ()  # `read_file` says what is wrong with it
+        with _named(f"'{path}'"):
+            frame = parquet_columns(path)
+        yield FrameSource(frame, f"'{path}'")
+        return
+    with ExitStack() as stack:
+        yield CsvSource(path, encoding, stack)
 
 
 def csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
@@ -178,22 +178,40 @@ class _Reading:
 # -- CSV ----------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
-    with csv_text(path, rules.encoding) as text:
-        dates = date_columns(rules.dates, text.names)
-        _check_choices(choices, dates, text.names)
-        kept = {
-            index: Cells(name, rules) for index, name in enumerate(text.names) if name not in choices.drop
-        }
-        names = RowLabels(_filled(kept, text), "line")
-    reading = _Reading(choices, dates, rules)
-    for cells in kept.values():
-        # Spreadsheets leave empty columns without a name behind.
-        if not (cells.is_empty and cells.name in text.nameless):
-            reading.add(cells, names)
-    frame = reading.frame(len(names.labels), names)
-    _warn_of_nameless([name for name in frame.names if name in text.nameless])
-    return frame
+class CsvSource:
+    """A CSV file that is open: the names of its columns, and once, its cells."""
+
+    is_typed = False
+
+    def __init__(self, path: Path, encoding: str | None, stack: ExitStack) -> None:
+        self.name = f"'{path}'"  # what messages call it
+        self._stack = stack
+        with _named(self.name):
+            self._text = stack.enter_context(csv_text(path, encoding))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self._text.names
+
+    def read(self, choices: Choices, rules: ReadingRules) -> Frame:
+        """Its columns, read as the choices and the rules say."""
+        text = self._text
+        with _named(self.name):
+            with self._stack:
+                dates = date_columns(rules.dates, text.names)
+                _check_choices(choices, dates, text.names)
+                columns = [(index, name) for index, name in enumerate(text.names) if name not in choices.drop]
+                kept = {index: Cells(name, rules) for index, name in columns}
+                names = RowLabels(_filled(kept, text), "line")
+            reading = _Reading(choices, dates, rules)
+            for cells in kept.values():
+                # Spreadsheets leave empty columns without a name behind.
+                if not (cells.is_empty and cells.name in text.nameless):
+                    reading.add(cells, names)
+            frame = reading.frame(len(names.labels), names)
+        _warn_of_nameless([name for name in frame.names if name in text.nameless])
+        return frame
 
 
 def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
@@ -218,15 +236,41 @@ def _warn_of_nameless(names: Sequence[str]) -> None:
         )
 
 
-# -- Parquet ------------------------------------------------------------------------------------------------
+# -- Parquet and frames --------------------------------------------------------------------------------------
 
 
-def _parquet(path: Path, choices: Choices, rules: ReadingRules) -> Frame:
-    frame = parquet_columns(path)
-    dates = date_columns(rules.dates, frame.names)
-    _check_choices(choices, dates, frame.names)
-    kept = frame.without(choices.drop)
-    reading = _Reading(choices, dates, rules)
-    for name, column in zip(kept.names, kept.columns, strict=True):
-        reading.add(ParquetColumn(name, column, rules), None)
-    return reading.frame(kept.n_rows, None)
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """Columns that have types: of a Parquet file, or of a frame."""
+
+    frame: Frame
+    name: str  # what messages call it
+
+    is_typed = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.frame.names
+
+    def read(self, choices: Choices, rules: ReadingRules) -> Frame:
+        """Its columns, read as the choices and the rules say."""
+        with _named(self.name):
+            if self.frame.matrix is not None:
+                raise DataError("its columns have no names: give a frame of pandas or polars, or a path.")
+            dates = date_columns(rules.dates, self.names)
+            _check_choices(choices, dates, self.names)
+            kept = self.frame.without(choices.drop)
+            reading = _Reading(choices, dates, rules)
+            for name, column in zip(kept.names, kept.columns, strict=True):
+                reading.add(ParquetColumn(name, column, rules), kept.rows)
+            return reading.frame(kept.n_rows, kept.rows)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Within it, a DataError says which data cannot be read."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"Cannot read {name}: {error}") from error.__cause__

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.cli.source import Rows
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.runs.rows import Rows
 from holdfast.stability.division import hold_out
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
@@ -28,7 +28,7 @@ class HeldOut(NamedTuple):
     stages: tuple[str, ...] = ()  # of the test rows, if they are held out as a whole
 
 
-def rows_to_test_by(whole: Table, rows: Rows, fraction: float, kind: str | None, seed: int) -> HeldOut:
+def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None, seed: int) -> HeldOut:
     """Rows that nothing may see that grows or chooses a tree.
 
     The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.

@@ -9,10 +9,10 @@ from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
 
-from holdfast.cli.run_lock import locked
-from holdfast.cli.swap import swapped
 from holdfast.errors import DataError
 from holdfast.files import aside, resolved, to_the_end
+from holdfast.runs.lock import locked
+from holdfast.runs.swap import swapped
 
 # What a run consists of, and what tells it from a folder of someone else's.
 OURS = frozenset(("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"))
@@ -24,12 +24,12 @@ def model_file(path: Path) -> Path:
 
     A folder that is missing because its process was killed while it changed two names is found, too.
     """
-    there = _unfinished(path)
+    there = unfinished(path)
     model = there / "model.json"
     return model if model.is_file() else there
 
 
-def _unfinished(path: Path) -> Path:
+def unfinished(path: Path) -> Path:
     """Where the path is now if it is in a run, or is one, that waits for another to take its place."""
     for folder in (path, *path.parents):
         if folder.name and not os.path.lexists(folder):

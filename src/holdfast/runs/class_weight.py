@@ -1,9 +1,9 @@
-"""The weights of classes that the command line names by their text."""
+"""The weights of classes that a setting names by their text, or by the classes themselves."""
 
-from holdfast.cli.model_options import ClassWeights
 from holdfast.data.schema import Label, Target
 from holdfast.errors import RulesError
 from holdfast.growth.rules import ClassWeight
+from holdfast.runs.parsing import ClassWeights
 from holdfast.text.lists import listed
 from holdfast.tree.wording import class_names
 
@@ -19,9 +19,9 @@ def class_weight(weights: ClassWeights, target: Target) -> ClassWeight:
     if isinstance(weights, str):
         return "balanced"
     classes: dict[str, Label] = dict(zip(class_names(target), target.classes, strict=True))
-    if unknown := [name for name, _ in weights if name not in classes]:
+    if unknown := [name for name, _ in weights if str(name) not in classes]:
         raise RulesError(
             f"--class-weight names {listed(unknown)}, and the classes of {target.name!r} are "
             f"{listed(classes, 30)}."
         )
-    return {classes[name]: weight for name, weight in weights}
+    return {classes[str(name)]: weight for name, weight in weights}

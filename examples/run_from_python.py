@@ -1,0 +1,22 @@
+"""A run from Python: rows set aside, a stable tree, its facts, and a folder that the terminal reads too."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sklearn.datasets import load_diabetes
+
+from holdfast import fit_run, open_run
+
+frame = load_diabetes(as_frame=True).frame
+
+run = fit_run(frame, "target", n_estimators=60, max_depth=4)
+print(run)
+
+chosen = run.facts["trees"]["chosen"]
+print(f"\n{run.facts['metric']['title']} on the test rows: {chosen['test']['score']:.3f}")
+
+with TemporaryDirectory() as folder:
+    run.save(Path(folder) / "run")  # as `holdfast fit data.csv --target target -o run` would
+    again = open_run(Path(folder) / "run")
+    print(f"\nFrom disk: {again!r}")
+    print(again.predict(frame.head()))

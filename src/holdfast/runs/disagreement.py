@@ -1,0 +1,81 @@
+"""Whether early and late data agree: by the scores of a model, and by what trees ask first."""
+
+from math import hypot
+
+from holdfast.runs.model_fit import ModelFit
+from holdfast.runs.stable_fit import StableFit
+from holdfast.text.lines import printable
+from holdfast.text.lists import joined
+from holdfast.text.numbers import rounded_percent, with_errors
+
+CHANCE = 2.0  # standard errors of a difference between two scores
+RARELY, OFTEN = 0.05, 0.25  # fractions of the trees that ask the same question first
+MOST_STAGES = 4
+
+AnyFit = StableFit | ModelFit
+
+
+def disagreement(fit: AnyFit) -> list[str]:
+    """What says that early and late data disagree, or that nobody can tell; empty if nothing does."""
+    root = _root_text(fit) if isinstance(fit, StableFit) else ""
+    return [text for text in (_too_few_text(fit), _scores_text(fit), root) if text]
+
+
+def scores_disagree(fit: AnyFit) -> bool:
+    """True if later rows give the model another score than earlier ones, by more than chance."""
+    later, earlier = fit.test, fit.earlier_test
+    rows = fit.roles.test, fit.roles.earlier_test
+    if later is None or earlier is None or not all(each and each.can_tell(fit.metric) for each in rows):
+        return False
+    return abs(later.value - earlier.value) > CHANCE * hypot(later.error, earlier.error)
+
+
+def stages_text(stages: tuple[str, ...]) -> str:
+    """The stages as the data calls them; of many, the first and the last."""
+    names = [printable(stage) for stage in stages]
+    return joined(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
+
+
+def _too_few_text(fit: AnyFit) -> str:
+    """A sentence if the later rows can say nothing of the score."""
+    roles, metric = fit.roles, fit.metric
+    if not roles.test_stages or roles.test is None or roles.test.can_tell(metric):
+        return ""
+    return (
+        f"The later rows are too few, or too much alike, to say what the {metric.title} will be: hold out "
+        "more of them by a greater --test."
+    )
+
+
+def _scores_text(fit: AnyFit) -> str:
+    """A sentence if later rows give another score than earlier ones."""
+    metric, later, earlier = fit.metric, fit.test, fit.earlier_test
+    if not scores_disagree(fit) or later is None or earlier is None:
+        return ""
+    values, errors = zip(*((metric.shown(each.value), each.error) for each in (later, earlier)), strict=True)
+    on_later, on_earlier = with_errors(values, errors)
+    expect = (
+        "Expect of new rows what the later ones give, at best."
+        if later.value < earlier.value
+        else "The later rows are easier: do not count on it."
+    )
+    return (
+        f"Early and late data disagree: {metric.title} {on_later} on rows of stage "
+        f"{stages_text(fit.roles.test_stages)}, and {on_earlier} on random rows of the stages before. "
+        f"{expect}"
+    )
+
+
+def _root_text(fit: StableFit) -> str:
+    """A sentence if the early trees do not ask what the chosen tree asks first, and the others do."""
+    if not fit.roles.early_stages or not fit.split_support:
+        return ""
+    root = fit.split_support[0]
+    if root.references > RARELY or root.candidates < OFTEN:
+        return ""
+    return (
+        f"Early and late data disagree on what comes first: {rounded_percent(root.references)} of the "
+        f"reference trees, of stage {stages_text(fit.roles.early_stages)}, ask the root's question, about "
+        f"{printable(root.feature)}, and {rounded_percent(root.candidates)} of the candidate trees, of all "
+        "training rows."
+    )

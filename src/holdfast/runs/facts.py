@@ -1,0 +1,137 @@
+"""What is known of a run, as plain data: all that a program may want, and what `summary.json` holds."""
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from holdfast._version import __version__
+from holdfast.data.schema import Target
+from holdfast.evidence.split_support import SplitSupport
+from holdfast.runs.disagreement import disagreement
+from holdfast.runs.growth_rules import growth_rules
+from holdfast.runs.roles import RowRoles
+from holdfast.runs.settings import RunSettings
+from holdfast.runs.stable_fit import ChosenTree, StableFit
+from holdfast.scoring.metric import Metric, Score
+from holdfast.tree.wording import class_names
+
+
+def stable_facts(fit: StableFit) -> dict[str, Any]:
+    """The facts of a stable tree."""
+    trained = fit.trained
+    return {
+        "holdfast": __version__,
+        **settings_facts(fit.settings, fit.roles.whole.schema.target),
+        "data": data_facts(fit.roles),
+        "division": {**test_facts(fit.roles), **_division_facts(fit.roles)},
+        "metric": metric_facts(trained.metric),
+        "distance": {
+            "matching": trained.distance_settings.matching,
+            "label_weight": trained.distance_settings.label_weight,
+            "outcome": trained.distance_settings.outcome,
+            "depth": trained.distance_settings.depth,
+        },
+        "choice": {
+            "candidate": fit.choice.candidate,
+            "rule": fit.choice.rule,
+            "reason": fit.choice.reason,
+        },
+        "frontier": {
+            "candidates": len(trained.frontier),
+            "efficient": trained.frontier.efficient_order.tolist(),
+            "hypervolume": trained.frontier.hypervolume,
+        },
+        "disagreement": disagreement(fit),
+        "trees": {
+            name: _tree_facts(each, trained.metric) for each in fit.chosen_trees for name in each.names
+        },
+        "split_support": [_split_facts(each) for each in fit.split_support],
+        "features": [asdict(each) for each in fit.uses],
+    }
+
+
+def settings_facts(settings: RunSettings, target: Target) -> dict[str, Any]:
+    """What was asked for, under the names of the settings, and the criterion that it comes to."""
+    facts = settings.facts
+    if settings.model != "boosting":
+        facts["settings"]["criterion"] = growth_rules(settings, target).criterion
+    return facts
+
+
+def data_facts(roles: RowRoles) -> dict[str, Any]:
+    """What was read: rows, columns by kind, the target, and missing cells by column."""
+    schema = roles.whole.schema
+    missing = {
+        name: int(np.isnan(values).sum())
+        for name, values in zip(schema.names, roles.whole.columns, strict=True)
+    }
+    return {
+        "source": roles.source,
+        "rows": roles.whole.n_rows,
+        "columns": dict(Counter(feature.kind for feature in schema.features)),
+        "missing": {name: count for name, count in missing.items() if count},
+        "target": {"name": schema.target.name, **_target_facts(roles)},
+    }
+
+
+def test_facts(roles: RowRoles) -> dict[str, Any]:
+    """Which rows test the model, and how many train it."""
+    return {
+        "test_rows": roles.n_test,
+        "test_kind": None if roles.test is None else "forward" if roles.test_stages else "random",
+        "test_stages": list(roles.test_stages),
+        "test_rows_of_known_groups": roles.n_known,
+        "earlier_test_rows": roles.n_earlier_test,
+        "training_rows": roles.n_training,
+    }
+
+
+def _division_facts(roles: RowRoles) -> dict[str, Any]:
+    """Which of the training rows are early, and which are held out."""
+    division = roles.divided.division
+    return {
+        "early_rows": roles.n_early,
+        "early_stages": list(roles.early_stages),
+        "held_out_rows": roles.n_held_out,
+        "held_out_ways": len(division.validation),
+        "cross_fitted": division.is_cross_fitted,
+    }
+
+
+def metric_facts(metric: Metric) -> dict[str, Any]:
+    """What scores are scores of."""
+    return {"name": metric.name, "title": metric.title, "loss": metric.is_loss}
+
+
+def score_facts(score: Score | None, metric: Metric) -> dict[str, Any] | None:
+    """A score with the sign that people expect, and its standard error; None if there is none."""
+    if score is None:
+        return None
+    return {"score": metric.shown(score.value), "standard_error": score.error}
+
+
+def _split_facts(support: SplitSupport) -> dict[str, Any]:
+    """The support of a split, but for the question as a line of text has it."""
+    return {name: fact for name, fact in asdict(support).items() if name != "short"}
+
+
+def _target_facts(roles: RowRoles) -> dict[str, Any]:
+    target, values = roles.whole.schema.target, roles.whole.target
+    if not target.is_classes:
+        return {"mean": float(values.mean()), "low": target.low, "high": target.high}
+    counts = np.bincount(values, minlength=len(target.classes)).tolist()
+    return {"classes": dict(zip(class_names(target), counts, strict=True))}
+
+
+def _tree_facts(each: ChosenTree, metric: Metric) -> dict[str, Any]:
+    return {
+        "candidate": each.candidate,
+        "instability": each.instability,
+        "leaves": each.tree.n_leaves,
+        "depth": each.tree.depth,
+        "mean_path_length": each.tree.mean_path_length,
+        "test": score_facts(each.test, metric),
+        "earlier_test": score_facts(each.earlier_test, metric),
+    }

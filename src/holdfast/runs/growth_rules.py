@@ -1,0 +1,47 @@
+"""How the trees of a run grow, once it is known what they are to predict."""
+
+from dataclasses import replace
+from typing import Any
+
+from holdfast.data.schema import Target
+from holdfast.errors import RulesError
+from holdfast.growth.rules import C45, CART, GrowthRules
+from holdfast.runs.class_weight import class_weight
+from holdfast.runs.settings import RunSettings
+from holdfast.stability.choice import SelectionRule
+from holdfast.stability.settings import Settings
+
+_GROWTH = {"cart": CART, "c4.5": C45}
+
+
+def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> GrowthRules:
+    """The growth rules for this target; `defaults` stand where the user has set nothing."""
+    if settings.growth == "c4.5" and not target.is_classes:
+        raise RulesError(
+            f"--growth c4.5 is for classes, and the target {target.name!r} is a number: leave it out."
+        )
+    values = {"max_depth": settings.depth, **defaults, **settings.growth_given}
+    if not target.is_classes:
+        values["criterion"] = "squared_error"
+    weights = class_weight(settings.class_weight, target)
+    return replace(_GROWTH[settings.growth], **values, class_weight=weights)
+
+
+def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> Settings:
+    """How the stable trees of a run are trained."""
+    return Settings(
+        rules=growth_rules(settings, target),
+        method=settings.method,
+        n_estimators=settings.n_trees,
+        early_fraction=settings.early_fraction,
+        validation=settings.validation,
+        scoring=settings.scoring,
+        seed=settings.random_state,
+        n_jobs=settings.n_jobs,
+        verbose=verbose,
+    )
+
+
+def selection_rule(settings: RunSettings) -> SelectionRule:
+    """How the one tree is chosen."""
+    return SelectionRule(settings.rule, settings.tolerance, settings.tolerance_unit, settings.gamma)

@@ -1,0 +1,44 @@
+"""Kernels that are compiled, or loaded from disk, before the time of a fit is taken."""
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from holdfast.data.table import Table
+from holdfast.errors import CacheWarning
+from holdfast.kernels.jit import Kernel
+from holdfast.runs.notes import noted, timed
+from holdfast.stability.settings import Settings
+from holdfast.stability.training import train
+
+
+class Ready(NamedTuple):
+    """How the kernels came to be ready."""
+
+    compiled: bool  # False: they were on disk
+    seconds: float
+    notes: list[str]  # warnings
+
+
+def ready_kernels(work: Callable[[], object] | None = None) -> Ready:
+    """The kernels that the work calls made ready; without it, those of stable trees."""
+    with noted() as notes, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
+        warnings.simplefilter("always", CacheWarning)
+        _, seconds = timed(work or _train_smallest)
+    kernels = [
+        each
+        for name, module in list(sys.modules.items())
+        if name.startswith("holdfast.kernels.")
+        for each in vars(module).values()
+        if isinstance(each, Kernel)
+    ]
+    return Ready(any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds, notes)
+
+
+def _train_smallest() -> None:
+    """One call of every kernel that training needs."""
+    rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    labels = ["no" if number < 6 else "yes" for number in range(12)]
+    train(Table.from_arrays(rows, labels), Settings(n_estimators=2))

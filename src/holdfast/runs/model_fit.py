@@ -1,0 +1,154 @@
+"""The models of a run besides the stable tree."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from holdfast.arrays import LongArray
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.boosting import boost
+from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.out_of_bag import out_of_bag
+from holdfast.errors import DataError
+from holdfast.estimators.base import drawn_seed
+from holdfast.growth.grow import grow
+from holdfast.growth.size.search import SizeSearch, choose_size
+from holdfast.growth.size.table import SizeTable
+from holdfast.runs.growth_rules import growth_rules
+from holdfast.runs.roles import RowRoles
+from holdfast.runs.settings import RunSettings
+from holdfast.runs.stable_fit import scorer_errors
+from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+FOREST_LEAF = 5  # rows, of a forest that predicts numbers: as in ForestRegressor
+
+
+@dataclass(frozen=True, eq=False)
+class GrownModel:
+    """A model, and what was learnt of it without the test rows."""
+
+    model: Tree | Ensemble
+    expected: Score | None = None  # on new rows
+    source: str = ""  # of what is expected
+    sizes: SizeTable | None = None  # where a size was chosen
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """A model, and all that is known of it."""
+
+    roles: RowRoles
+    settings: RunSettings
+    metric: Metric
+    grown: GrownModel
+    test: Score | None  # None without test rows
+    earlier_test: Score | None = None  # on random rows of earlier stages, if the test rows are later ones
+
+    @property
+    def model(self) -> Tree | Ensemble:
+        """The fitted model."""
+        return self.grown.model
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTask:
+    """What a model is grown from."""
+
+    table: Table
+    groups: LongArray | None
+    settings: RunSettings
+    metric: Metric
+    verbose: bool = False
+
+    @property
+    def target(self) -> Target:
+        """What is to be predicted."""
+        return self.table.schema.target
+
+    def progress(self, title: str) -> str:
+        """The title of the progress bar, or nothing if there is to be none."""
+        return title if self.verbose else ""
+
+
+def fit_model(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) -> ModelFit:
+    """The model on the training rows, and what the test rows say of it."""
+    with scorer_errors():
+        metric = metric_of(settings.scoring, roles.training.schema.target)
+        task = ModelTask(roles.training, roles.training_groups, settings, metric, verbose)
+        grown = MODELS[settings.model](task)
+        scores = roles.test_scores(grown.model, metric)
+    return ModelFit(roles, settings, metric, grown, *scores)
+
+
+def fit_smallest(settings: RunSettings, target: Target) -> None:
+    """One call of every kernel that the model needs for such a target."""
+    rows = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
+    # By a score that even one row has.
+    scoring = "accuracy" if target.is_classes else "squared_error"
+    small = replace(settings, n_estimators=2, scoring=scoring, class_weight=None)
+    table = Table.from_arrays(rows, labels)
+    grown = MODELS[settings.model](ModelTask(table, None, small, metric_of(scoring, table.schema.target)))
+    grown.model.values(rows)
+
+
+# -- one function per model -------------------------------------------------------------------------------
+
+
+def _tree(task: ModelTask) -> GrownModel:
+    return GrownModel(grow(task.table, growth_rules(task.settings, task.target)))
+
+
+def _pruned(task: ModelTask) -> GrownModel:
+    settings = task.settings
+    seed = drawn_seed(settings.random_state)
+    search = SizeSearch(scoring=settings.scoring, seed=seed, n_jobs=settings.n_jobs)
+    rules = growth_rules(settings, task.target)
+    tree, sizes = choose_size(task.table, rules, evidence=search, groups=task.groups)
+    expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
+    return GrownModel(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
+
+
+def _forest(task: ModelTask) -> GrownModel:
+    settings = task.settings
+    defaults = {"max_features": "sqrt"} if task.target.is_classes else _OF_NUMBERS
+    bagging = grow_bagging(
+        task.table,
+        growth_rules(settings, task.target, **defaults),
+        settings.n_trees,
+        sampling=Sampling(drawn_seed(settings.random_state), groups=task.groups),
+        n_jobs=settings.n_jobs,
+        progress=task.progress("Growing trees"),
+    )
+    try:
+        expected = out_of_bag(bagging, task.table, task.metric, n_jobs=settings.n_jobs).score
+    except DataError:  # of so few rows or trees that no row is out of a bag
+        return GrownModel(bagging.ensemble)
+    return GrownModel(bagging.ensemble, expected, "from the rows that each tree was not grown on")
+
+
+def _boosting(task: ModelTask) -> GrownModel:
+    settings = task.settings
+    rules = BoostingRules(
+        "log_loss" if task.target.is_classes else "squared_error",
+        n_rounds=settings.n_trees,
+        class_weight=growth_rules(settings, task.target).class_weight,
+        **settings.growth_given,
+    )
+    grown = boost(
+        task.table, rules, groups=task.groups, n_jobs=settings.n_jobs, progress=task.progress("Boosting")
+    )
+    return GrownModel(grown.ensemble)
+
+
+_OF_NUMBERS = {"max_features": "third", "min_samples_leaf": FOREST_LEAF}
+MODELS: dict[str, Callable[[ModelTask], GrownModel]] = {
+    "tree": _tree,
+    "pruned": _pruned,
+    "forest": _forest,
+    "boosting": _boosting,
+}

@@ -1,0 +1,46 @@
+"""Warnings of a run: kept as facts, and told to the user all the same."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
+from holdfast.text.lines import printable
+
+OURS = (DataWarning, GrowthWarning, CacheWarning)
+_R = TypeVar("_R")
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Within it, warnings of holdfast become entries of the list, each once; at the end they are given."""
+    found: dict[str, Warning] = {}
+    notes: list[str] = []
+
+    def keep(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if not issubclass(category, OURS) or not isinstance(message, Warning):
+            outer(message, category, *rest, **more)
+            return
+        text = printable(" ".join(str(message).split()))
+        if text not in found:
+            found[text] = message
+            notes.append(text)
+
+    outer: Any = warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            for category in OURS:
+                warnings.simplefilter("always", category)
+            warnings.showwarning = keep
+            yield notes
+    finally:
+        for message in found.values():
+            warnings.warn(message, stacklevel=4)
+
+
+def timed(work: Callable[[], _R]) -> tuple[_R, float]:
+    """What the work returns, and the seconds it took."""
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start

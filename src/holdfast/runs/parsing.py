@@ -1,0 +1,143 @@
+"""Values of settings from texts of the terminal, and from what Python gives in their place."""
+
+import csv
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+Order = tuple[str, ...]
+ClassWeights = str | tuple[tuple[Any, float], ...] | None  # "balanced", or weights by class
+
+
+def names_in_order(text: str) -> Order:
+    """The names between the commas, without the blanks around them; those with a comma stand in quotes.
+
+    >>> names_in_order('low, middle, "high, or more"')
+    ('low', 'middle', 'high, or more')
+    """
+    return _order(tuple(_parts(text)), text)
+
+
+def order_of(value: Any) -> Order:
+    """The names of a list, the first of them first."""
+    if isinstance(value, str):
+        return names_in_order(value)
+    return _order(tuple(map(str, value)) if isinstance(value, list | tuple) else (), value)
+
+
+def column_in_order(text: str) -> tuple[str, Order]:
+    """A column, and its categories in their order.
+
+    >>> column_in_order("stage=I,II,III")
+    ('stage', ('I', 'II', 'III'))
+    """
+    column, sign, names = text.partition("=")
+    if not sign or not column.strip():
+        raise ValueError(
+            f"{text!r} has to be a column and its categories in their order, such as stage=I,II,III,IV."
+        )
+    return column.strip(), names_in_order(names)
+
+
+def columns_in_order(value: Any) -> tuple[tuple[str, Order], ...]:
+    """Columns with their categories in order, from a dict of lists, or from pairs.
+
+    >>> columns_in_order({"grade": ["low", "high"]})
+    (('grade', ('low', 'high')),)
+    """
+    if isinstance(value, str):
+        return (column_in_order(value),)
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else tuple(value)
+    return tuple((str(column), order_of(names)) for column, names in pairs)
+
+
+def leaf_size(text: str) -> int | float:
+    """An integer of rows, or a fraction of all.
+
+    >>> leaf_size("5"), leaf_size("0.05")
+    (5, 0.05)
+    """
+    try:
+        return leaf_size_of(int(text) if text.strip().isdigit() else float(text))
+    except ValueError:
+        raise _leaf_size_error(text) from None
+
+
+def leaf_size_of(value: Any) -> int | float:
+    """The same from a number."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) < 1:
+        return float(value)
+    raise _leaf_size_error(value)
+
+
+def class_weights(text: str) -> ClassWeights:
+    """The word balanced, or a weight for some of the classes.
+
+    >>> class_weights("died=5,lived=1")
+    (('died', 5.0), ('lived', 1.0))
+    """
+    if text == "balanced":
+        return text
+    pairs = [part.rpartition("=") for part in _parts(text)]
+    try:
+        weights = tuple((label.strip(), float(weight)) for label, _, weight in pairs)
+    except ValueError:
+        weights = ()
+    return _weights(weights, text)
+
+
+def class_weights_of(value: Any) -> ClassWeights:
+    """The same from a text, a dict, or pairs."""
+    if isinstance(value, str):
+        return class_weights(value)
+    try:
+        pairs = tuple((label, float(weight)) for label, weight in dict(value).items())
+    except (TypeError, ValueError):
+        pairs = ()
+    return _weights(pairs, value)
+
+
+def number_or_text(text: str) -> float | str:
+    """The integer or the number that the text writes, or else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def as_it_is(value: Any) -> Any:
+    """The value, which is checked where it is used."""
+    return value
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _order(names: Order, given: Any) -> Order:
+    if not all(names) or len(names) < 2:
+        raise ValueError(f"{given!r} has to be names between commas, such as low,middle,high.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{given!r} has a name twice.")
+    return names
+
+
+def _leaf_size_error(given: Any) -> ValueError:
+    return ValueError(
+        f"{given!r} has to be an integer of at least 1, or a fraction of the rows such as 0.05."
+    )
+
+
+def _weights(weights: tuple[tuple[Any, float], ...], given: Any) -> ClassWeights:
+    if not weights or not all(label != "" and weight > 0 and isfinite(weight) for label, weight in weights):
+        raise ValueError(
+            f"{given!r} has to be balanced, or weights above 0 of classes, such as died=5,lived=1."
+        )
+    if len(dict(weights)) < len(weights):
+        raise ValueError(f"{given!r} has a class twice.")
+    return weights

@@ -1,0 +1,163 @@
+"""The rows of a run in their roles: to test by, to train on, to hold out, early, or late."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, LongArray
+from holdfast.data.input.frame import Frame
+from holdfast.data.split.groups import known_rows
+from holdfast.data.table import Table
+from holdfast.errors import DataWarning
+from holdfast.runs.growth_rules import growth_rules, stable_settings
+from holdfast.runs.held_out import HeldOut, choose_test_rows
+from holdfast.runs.rows import Rows
+from holdfast.runs.settings import RunSettings
+from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.training import prepare
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+LEAST_TOLD = 10  # rows or groups; the standard error of fewer says too little
+
+
+@dataclass(frozen=True, eq=False)
+class TestRows:
+    """Rows that nothing sees that grows or chooses a tree."""
+
+    frame: Frame
+    true_values: TrueValues
+
+    def can_tell(self, metric: Metric) -> bool:
+        """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
+        units = (
+            self.true_values.values if self.true_values.groups is None else np.unique(self.true_values.groups)
+        )
+        return len(units) >= LEAST_TOLD and len(np.unique(self.true_values.values)) >= metric.least_values
+
+    def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
+        """How good the model is on them."""
+        return metric.score(model.values(self.frame), self.true_values)
+
+
+@dataclass(frozen=True, eq=False)
+class RowRoles:
+    """The rows of a run in their roles."""
+
+    source: str
+    whole: Table  # all rows
+    training: Table  # those to train on, as they stand in the data, on a schema of their own
+    training_groups: LongArray | None  # of these; None if no column tells them
+    prepared: PreparedRows | None  # the same, sorted and divided, for a stable tree; None for other models
+    test: TestRows | None  # later than all that is learnt from, if there are test stages
+    earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
+    test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
+    training_stages: tuple[str, ...] = ()
+    early_stages: tuple[str, ...] = ()  # as the data calls them; empty if early rows are drawn at random
+    n_known: int = 0  # test rows whose group is learnt from too
+
+    @property
+    def n_test(self) -> int:
+        """Number of rows to test by."""
+        return 0 if self.test is None else self.test.frame.n_rows
+
+    @property
+    def n_earlier_test(self) -> int:
+        """Number of random rows of earlier stages to test by, besides."""
+        return 0 if self.earlier_test is None else self.earlier_test.frame.n_rows
+
+    @property
+    def n_training(self) -> int:
+        """Number of rows to grow trees on and to choose one by."""
+        return self.whole.n_rows - self.n_test - self.n_earlier_test
+
+    def test_scores(self, model: Tree | Ensemble, metric: Metric) -> tuple[Score | None, Score | None]:
+        """How good the model is on the test rows, and on those of earlier stages; None without such."""
+        test, earlier = (
+            None if rows is None else rows.score(model, metric) for rows in (self.test, self.earlier_test)
+        )
+        return test, earlier
+
+    @property
+    def divided(self) -> PreparedRows:
+        """The training rows, sorted and divided, of a stable tree."""
+        if self.prepared is None:
+            raise ValueError("Only the rows of a stable tree are divided into early and late ones.")
+        return self.prepared
+
+    @property
+    def n_early(self) -> int:
+        """Number of training rows that are early."""
+        return self._n_rows(self.divided.division.early)
+
+    @property
+    def n_held_out(self) -> int:
+        """Number of them that are held out to score a candidate; the mean, if there are several ways."""
+        return round(float(np.mean([self._n_rows(rows) for rows in self.divided.division.validation])))
+
+    def _n_rows(self, rows: BoolArray) -> int:
+        """How many rows of the data these stand for, by their fraction of the weight."""
+        table = self.divided.table
+        weight = np.ones(table.n_rows) if table.weight is None else table.weight
+        return round(self.n_training * float(weight[rows].sum() / weight.sum()))
+
+
+def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
+    """The rows in their roles, as the settings want them."""
+    whole, held_out = _held_out(rows, settings)
+    is_training = ~(held_out.test | held_out.earlier)
+    training, table = rows, whole
+    if not is_training.all():
+        training = rows.taken(is_training)
+        # A schema of their own: not even the range of a column comes from the test rows.
+        table = training.table("classification" if whole.schema.target.is_classes else "regression")
+    growth_rules(settings, table.schema.target)  # refuses what the target has no use for, before the work
+    prepared = _prepared(training, table, held_out, settings) if settings.is_stable else None
+    early = []
+    if prepared is not None and prepared.stage is not None:
+        early = np.unique(prepared.stage[prepared.division.early]).tolist()
+    groups = rows.groups
+    return RowRoles(
+        source=rows.source,
+        whole=whole,
+        training=table,
+        training_groups=training.groups,
+        prepared=prepared,
+        test=_test_rows(rows, whole, table, held_out.test),
+        earlier_test=_test_rows(rows, whole, table, held_out.earlier),
+        test_stages=held_out.stages,
+        training_stages=training.stages,
+        early_stages=tuple(training.stages[number] for number in early),
+        n_known=0 if groups is None else int(known_rows(groups, is_training, held_out.test).sum()),
+    )
+
+
+def _held_out(rows: Rows, settings: RunSettings) -> tuple[Table, HeldOut]:
+    """The table of all rows, and those to test by."""
+    with warnings.catch_warnings():
+        if settings.test > 0:
+            warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
+        whole = rows.table(settings.task)
+    return whole, choose_test_rows(whole, rows, settings.test, settings.test_rows, settings.random_state)
+
+
+def _prepared(rows: Rows, table: Table, held_out: HeldOut, settings: RunSettings) -> PreparedRows:
+    """The training rows of a stable tree, sorted and divided."""
+    # Where the test takes all stages but one, none of the rows left are earlier than others.
+    stage = None if held_out.stages and len(rows.stages) == 1 else rows.stage
+    return prepare(table, stable_settings(settings, table.schema.target), stage=stage, groups=rows.groups)
+
+
+def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:
+    if not is_test.any():
+        return None
+    # The training rows have every class, so that each has the same number in both tables.
+    true_values = TrueValues(
+        training.schema.target,
+        whole.target[is_test],
+        None if whole.weight is None else whole.weight[is_test],
+        None if rows.groups is None else rows.groups[is_test].astype(np.int32),
+    )
+    return TestRows(rows.features.taken(is_test), true_values)

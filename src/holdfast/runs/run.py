@@ -1,0 +1,122 @@
+"""A run: a fitted model and its facts, the same from Python, from the terminal and from disk."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import FloatArray
+from holdfast.data.files.reading import opened
+from holdfast.errors import RulesError
+from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.folder import new_run
+from holdfast.runs.model_fit import ModelFit
+from holdfast.runs.new_rows import read_features
+from holdfast.runs.run_files import read_run_files, write_run_files
+from holdfast.runs.stable_fit import CHOSEN, StableFit
+from holdfast.runs.wording import python_errors
+from holdfast.scoring.metric import metric_of
+from holdfast.stability.frontier import Frontier
+from holdfast.text.lines import printable
+from holdfast.text.numbers import with_errors
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+_KINDS = {
+    "stable": "stable tree",
+    "tree": "tree",
+    "pruned": "pruned tree",
+    "forest": "forest",
+    "boosting": "boosted trees",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A fitted model and all that is known of it. `fit_run` makes one, and `open_run` reads one from disk."""
+
+    facts: dict[str, Any]  # plain data, as in summary.json
+    model: Tree | Ensemble
+    references: tuple[Tree, ...] = ()  # of a stable tree, as are candidates and frontier
+    candidates: tuple[Tree, ...] = ()
+    frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)  # as in frontier.csv
+    details: StableFit | ModelFit | None = None  # with the rows; None for a run that was read from disk
+
+    @cached_property
+    def trees(self) -> dict[str, Tree]:
+        """The chosen tree and, of a stable tree, the two ends of the frontier; nothing of an ensemble."""
+        if isinstance(self.model, Ensemble):
+            return {}
+        named = self.facts.get("trees", {})
+        ends = {name: self.candidates[each["candidate"]] for name, each in named.items()}
+        return {**ends, CHOSEN: self.model}
+
+    @cached_property
+    def frontier(self) -> Frontier | None:
+        """What is known of every candidate; None unless the model is a stable tree."""
+        if not self.frontier_columns:
+            return None
+        names = [name for name in Frontier.__dataclass_fields__ if name != "metric"]
+        try:
+            metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
+        except RulesError:  # of another library
+            metric = None
+        return Frontier(**{name: np.array(self.frontier_columns[name]) for name in names}, metric=metric)
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """The class or the number of each row of a frame, or of a CSV or Parquet file.
+
+        Columns are matched by name and read as those of the run were; others may be there.
+        """
+        predicted: NDArray[Any] = self.model.predict(self._features(data))
+        return predicted
+
+    def predict_proba(self, data: Any) -> FloatArray:
+        """The probabilities of the classes, in the order of `model.schema.target.classes`."""
+        return self.model.predict_proba(self._features(data))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
+
+        An earlier run is replaced in one step, and files that others have put there stay.
+        """
+        with new_run(Path(folder)) as draft:
+            write_run_files(self, draft)
+
+    def __repr__(self) -> str:
+        return f"<Run: {self._title}>"
+
+    def __str__(self) -> str:
+        lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
+        reason = self.facts.get("choice", self.facts.get("model", {})).get("reason")
+        return "\n".join([*lines, *filter(None, [reason]), *self.facts["disagreement"]])
+
+    @property
+    def _title(self) -> str:
+        model, target = self.model, printable(self.model.schema.target.name)
+        sizes = f"{model.n_leaves} leaves" if isinstance(model, Tree) else f"{len(model)} trees"
+        return f"{_KINDS[self.facts['settings']['model']]} of {target!r}, {sizes}, {self._score_text}"
+
+    @property
+    def _score_text(self) -> str:
+        found = self.facts["trees"][CHOSEN] if "trees" in self.facts else self.facts["model"]
+        if found["test"] is None:
+            return "not tested"
+        score, error = (found["test"][name] for name in ("score", "standard_error"))
+        text = "unknown" if score is None else with_errors([score], [error or 0.0])[0]
+        return f"{self.facts['metric']['title']} {text} on {self.facts['division']['test_rows']:,} test rows"
+
+    def _features(self, data: Any) -> Any:
+        rules = CellSettings(**self.facts["reading"]).reading_rules
+        with python_errors(), opened(data, rules.encoding) as source:
+            return read_features(source, self.model, rules)
+
+
+def open_run(folder: str | os.PathLike[str]) -> Run:
+    """The run in the folder: model, facts, collections and frontier, each checked in full."""
+    return Run(**read_run_files(Path(folder)))

@@ -1,0 +1,97 @@
+"""The files of a run: the model, both collections, the frontier as a table, and the facts."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from holdfast.data.files.writing import write_file
+from holdfast.errors import DataError
+from holdfast.files import replace_file
+from holdfast.runs.folder import unfinished
+from holdfast.runs.importances import importance_columns
+from holdfast.runs.json_file import write_json
+from holdfast.storage.collection_file import load_trees, save_trees
+from holdfast.storage.model_file import load, save
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+COLLECTIONS = ("references", "candidates")
+
+
+class RunContent(Protocol):
+    """What a run consists of."""
+
+    @property
+    def facts(self) -> dict[str, Any]: ...  # noqa: D102
+    @property
+    def model(self) -> Tree | Ensemble: ...  # noqa: D102
+    @property
+    def references(self) -> Sequence[Tree]: ...  # noqa: D102
+    @property
+    def candidates(self) -> Sequence[Tree]: ...  # noqa: D102
+    @property
+    def frontier_columns(self) -> Mapping[str, list[Any]]: ...  # noqa: D102
+
+
+def write_run_files(run: RunContent, folder: Path) -> None:
+    """Fill the folder."""
+    save(run.model, folder / "model.json")
+    if isinstance(run.model, Tree):
+        replace_file(folder / "tree.svg", run.model.to_svg().encode())
+    else:
+        write_file(importance_columns(run.model), folder / "importances.csv")
+    if run.frontier_columns:
+        (folder / "collections").mkdir()
+        for name in COLLECTIONS:
+            save_trees(getattr(run, name), _collection(folder, name))
+        write_file(run.frontier_columns, folder / "frontier.csv")
+    write_json(run.facts, folder / "summary.json")
+
+
+def read_run_files(folder: Path) -> dict[str, Any]:
+    """The content of the folder, by the names of a run's parts; a DataError if it is no run."""
+    there = unfinished(folder)
+    summary, frontier = there / "summary.json", there / "frontier.csv"
+    if not summary.is_file():
+        raise DataError(
+            f"'{folder}' is no run: it has no summary.json. Give a folder that a run was saved to."
+        )
+    content: dict[str, Any] = {"facts": _facts(summary), "model": load(there / "model.json")}
+    if frontier.is_file():
+        trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
+        content |= {**trees, "frontier_columns": _columns(frontier)}
+    return content
+
+
+def _collection(folder: Path, name: str) -> Path:
+    return folder / "collections" / f"{name}.json"
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"Cannot read '{path}': it is no JSON ({error}).") from error
+    if not isinstance(facts, dict) or not {"settings", "data", "metric", "reading"} <= facts.keys():
+        raise DataError(f"Cannot read '{path}': it is no summary of a run.")
+    return facts
+
+
+def _columns(path: Path) -> dict[str, list[Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    return {name: [_value(row[place]) for row in rows] for place, name in enumerate(names)}
+
+
+def _value(text: str) -> Any:
+    """The cell as it was before it was written."""
+    if text in ("", "True", "False"):
+        return {"": None, "True": True, "False": False}[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,221 @@
+"""The settings of a run, each declared once: what `holdfast fit` and `fit_run` take by the same names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from holdfast.errors import RulesError
+from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
+from holdfast.runs.parsing import (
+    ClassWeights,
+    as_it_is,
+    class_weights,
+    class_weights_of,
+    leaf_size,
+    leaf_size_of,
+    number_or_text,
+)
+from holdfast.runs.setting import Range, check_names, option, setting, setting_of
+from holdfast.stability.methods import METHODS
+
+MODELS = ("stable", "tree", "pruned", "forest", "boosting")
+GROWTH = ("cart", "c4.5")
+RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
+UNITS = ("absolute", "relative", "standard-error")
+TEST_ROWS = ("forward", "random")
+DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
+N_ESTIMATORS = {"stable": 300}  # of each collection, by default
+N_MEMBERS = 100  # of an ensemble, by default
+_STABLE = ("stable",)
+
+
+def _jobs(value: Any) -> Any:
+    if value == 0:
+        raise ValueError("0 jobs do no work: give at least 1, or -1 for all cores.")
+    if not isinstance(value, int) or isinstance(value, bool) or value < -1:
+        raise ValueError(f"{value!r} has to be an integer of at least 1, or -1 for all cores.")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningSettings(DataSettings):
+    """What every model has, besides the data."""
+
+    min_samples_leaf: int | float | None = setting(
+        None,
+        help="Fewest rows of a leaf: a number, or a fraction of all.",
+        metavar="ROWS",
+        from_text=leaf_size,
+        from_python=leaf_size_of,
+    )
+    class_weight: ClassWeights = setting(
+        None,
+        help="balanced, or weights of classes: died=5,lived=1.",
+        metavar="WEIGHTS",
+        from_text=class_weights,
+        from_python=class_weights_of,
+    )
+    scoring: Any = setting(
+        None,
+        help="auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]",
+        from_python=as_it_is,
+    )
+    random_state: int = setting(0, kind=int, range=Range(0), help="Same data, same seed, same tree.")
+    n_jobs: int = setting(
+        -1,
+        kind=int,
+        range=Range(-1),
+        help="Threads, -1 for all cores: the tree is the same.",
+        from_python=_jobs,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(LearningSettings):
+    """All that a run depends on, but for the data."""
+
+    model: str = setting(
+        MODELS[0],
+        help="A stable tree, a tree, a tree pruned by cross-validation, or many trees.",
+        choices=MODELS,
+    )
+    max_depth: int | None = setting(
+        None,
+        kind=int,
+        range=Range(1, 1000),
+        help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
+    )
+    growth: str = setting(
+        GROWTH[0], help="How trees are grown.", choices=GROWTH, models=("stable", "tree", "forest")
+    )
+    method: str = setting(
+        METHODS[0],
+        help="Candidates: trees of many samples, the subtrees of one tree, or the paper's.",
+        choices=METHODS,
+        models=_STABLE,
+    )
+    n_estimators: int | None = setting(
+        None,
+        kind=int,
+        range=Range(1),
+        help="Trees of each collection, or of the ensemble.  [default: 300, else 100]",
+        models=("stable", "forest", "boosting"),
+    )
+    rule: str = setting(RULES[0], help="Which tree to choose.", choices=RULES, models=_STABLE)
+    tolerance: float = setting(
+        0.01,
+        kind=float,
+        range=Range(0),
+        help="Loss of score, against the best, at which the most stable tree is chosen.",
+        models=_STABLE,
+    )
+    tolerance_unit: str | None = setting(
+        None, help="Without it, relative for losses, else absolute.", choices=UNITS, models=_STABLE
+    )
+    gamma: float | None = setting(
+        None,
+        kind=float,
+        range=Range(0),
+        help="For --rule weighted: score per unit of distance.",
+        models=_STABLE,
+    )
+    early_fraction: float = setting(
+        0.5,
+        kind=float,
+        range=Range(0, 1, low_open=True, high_open=True),
+        help="Fraction of the rows that are early.",
+        models=_STABLE,
+    )
+    validation: float | str = setting(
+        "auto",
+        help="Rows to choose by: a fraction, or a number of folds held out in turn.",
+        from_text=number_or_text,
+        from_python=as_it_is,
+        models=_STABLE,
+    )
+    test: float = setting(
+        0.25,
+        kind=float,
+        range=Range(0, 1, high_open=True),
+        help="Fraction of the rows set aside to test the chosen tree by; 0 for none.",
+    )
+    test_rows: str | None = setting(
+        None,
+        help="The last stages and some random rows before, or random rows of all. [default: forward with "
+        "--stage]",
+        choices=TEST_ROWS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rule == "weighted" and self.gamma is None:
+            raise RulesError("--rule weighted needs --gamma, the score that one unit of distance is worth.")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "RunSettings":
+        """The settings with these values, and the defaults of the others.
+
+        A TypeError names the nearest setting to one that there is not; a RulesError a value out of range, or
+        a setting that the model has no use for.
+        """
+        check_names(cls, given)
+        if "target" not in given:
+            raise TypeError("target is missing: name the column that is to be predicted.")
+        settings = cls(**given)
+        for each in fields(cls):
+            models = setting_of(each).models
+            if each.name in given and models and settings.model not in models:
+                raise RulesError(
+                    f"{option(each.name)} goes with --model {' or '.join(models)}, and the model is "
+                    f"{settings.model}: leave it out."
+                )
+        return settings
+
+    @property
+    def is_stable(self) -> bool:
+        """True if the model is a stable tree."""
+        return self.model == "stable"
+
+    @property
+    def growth_given(self) -> dict[str, Any]:
+        """The growth rules that the user has set."""
+        given = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def depth(self) -> int | None:
+        """The greatest depth that trees may have; None: no limit."""
+        return DEPTHS.get(self.model) if self.max_depth is None else self.max_depth
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of each collection, or of the ensemble."""
+        return self.n_estimators or N_ESTIMATORS.get(self.model, N_MEMBERS)
+
+    @property
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """The settings as plain data, in three parts; not the threads, on which nothing depends.
+
+        Those that the model has no use for are left out, and defaults that depend on it are worked out.
+        """
+        cells, columns = ({each.name for each in fields(part)} for part in (CellSettings, ColumnSettings))
+        parts: dict[str, dict[str, Any]] = {"settings": {}, "columns": {}, "reading": {}}
+        for each in fields(self):
+            models = setting_of(each).models
+            part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
+            if each.name != "n_jobs" and (not models or self.model in models):
+                parts[part][each.name] = _plain(getattr(self, each.name))
+        parts["settings"]["max_depth"] = self.depth
+        if "n_estimators" in parts["settings"]:
+            parts["settings"]["n_estimators"] = self.n_trees
+        return parts
+
+
+def _plain(value: Any) -> Any:
+    """The value, with pairs as an object; a scorer of another library by its name."""
+    if isinstance(value, tuple):
+        pairs = bool(value) and all(isinstance(part, tuple) for part in value)
+        return {str(name): _plain(part) for name, part in value} if pairs else list(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return getattr(value, "__name__", None) or str(value)

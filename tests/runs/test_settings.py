@@ -1,0 +1,121 @@
+"""Each setting is declared once: the terminal and Python take the same ones."""
+
+import json
+from dataclasses import MISSING, fields
+
+import click
+import pytest
+
+from holdfast import RulesError
+from holdfast.cli.main import main
+from holdfast.cli.options import CompareSettings
+from holdfast.runs import settings as run_settings
+from holdfast.runs.parsing import class_weights, class_weights_of, column_in_order, columns_in_order
+from holdfast.runs.settings import MODELS, RunSettings
+from holdfast.stability.choice import RULES, UNITS
+
+
+def options_of(verb: str) -> dict[str, click.Option]:
+    found = {each.name: each for each in main.commands[verb].params if isinstance(each, click.Option)}
+    return {name: each for name, each in found.items() if name not in ("help", "output")}
+
+
+@pytest.mark.parametrize(("verb", "kind"), [("fit", RunSettings), ("compare", CompareSettings)])
+def test_every_setting_is_an_option_of_its_name_and_default(verb: str, kind: type) -> None:
+    options = options_of(verb)
+    assert sorted(options) == sorted(each.name for each in fields(kind))
+    for each in fields(kind):
+        option = options[each.name]
+        assert option.opts == [f"--{each.name.replace('_', '-')}"]
+        assert option.required == (each.default is MISSING)
+        if not option.required and not option.multiple:
+            assert option.get_default(click.Context(main)) == each.default
+
+
+def test_one_name_for_the_output_of_every_command() -> None:
+    for name, command in main.commands.items():
+        output = [each.opts for each in command.params if each.name == "output"]
+        assert output == [["-o", "--output"]], name
+
+
+def test_the_names_in_the_help_are_those_of_the_library() -> None:
+    assert run_settings.RULES == RULES
+    assert run_settings.UNITS == UNITS
+
+
+def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
+    with pytest.raises(TypeError, match="no setting 'max_dept': did you mean 'max_depth'"):
+        RunSettings.of({"target": "y", "max_dept": 3})
+    with pytest.raises(TypeError, match="did you mean 'n_estimators'"):
+        RunSettings.of({"target": "y", "n_estimator": 3})
+    with pytest.raises(TypeError, match="target is missing"):
+        RunSettings.of({})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_depth", 0),
+        ("max_depth", 2.5),
+        ("max_depth", True),
+        ("n_estimators", 0),
+        ("n_jobs", 0),
+        ("n_jobs", -2),
+        ("test", 1),
+        ("test", -0.1),
+        ("early_fraction", 0),
+        ("early_fraction", 1),
+        ("tolerance", -1),
+        ("tolerance_unit", "feet"),
+        ("random_state", -1),
+        ("random_state", "0"),
+        ("rule", "any"),
+        ("rule", "weighted"),  # without gamma
+        ("model", None),
+        ("growth", "id3"),
+        ("task", "sorting"),
+        ("drop", 3),
+        ("drop", [3]),
+        ("stage", 3),
+        ("keep_ids", "yes"),
+        ("min_samples_leaf", 1.5),
+        ("class_weight", {"a": -1}),
+        ("stage_order", ["one"]),
+        ("stage_order", ["a", "b"]),  # without stage
+    ],
+)
+def test_a_value_out_of_range_is_refused(name: str, value: object) -> None:
+    with pytest.raises(RulesError, match=f"--{name.replace('_', '-')}"):
+        RunSettings.of({"target": "y", name: value})
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model != "stable"])
+def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str) -> None:
+    with pytest.raises(RulesError, match=f"--rule goes with --model stable, and the model is {model}"):
+        RunSettings.of({"target": "y", "model": model, "rule": "within-tolerance"})
+
+
+def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:
+    settings = RunSettings(
+        target="y", drop="a", ordered={"g": ["low", "high"]}, class_weight={"no": 1, "yes": 2}
+    )
+    assert settings.drop == ("a",)
+    assert settings.ordered == (("g", ("low", "high")),)
+    assert settings.class_weight == (("no", 1.0), ("yes", 2.0))
+
+
+def test_texts_of_the_terminal_mean_what_python_says() -> None:
+    assert class_weights("no=1,yes=2") == class_weights_of({"no": 1, "yes": 2})
+    assert (column_in_order("g=low,high"),) == columns_in_order({"g": ["low", "high"]})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_facts_are_plain_data_with_each_setting_once(model: str) -> None:
+    facts = RunSettings(target="y", model=model, class_weight={"no": 2}, ordered={"g": ["a", "b"]}).facts
+    assert json.loads(json.dumps(facts)) == facts
+    names = [name for part in facts.values() for name in part]
+    assert len(names) == len(set(names))
+    assert set(names) <= {each.name for each in fields(RunSettings)}
+    assert ("rule" in names) == (model == "stable")
+    assert "n_jobs" not in names
+    assert facts["settings"]["max_depth"] == {"stable": 5, "boosting": 3}.get(model)
