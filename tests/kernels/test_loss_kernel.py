@@ -86,6 +86,6 @@ def test_two_rounds_are_those_of_the_slow_twin(loss: Any, splits: Any) -> None:
         generator.uniform(0.2, 2.0, 40),
         task="classification" if classes else "regression",
     )
-    options: dict[str, Any] = {"n_rounds": 2, "learning_rate": 0.5, "min_samples_leaf": 2}
+    options: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "min_samples_leaf": 2}
     run = boost(table, BoostingRules(loss, splits=splits, **options))
     assert run.ensemble.scores(table) == pytest.approx(boosted(table, Setting(loss, **options)).scores)

@@ -21,7 +21,7 @@ class Setting:
 
     loss: str
     learning_rate: float = 0.1
-    n_rounds: int = 20
+    n_estimators: int = 20
     max_depth: int | None = 3
     max_leaf_nodes: int | None = None
     min_samples_leaf: int = 1

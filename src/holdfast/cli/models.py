@@ -113,7 +113,7 @@ def _boosting(table: Table, groups: LongArray | None, job: Job, metric: Metric) 
     settings, target = job.settings, table.schema.target
     rules = BoostingRules(
         "log_loss" if target.is_classes else "squared_error",
-        n_rounds=settings.n_estimators,
+        n_estimators=settings.n_estimators,
         class_weight=rules_for(job, target).class_weight,
         **job.said,
     )

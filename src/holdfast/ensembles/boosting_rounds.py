@@ -161,6 +161,12 @@ class Rounds:
             replacement=False,
         )
         self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+        if self.rules.early_stopping == "oob" and not (self.role == LEFT_OUT).any():
+            units = "rows" if self.groups is None else "groups"
+            raise DataError(
+                "early_stopping='oob' needs rows that a round leaves out, and "
+                f"subsample={self.rules.subsample:g} of {n_units} {units} leaves none out: set it lower."
+            )
         self.weight_by_role = sums_by_role(self.role, self.weight)
         self.lost_by_role = sums_by_role(self.role, self.lost)
 
