@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.distance.matching import TreeDistance
     from holdfast.distance.paths import Path, tree_paths
     from holdfast.ensembles.importance_table import Importances
+    from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
     from holdfast.errors import (
         CacheWarning,
         DataError,
@@ -113,6 +114,8 @@ _HOME = {
     "compare_models": "comparison.compare",
     "ModelComparison": "comparison.table",
     "Importances": "ensembles.importance_table",
+    "TreeCorrelation": "ensembles.tree_correlation",
+    "tree_correlation": "ensembles.tree_correlation",
     "ModelError": "errors",
     "AdaBoostClassifier": "estimators.adaboost",
     "BaggingClassifier": "estimators.bagging",
@@ -164,6 +167,7 @@ __all__ = [
     "Target",
     "Tree",
     "TreeClassifier",
+    "TreeCorrelation",
     "TreeDistance",
     "TreeRegressor",
     "__version__",
@@ -190,6 +194,7 @@ __all__ = [
     "save",
     "save_trees",
     "to_sklearn",
+    "tree_correlation",
     "tree_distance",
     "tree_paths",
 ]
