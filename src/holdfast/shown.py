@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import Any
 
 # name of a function in show/: the module that has it
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "density_size_text": "density",
+}
 
 
 def shown(name: str, *args: Any, **options: Any) -> str:
