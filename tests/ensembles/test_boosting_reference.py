@@ -238,8 +238,8 @@ def test_boosted_numbers_are_those_of_scikit_learn(loss: Any, splits: str) -> No
     from sklearn.ensemble import GradientBoostingRegressor
 
     X, y, weight = sample()
-    # From zero: at its own quantile a row has no slope for us, and that of a row above it there. Leaves of 8:
-    # with slopes of only two sizes, many small nodes could be split equally well.
+    # From zero: at its own quantile a row has no gradient for us, and that of a row above it there. Leaves of
+    # 8: with gradients of only two sizes, many small nodes could be split equally well.
     own = {"start": "zero", "min_samples_leaf": 8} if loss != "squared_error" else {}
     other = {"init": "zero", "min_samples_leaf": 8} if own else {}
     model = GradientBoostingRegressor(loss=loss, n_estimators=20, alpha=0.7, random_state=0, **other).fit(

@@ -69,7 +69,7 @@ def boosted(table: Table, setting: Setting, row_sets: Sequence[Rows] | None = No
     for number in range(setting.n_estimators):
         rows = counted if row_sets is None else row_sets[number]
         loss.prepare(run.scores, counted)
-        gradient, hessian = loss.slopes(run.scores)
+        gradient, hessian = loss.derivatives(run.scores)
         steps = np.zeros_like(run.scores)
         trees = []
         for output in range(loss.n_outputs):

@@ -34,10 +34,10 @@ class BoostingRules:
     min_impurity_decrease: float = (
         0.0  # what a split must gain at least: twice the decrease of the summed loss
     )
-    l2_regularization: float = 0.0  # added to the curvature of a leaf: small leaves take smaller steps
+    l2_regularization: float = 0.0  # added to the hessian of a leaf: small leaves take smaller steps
     max_features: MaxFeatures = None  # drawn anew at every split
     subsample: float = 1.0  # fraction of the rows that each round learns from
-    second_order: bool = True  # False: splits by slope alone, a regression tree on pseudo-residuals
+    second_order: bool = True  # False: splits by gradients alone, a regression tree on pseudo-residuals
     leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
     splits: Literal["auto", "exact", "binned"] = "auto"
     start: Literal["constant", "zero"] = "constant"

@@ -133,7 +133,8 @@ class PairSums:
         """The means over all rows, each with its weight, of all trees and of all pairs that speak of it."""
         weight = np.ones(len(self.count)) if weight is None else weight
         with np.errstate(all="ignore"):
-            n_trees, n_pairs = weight @ self.count, weight @ (self.count * (self.count - 1))
             products = (self.total**2).sum(axis=1) - self.square
-            variance, covariance = weight @ self.square / n_trees, weight @ products / n_pairs
+            n_pairs = self.count * (self.count - 1)
+            variance = (weight * self.square).sum() / (weight * self.count).sum()
+            covariance = (weight * products).sum() / (weight * n_pairs).sum()
         return TreeCorrelation(of, n_estimators, float(variance), float(covariance))

@@ -9,6 +9,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.schema import Label
 from holdfast.ensembles.boosting_rules import EarlyStopping
+from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.rules import MaxFeatures
@@ -38,15 +39,15 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     min_impurity_decrease
         A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
     l2_regularization
-        Added to the curvature of each leaf, so that small leaves take smaller steps.
+        Added to the hessian of each leaf, so that small leaves take smaller steps.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     subsample
         Fraction of the rows that each round learns from, drawn without replacement. Below 1, `oob_scores_`
         and `oob_improvement_` are measured on the rows that the round left out.
     second_order
-        True chooses splits by slope and curvature of the loss (Newton's method), False by slope alone, as a
-        regression tree on the pseudo-residuals.
+        True chooses splits by gradient and hessian of the loss (Newton's method), False by the gradient
+        alone, as a regression tree on the pseudo-residuals.
     leaf_steps
         Newton steps that each leaf takes towards its best value: 1 is usual, more search on. For one score
         only, not with several classes; losses of medians and quantiles need none.
@@ -96,7 +97,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     def __init__(
         self,
         *,
-        loss: Literal["log_loss", "exponential"] = "log_loss",
+        loss: ClassLoss = "log_loss",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = 3,
@@ -206,7 +207,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
     def __init__(
         self,
         *,
-        loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"] = "squared_error",
+        loss: NumberLoss = "squared_error",
         alpha: float = 0.9,
         n_estimators: int = 100,
         learning_rate: float = 0.1,

@@ -99,7 +99,8 @@ def size_table(search: Search, root: Group, order: list[Group], n_clusters: int)
     if not len(root.held):
         return None
     rows, weight = search.data.rows, search.data.rows.weight[root.held]
-    of_units = ~np.isnan(rows.numbers[root.held]) @ np.log(search.data.units.scale)
+    known = ~np.isnan(rows.numbers[root.held])
+    of_units = np.where(known, np.log(search.data.units.scale), 0.0).sum(axis=1)
     above = {side: group for group in order for side in group.sides or ()}
     fitted = {root: root.log_density}
     lines = [(*_mean_and_error(root.log_density - of_units, weight), np.nan, np.nan)]
