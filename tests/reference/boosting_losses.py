@@ -259,7 +259,7 @@ def quantile(weighted: list[tuple[float, float]], fraction: float) -> float:
 
 
 def huber_centre(weighted: list[tuple[float, float]], delta: float) -> float:
-    """Where the derivative of the summed Huber loss of (residual, weight) pairs is 0; the middle of several."""
+    """Where the derivative of the summed Huber loss of (residual, weight) pairs is 0; the middle of many."""
 
     def slope(centre: float) -> float:
         return math.fsum(weight * min(max(centre - residual, -delta), delta) for residual, weight in weighted)
