@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
     from holdfast.distance.matching import TreeDistance
     from holdfast.ensembles.importance_table import Importances
+    from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
     from holdfast.errors import (
         BrokenTreeError,
         CacheWarning,
@@ -135,6 +136,8 @@ _HOME = {
     "compare_models": "comparison.compare",
     "ModelComparison": "comparison.table",
     "Importances": "ensembles.importance_table",
+    "TreeCorrelation": "ensembles.tree_correlation",
+    "tree_correlation": "ensembles.tree_correlation",
     "ModelError": "errors",
     "AdaBoostClassifier": "estimators.adaboost",
     "BaggingClassifier": "estimators.bagging",
@@ -192,6 +195,7 @@ __all__ = [
     "Target",
     "Tree",
     "TreeClassifier",
+    "TreeCorrelation",
     "TreeDistance",
     "TreeRegressor",
     "__version__",
@@ -224,6 +228,7 @@ __all__ = [
     "save",
     "save_trees",
     "to_sklearn",
+    "tree_correlation",
     "tree_distance",
     "tree_rules",
 ]

@@ -29,6 +29,7 @@ _HOME: dict[str, str] = {
     "split_support_text": "split_support",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
+    "density_size_text": "density",
 }
 
 

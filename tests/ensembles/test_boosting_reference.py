@@ -109,7 +109,7 @@ def assert_same_run(run: Boosting, reference: Boosted, table: Table, learning_ra
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize(("loss", "n_classes"), KINDS)
 def test_every_tree_is_that_of_the_slow_twin(loss: str, n_classes: int, weights: str, splits: str) -> None:
-    options = {"n_rounds": 5, "learning_rate": 0.3}
+    options = {"n_estimators": 5, "learning_rate": 0.3}
     reference = reference_run(loss, n_classes, weights, **options)
     table = made_table(loss, n_classes, weights)
     run = library_run(table, loss, splits, **options)
@@ -136,7 +136,7 @@ def test_every_tree_is_that_of_the_slow_twin(loss: str, n_classes: int, weights:
 def test_every_rule_means_what_it_says(
     loss: str, n_classes: int, options: dict[str, Any], splits: str
 ) -> None:
-    options = {"n_rounds": 3, "learning_rate": 0.5, "alpha": 0.3, **options}
+    options = {"n_estimators": 3, "learning_rate": 0.5, "alpha": 0.3, **options}
     reference = reference_run(loss, n_classes, "fractional", **options)
     table = made_table(loss, n_classes, "fractional")
     run = library_run(table, loss, splits, **options)
@@ -148,7 +148,7 @@ def test_every_rule_means_what_it_says(
 def test_regularised_gains_and_values_are_those_of_the_slow_twin(
     loss: str, n_classes: int, l2: float
 ) -> None:
-    options = {"n_rounds": 3, "learning_rate": 0.5, "l2_regularization": l2}
+    options = {"n_estimators": 3, "learning_rate": 0.5, "l2_regularization": l2}
     reference = reference_run(loss, n_classes, "fractional", **options)
     table = made_table(loss, n_classes, "fractional")
     run = library_run(table, loss, "binned", **options)
@@ -163,7 +163,7 @@ def test_regularised_sets_are_the_best_of_all_sets() -> None:
     y = np.repeat([2.0, 4.0, 1.0], [1, 2, 8])
     site = Feature("site", "nominal", categories=("a", "b", "c"))
     table = Table(Schema((site,), Target("y", low=1.0, high=4.0)), (codes,), y)
-    options = {"n_rounds": 1, "max_depth": 1, "start": "zero", "l2_regularization": 2.0}
+    options = {"n_estimators": 1, "max_depth": 1, "start": "zero", "l2_regularization": 2.0}
     run = library_run(table, "squared_error", "binned", **options)
     assert run.ensemble[0].left_categories(0).tolist() == [True, True, False]
     assert run.ensemble[0].value[1:, 0] == pytest.approx([10 / 5, 8 / 10])
@@ -171,7 +171,7 @@ def test_regularised_sets_are_the_best_of_all_sets() -> None:
 
 @pytest.mark.parametrize(("loss", "n_classes"), KINDS)
 def test_the_training_loss_is_the_mean_after_each_round(loss: str, n_classes: int) -> None:
-    options = {"n_rounds": 5, "learning_rate": 0.3}
+    options = {"n_estimators": 5, "learning_rate": 0.3}
     reference = reference_run(loss, n_classes, "fractional", **options)
     run = library_run(made_table(loss, n_classes, "fractional"), loss, "exact", **options)
     # Whatever a loss leaves out does not depend on the scores: its fall from round to round is the same.
@@ -185,7 +185,7 @@ def test_a_whole_weight_is_as_many_rows(loss: str, n_classes: int, splits: str) 
     assert weighted.weight is not None
     rows = np.repeat(np.arange(weighted.n_rows), weighted.weight.astype(int))
     plain = Table(weighted.schema, weighted.columns, weighted.target)
-    options = {"n_rounds": 4, "min_samples_leaf": 4}
+    options = {"n_estimators": 4, "min_samples_leaf": 4}
     first = library_run(weighted, loss, splits, **options).ensemble
     second = library_run(plain.taken(rows), loss, splits, **options).ensemble
     for one, other in zip(first, second, strict=True):
@@ -201,7 +201,7 @@ def test_a_whole_weight_is_as_many_rows(loss: str, n_classes: int, splits: str) 
 def test_the_order_of_the_rows_does_not_matter(loss: str, n_classes: int, splits: str) -> None:
     table = made_table(loss, n_classes, "fractional")
     mixed = table.taken(np.random.default_rng(0).permutation(table.n_rows))
-    first, second = (library_run(each, loss, splits, n_rounds=4).ensemble for each in (table, mixed))
+    first, second = (library_run(each, loss, splits, n_estimators=4).ensemble for each in (table, mixed))
     for one, other in zip(first, second, strict=True):
         assert one.feature.tolist() == other.feature.tolist()
         assert one.threshold == pytest.approx(other.threshold, nan_ok=True)
@@ -217,8 +217,8 @@ def test_a_round_on_drawn_rows_is_that_of_the_slow_twin(loss: Any, splits: str) 
     drawn = [bootstrap_counts(everyone, 7, (52, n), n_draws=24, replacement=False) for n in range(4)]
     order = fixed_order(table, by_relevance=False)  # in which the rows are counted off
     row_sets = [tuple(np.sort(order[np.flatnonzero(counts)]).tolist()) for counts in drawn]
-    reference = boosted(table, Setting(loss, n_rounds=4), row_sets)
-    rules = BoostingRules(loss, n_rounds=4, min_samples_leaf=1, subsample=0.6, splits=splits)
+    reference = boosted(table, Setting(loss, n_estimators=4), row_sets)
+    rules = BoostingRules(loss, n_estimators=4, min_samples_leaf=1, subsample=0.6, splits=splits)
     assert_same_run(boost(table, rules, seed=7), reference, table, 0.1)
 
 
@@ -239,15 +239,15 @@ def test_boosted_numbers_are_those_of_scikit_learn(loss: Any, splits: str) -> No
     from sklearn.ensemble import GradientBoostingRegressor
 
     X, y, weight = sample()
-    # From zero: at its own quantile a row has no slope for us, and that of a row above it there. Leaves of 8:
-    # with slopes of only two sizes, many small nodes could be split equally well.
+    # From zero: at its own quantile a row has no gradient for us, and that of a row above it there. Leaves of
+    # 8: with gradients of only two sizes, many small nodes could be split equally well.
     own = {"start": "zero", "min_samples_leaf": 8} if loss != "squared_error" else {}
     other = {"init": "zero", "min_samples_leaf": 8} if own else {}
     model = GradientBoostingRegressor(loss=loss, n_estimators=20, alpha=0.7, random_state=0, **other).fit(
         X, y, weight
     )
     table = Table.from_arrays(X, y, weight)
-    run = library_run(table, loss, splits, n_rounds=20, alpha=0.7, second_order=False, **own)
+    run = library_run(table, loss, splits, n_estimators=20, alpha=0.7, second_order=False, **own)
     assert run.ensemble.predict(X) == pytest.approx(model.predict(X), rel=1e-6, abs=1e-9)
 
 
@@ -264,5 +264,5 @@ def test_boosted_classes_are_those_of_scikit_learn(loss: Any, n_classes: int, sp
         X, classes, weight
     )
     table = Table.from_arrays(X, classes, weight, task="classification")
-    run = library_run(table, loss, splits, n_rounds=10, second_order=False)
+    run = library_run(table, loss, splits, n_estimators=10, second_order=False)
     assert run.ensemble.predict_proba(X) == pytest.approx(model.predict_proba(X), rel=1e-6)

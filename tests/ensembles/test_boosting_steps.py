@@ -16,7 +16,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.kernels.boosting.losses import SURE_STEP, shortened
+from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
@@ -103,7 +103,7 @@ def deviance(losses: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def test_a_long_step_that_pays_is_taken_whole() -> None:
-    # From a score of 0, counts of 12 have the slope 1 - 12 and the curvature 1: a step of 11 goes too far,
+    # From a score of 0, counts of 12 have the gradient 1 - 12 and the hessian 1: a step of 11 goes too far,
     # for e^11 - 12 * 11 is more than 1, and so it is 1 + log(11). Counts of 0 step by -1.
     counts = Table.from_arrays([[0.0]] * 5 + [[1.0]] * 5, [12.0] * 5 + [0.0] * 5, task="regression")
     rules = BoostingRules("poisson", 1, 1.0, min_samples_leaf=1, start="zero")
@@ -197,7 +197,7 @@ def leaves(draw: st.DrawFn) -> tuple[str, FloatArray, FloatArray, FloatArray]:
     return loss, y, score, generator.uniform(0.1, 3.0, n_rows)
 
 
-def slope_and_curvature(loss: str, y: FloatArray, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+def derivatives_of(loss: str, y: FloatArray, score: FloatArray) -> tuple[FloatArray, FloatArray]:
     if loss == "poisson":
         return np.exp(score) - y, np.exp(score)
     if loss == "exponential":
@@ -212,10 +212,10 @@ def test_a_leaf_never_loses_more_than_the_bound_on_its_third_derivative_allows(
     leaf: tuple[str, FloatArray, FloatArray, FloatArray], t: float
 ) -> None:
     loss, y, score, weight = leaf
-    slope, curvature = (float(weight @ each) for each in slope_and_curvature(loss, y, score))
-    down = -math.copysign(t, slope)
+    gradient, hessian = (float(weight @ each) for each in derivatives_of(loss, y, score))
+    down = -math.copysign(t, gradient)
     before, after = (weight * summed_loss(loss, y, score + step) for step in (0.0, down))
-    bound = curvature * (math.expm1(t) - t) - abs(slope) * t
+    bound = hessian * (math.expm1(t) - t) - abs(gradient) * t
     assert float((after - before).sum()) <= bound + 1e-9 * float((np.abs(before) + np.abs(after)).sum())
 
 
@@ -224,10 +224,10 @@ def test_a_shortened_newton_step_lowers_the_loss(
     leaf: tuple[str, FloatArray, FloatArray, FloatArray],
 ) -> None:
     loss, y, score, weight = leaf
-    slope, curvature = (float(weight @ each) for each in slope_and_curvature(loss, y, score))
-    if abs(slope) < 1e-6 * curvature:
+    gradient, hessian = (float(weight @ each) for each in derivatives_of(loss, y, score))
+    if abs(gradient) < 1e-6 * hessian:
         return  # there is nothing to gain
-    step = shortened_step(-slope / curvature)
+    step = shortened_step(-gradient / hessian)
     before, after = (weight * summed_loss(loss, y, score + each) for each in (0.0, step))
     assert float((after - before).sum()) < 1e-12 * float((np.abs(before) + np.abs(after)).sum())
 
@@ -257,9 +257,9 @@ def test_the_bound_holds_for_one_score_of_many(seed: int, spread: float, t: floa
     generator = np.random.default_rng(seed)
     scores, label = spread * generator.normal(size=(8, 4)), generator.integers(0, 4, 8)
     p = np.exp(log_softmax(scores, axis=1))[:, 0]
-    slope, curvature = float((p - (label == 0)).sum()), float((p * (1 - p)).sum())
+    gradient, hessian = float((p - (label == 0)).sum()), float((p * (1 - p)).sum())
     moved = scores.copy()
-    moved[:, 0] -= math.copysign(t, slope)
+    moved[:, 0] -= math.copysign(t, gradient)
     before, after = (-log_softmax(each, axis=1)[np.arange(8), label] for each in (scores, moved))
-    bound = curvature * (math.expm1(t) - t) - abs(slope) * t
+    bound = hessian * (math.expm1(t) - t) - abs(gradient) * t
     assert float((after - before).sum()) <= bound + 1e-9 * float((before + after).sum())

@@ -1,66 +1,27 @@
-"""How many rounds are enough: rows held out, folds, and rows that a round leaves out, all recounted."""
+"""How many rounds are enough: rows held out, and folds, all recounted."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import xlogy
+from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights_of
 from sklearn.model_selection import GroupKFold, KFold
 
 from holdfast.arrays import FloatArray
-from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.folds import Fold, steady_folds
-from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
 from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.errors import DataError, RulesError
 from holdfast.tree.ensemble import Ensemble
 
-SAMPLES, VALIDATION = 52, 53  # branches of the seed
-KINDS = ("squared_error", "poisson", "two classes", "three classes")
-LOSSES: dict[str, Any] = {"two classes": "log_loss", "three classes": "log_loss"}
-# Fast, and with enough noise to lose from some round on.
-GREEDY: dict[str, Any] = {"learning_rate": 0.2, "min_samples_leaf": 2, "splits": "exact", "tol": 0.0}
+VALIDATION = 53  # branch of the seed
 
 
-def noisy(kind: str, n_rows: int = 150, weighted: bool = False) -> Table:
-    """Rows with gaps, and a target that one column tells a little of."""
-    generator = np.random.default_rng([KINDS.index(kind), n_rows])
-    X = generator.normal(size=(n_rows, 3))
-    height = X[:, 0] + generator.normal(size=n_rows)
-    X[generator.random((n_rows, 3)) < 0.05] = np.nan
-    weight = generator.uniform(0.2, 3.0, n_rows) if weighted else None
-    if kind == "squared_error":
-        return Table.from_arrays(X, height, weight, task="regression")
-    if kind == "poisson":
-        return Table.from_arrays(X, generator.poisson(np.exp(height / 2)), weight, task="regression")
-    borders = [0.0] if kind == "two classes" else [-0.5, 0.7]
-    return Table.from_arrays(X, np.digitize(height, borders), weight, task="classification")
-
-
-def staged_losses(ensemble: Ensemble, table: Table, kind: str) -> FloatArray:
-    """The loss of every row after every round, (rounds, rows)."""
-    y = table.target
-    lines = []
-    for values in ensemble.staged_values(table):
-        if kind == "squared_error":
-            lines.append((y - values[:, 0]) ** 2 / 2)
-        elif kind == "poisson":
-            lines.append(values[:, 0] - xlogy(y, values[:, 0]))
-        else:
-            lines.append(-np.log(values[np.arange(len(y)), y]))
-    return np.array(lines)
-
-
-def weights_of(table: Table) -> FloatArray:
-    return np.ones(table.n_rows) if table.weight is None else table.weight
-
-
-def held_out_losses(table: Table, kind: str, fold: Fold, n_rounds: int) -> FloatArray:
+def held_out_losses(table: Table, kind: str, fold: Fold, n_estimators: int) -> FloatArray:
     """The mean loss of the rows held out, after every round of boosting on the others alone."""
     rows = np.repeat(np.arange(table.n_rows), fold.times)
-    rules = BoostingRules(LOSSES.get(kind, kind), n_rounds, **GREEDY)
+    rules = BoostingRules(LOSSES.get(kind, kind), n_estimators, **GREEDY)
     alone = boost(table.taken(rows), rules).ensemble
     held_out = table.taken(fold.held_out)
     return np.average(staged_losses(alone, held_out, kind), axis=1, weights=weights_of(held_out))
@@ -92,8 +53,8 @@ def test_the_rounds_that_lose_least_on_the_rows_held_out_are_kept(kind: str, wei
     n_tried = len(run.validation_loss)
     by_hand = held_out_losses(table, kind, fold, n_tried)
     assert run.validation_loss == pytest.approx(by_hand, rel=1e-9)
-    assert run.n_rounds == by_hand.argmin() + 1
-    assert n_tried == min(run.n_rounds + 5, 40)
+    assert run.n_estimators == by_hand.argmin() + 1
+    assert n_tried == min(run.n_estimators + 5, 40)
     assert n_tried < 40  # so that the test shows something
 
 
@@ -102,7 +63,7 @@ def test_a_gain_below_the_tolerance_is_none() -> None:
     options = {**GREEDY, "tol": 10.0, "learning_rate": 0.1}
     rules = BoostingRules("squared_error", 50, early_stopping=True, n_iter_no_change=4, **options)
     run = boost(table, rules)
-    assert (run.n_rounds, len(run.validation_loss)) == (1, 5)
+    assert (run.n_estimators, len(run.validation_loss)) == (1, 5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,8 +108,8 @@ def assert_chosen_by(folds: list[Fold], run: Boosting, table: Table, kind: str) 
     """The number of rounds is that of the lowest mean over the folds, and all rows are learnt from."""
     mean = np.mean([held_out_losses(table, kind, fold, 20) for fold in folds], axis=0)
     assert run.validation_loss == pytest.approx(mean, rel=1e-9)
-    assert run.n_rounds == mean.argmin() + 1
-    rules = BoostingRules(LOSSES.get(kind, kind), run.n_rounds, **GREEDY)
+    assert run.n_estimators == mean.argmin() + 1
+    rules = BoostingRules(LOSSES.get(kind, kind), run.n_estimators, **GREEDY)
     assert_same(run.ensemble, boost(table, rules).ensemble, table)
 
 
@@ -159,7 +120,7 @@ def test_folds_choose_the_lowest_mean_loss(kind: str) -> None:
     folds = steady_folds(table, None, 4, (2, VALIDATION))
     assert np.array_equal(sum(fold.held_out.astype(int) for fold in folds), np.ones(table.n_rows))
     assert_chosen_by(folds, run, table, kind)
-    assert 1 < run.n_rounds < 20  # so that the test shows something
+    assert 1 < run.n_estimators < 20  # so that the test shows something
 
 
 def test_a_splitter_makes_the_folds() -> None:
@@ -210,49 +171,3 @@ def test_a_fold_of_nothing_but_zeros_has_no_rate_to_start_from() -> None:
     rules = BoostingRules("poisson", 3, early_stopping="cv", cv=[(np.arange(20), np.arange(20, 40))])
     with pytest.raises(DataError, match="loss='poisson' needs a target above 0"):
         boost(table, rules)
-
-
-# -- rows left out of a round -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_round_gains_on_rows_it_left_out_adds_up(kind: str) -> None:
-    table, seed, n_rounds = noisy(kind, weighted=True), 8, 6
-    run = boost(table, BoostingRules(LOSSES.get(kind, kind), n_rounds, subsample=0.6, **GREEDY), seed=seed)
-    order, everyone = fixed_order(table, by_relevance=False), np.ones(table.n_rows, np.int32)
-    losses = staged_losses(run.ensemble, table, kind)
-    start = np.full((1, table.n_rows), np.nan)
-    before = np.concatenate([start, losses[:-1]])
-    for number in range(n_rounds):
-        drawn = np.empty(table.n_rows, np.int32)
-        n_draws = round(0.6 * table.n_rows)
-        drawn[order] = bootstrap_counts(everyone, seed, (SAMPLES, number), n_draws=n_draws, replacement=False)
-        assert drawn.sum() == n_draws
-        learnt, left_out, weight = drawn > 0, drawn == 0, weights_of(table)
-        after = np.average(losses[number], weights=weight * learnt)
-        assert run.train_loss[number] == pytest.approx(after, rel=1e-9)
-        if number:
-            gain = np.average((before - losses)[number], weights=weight * left_out)
-            assert run.oob_improvement[number] == pytest.approx(gain, rel=1e-7, abs=1e-10)
-
-
-@pytest.mark.parametrize("splits", ["exact", "binned"])
-def test_groups_are_left_out_of_a_round_as_a_whole(splits: Any) -> None:
-    # Rows of a group are alike in X, so that a leaf with a part of a group shows that the group was divided.
-    generator = np.random.default_rng(0)
-    groups = np.repeat(np.arange(30), 4)
-    table = Table.from_arrays(
-        generator.normal(size=(30, 2))[groups], generator.normal(size=120), task="regression"
-    )
-    options = {**GREEDY, "splits": splits, "max_depth": 6}
-    run = boost(table, BoostingRules("squared_error", 8, subsample=0.5, **options), groups=groups, seed=1)
-    counts = np.concatenate([tree.count for tree in run.ensemble])
-    assert [float(tree.count[0]) for tree in run.ensemble] == [60.0] * 8
-    assert (counts % 4 == 0).all()
-
-
-def test_without_a_draw_the_seed_changes_nothing() -> None:
-    table = noisy("two classes")
-    one, other = (boost(table, BoostingRules("log_loss", 5), seed=seed) for seed in (0, 1))
-    assert np.array_equal(one.ensemble.scores(table), other.ensemble.scores(table))
-    assert len(one.validation_loss) == len(one.oob_improvement) == 0

@@ -1,4 +1,4 @@
-"""The kernels of boosting: sums over bins, splits by slope and curvature, whole trees against a slow twin."""
+"""The kernels of boosting: sums over bins, splits by gradient and hessian, trees against a slow twin."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +11,9 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.ensembles import newton
-from holdfast.ensembles.newton import BinnedSplits, Shaped, Slopes
+from holdfast.ensembles import binned_splits, newton
+from holdfast.ensembles.binned_splits import BinnedSplits
+from holdfast.ensembles.newton import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.boosting import losses
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks, subtract
@@ -51,39 +52,39 @@ def mixed_table(seed: int, n_rows: int = 60, widths: tuple[int, ...] = (4, 3)) -
     return Table(Schema(features, Target("y", low=y.min(), high=y.max())), (x, z, *codes), y)
 
 
-def slopes_of(table: Table, seed: int = 1) -> tuple[FloatArray, FloatArray]:
+def derivatives_of(table: Table, seed: int = 1) -> tuple[FloatArray, FloatArray]:
     """Gradients and hessians without ties, some of it explained by the columns."""
     generator = np.random.default_rng(seed)
     known = [np.nan_to_num(column, nan=-1.0) for column in table.columns]
-    slope = (
+    gradient = (
         np.sin(2 * known[0]) + known[1] / 3 + np.cos(5 * known[2]) + generator.normal(size=table.n_rows) / 2
     )
-    return slope, generator.uniform(0.05, 1.0, table.n_rows)
+    return gradient, generator.uniform(0.05, 1.0, table.n_rows)
 
 
 def tree_of(
     table: Table,
     rules: GrowthRules,
-    slopes: tuple[FloatArray, FloatArray],
+    derivatives: tuple[FloatArray, FloatArray],
     *,
     l2: float = 0.0,
     least: float = 0.0,
     repeats: IntArray | None = None,
     seed: int = 0,
     n_threads: int = 1,
-) -> Shaped:
+) -> TreeShape:
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
     rows = np.flatnonzero(repeats).astype(np.int32)
     role = np.where(repeats > 0, losses.LEARNT, losses.UNUSED).astype(np.uint8)
     splits = BinnedSplits(table, repeats, rules, least, l2)
     with ThreadPool(n_threads) as pool:
-        return splits.tree(Slopes(*slopes, np.ones(table.n_rows), role, rows), seed, pool)
+        return splits.tree(Derivatives(*derivatives, np.ones(table.n_rows), role, rows), seed, pool)
 
 
-def leaves_of(shaped: Shaped) -> set[frozenset[int]]:
-    fields = shaped.grown.fields
+def leaves_of(shape: TreeShape) -> set[frozenset[int]]:
+    fields = shape.grown.fields
     return {
-        frozenset(shaped.rows[fields[node, START] : fields[node, END]].tolist())
+        frozenset(shape.rows[fields[node, START] : fields[node, END]].tolist())
         for node in range(len(fields))
         if fields[node, FEATURE] == NONE
     }
@@ -91,13 +92,13 @@ def leaves_of(shaped: Shaped) -> set[frozenset[int]]:
 
 def twin(
     table: Table,
-    slopes: tuple[FloatArray, FloatArray],
+    derivatives: tuple[FloatArray, FloatArray],
     repeats: IntArray | None = None,
     **options: Any,
 ) -> Node:
     """The tree that tries every split."""
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
-    g, h = slopes[0] * repeats, slopes[1] * repeats
+    g, h = derivatives[0] * repeats, derivatives[1] * repeats
     growing = Growing(table, Setting("squared_error", **options), g, h, repeats.tolist())
     return growing.tree(tuple(np.flatnonzero(repeats).tolist()))
 
@@ -106,7 +107,7 @@ def parts(node: Node) -> set[frozenset[int]]:
     return {frozenset(leaf.rows) for leaf in node.leaves()}
 
 
-def assert_same_nodes(one: Shaped, other: Shaped) -> None:
+def assert_same_nodes(one: TreeShape, other: TreeShape) -> None:
     """Everything but the places where histograms were kept."""
     kept = [column for column in range(N_FIELDS) if column != SLOT]
     assert np.array_equal(one.grown.fields[:, kept], other.grown.fields[:, kept])
@@ -114,8 +115,8 @@ def assert_same_nodes(one: Shaped, other: Shaped) -> None:
     assert np.array_equal(one.rows, other.rows)
 
 
-def number_of_sets(shaped: Shaped) -> int:
-    return int((shaped.grown.fields[:, SET_START] >= 0).sum())
+def number_of_sets(shape: TreeShape) -> int:
+    return int((shape.grown.fields[:, SET_START] >= 0).sum())
 
 
 # -- counting -------------------------------------------------------------------------------------------
@@ -184,31 +185,31 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_tree_is_the_best_of_all(seed: int, l2: float, options: dict[str, Any]) -> None:
     table = mixed_table(seed)
-    slopes = slopes_of(table, seed)
-    shaped = tree_of(table, GrowthRules("squared_error", **options), slopes, l2=l2)
-    assert leaves_of(shaped) == parts(twin(table, slopes, l2_regularization=l2, **options))
+    derivatives = derivatives_of(table, seed)
+    shape = tree_of(table, GrowthRules("squared_error", **options), derivatives, l2=l2)
+    assert leaves_of(shape) == parts(twin(table, derivatives, l2_regularization=l2, **options))
 
 
 @pytest.mark.kernel
 def test_a_repeated_row_counts_as_several() -> None:
     table = mixed_table(5)
-    slopes, repeats = slopes_of(table), np.random.default_rng(0).integers(0, 4, 60).astype(np.int32)
+    derivatives, repeats = derivatives_of(table), np.random.default_rng(0).integers(0, 4, 60).astype(np.int32)
     rules = GrowthRules("squared_error", max_depth=4, min_samples_leaf=8)
-    shaped = tree_of(table, rules, slopes, repeats=repeats)
-    expected = parts(twin(table, slopes, repeats, max_depth=4, min_samples_leaf=8))
-    assert leaves_of(shaped) == expected
+    shape = tree_of(table, rules, derivatives, repeats=repeats)
+    expected = parts(twin(table, derivatives, repeats, max_depth=4, min_samples_leaf=8))
+    assert leaves_of(shape) == expected
     assert min(sum(int(repeats[row]) for row in leaf) for leaf in expected) >= 8
 
 
 @pytest.mark.kernel
 def test_a_leaf_without_curvature_is_not_made() -> None:
     table = mixed_table(1)
-    slope, hessian = slopes_of(table)
+    gradient, hessian = derivatives_of(table)
     hessian[np.argsort(table.columns[0], kind="stable")[:20]] = 1e-6
     rules = GrowthRules("squared_error", max_depth=6)
-    for leaf in leaves_of(tree_of(table, rules, (slope, hessian), least=0.5)):
+    for leaf in leaves_of(tree_of(table, rules, (gradient, hessian), least=0.5)):
         assert sum(hessian[row] for row in leaf) >= 0.5
-    free = leaves_of(tree_of(table, rules, (slope, hessian)))
+    free = leaves_of(tree_of(table, rules, (gradient, hessian)))
     assert min(sum(hessian[row] for row in leaf) for leaf in free) < 0.5
 
 
@@ -221,31 +222,31 @@ def test_a_wide_column_is_divided_where_its_best_prefix_ends(n_categories: int, 
     codes[generator.random(len(codes)) < 0.05] = np.nan
     y = generator.normal(size=len(codes))
     schema = Schema((nominal("c", n_categories),), Target("y", low=y.min(), high=y.max()))
-    slope, hessian = np.nan_to_num(codes % 7, nan=3.0) - 3 + y, generator.uniform(0.1, 1, len(codes))
-    shaped = tree_of(
-        Table(schema, (codes,), y), GrowthRules("squared_error", max_depth=1), (slope, hessian), l2=l2
+    gradient, hessian = np.nan_to_num(codes % 7, nan=3.0) - 3 + y, generator.uniform(0.1, 1, len(codes))
+    shape = tree_of(
+        Table(schema, (codes,), y), GrowthRules("squared_error", max_depth=1), (gradient, hessian), l2=l2
     )
-    # Gaps are a category of their own. The gain is convex, so the best set is a prefix by slope / curvature.
+    # Gaps are a category of their own. The gain is convex, so the best set is a prefix by gradient / hessian.
     own = np.where(np.isnan(codes), n_categories, codes).astype(int)
-    g, h = np.bincount(own, slope), np.bincount(own, hessian)
+    g, h = np.bincount(own, gradient), np.bincount(own, hessian)
     present = np.flatnonzero(h)
     order = present[np.argsort((-g / np.where(h > 0, h, 1))[present], kind="stable")]
     g_left, h_left = np.cumsum(g[order])[:-1], np.cumsum(h[order])[:-1]
     gain = g_left**2 / (h_left + l2) + (g.sum() - g_left) ** 2 / (h.sum() - h_left + l2)
     prefix = np.isin(own, order[: gain.argmax() + 1])
     expected = {frozenset(np.flatnonzero(prefix).tolist()), frozenset(np.flatnonzero(~prefix).tolist())}
-    assert leaves_of(shaped) == expected
+    assert leaves_of(shape) == expected
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("options", [{"max_depth": 5}, {"max_depth": None, "max_leaf_nodes": 26}], ids=str)
 def test_room_for_sets_grows_as_they_become_more(options: dict[str, Any]) -> None:
     table = mixed_table(3, 120, (5, 4, 4, 3))
-    slope, hessian = slopes_of(table)
-    slope = slope + 3 * np.cos(7 * np.nan_to_num(table.columns[4]) * np.nan_to_num(table.columns[3]))
-    shaped = tree_of(table, GrowthRules("squared_error", **options), (slope, hessian))
-    assert number_of_sets(shaped) > 8  # there is room for eight to begin with
-    assert leaves_of(shaped) == parts(twin(table, (slope, hessian), **options))
+    gradient, hessian = derivatives_of(table)
+    gradient = gradient + 3 * np.cos(7 * np.nan_to_num(table.columns[4]) * np.nan_to_num(table.columns[3]))
+    shape = tree_of(table, GrowthRules("squared_error", **options), (gradient, hessian))
+    assert number_of_sets(shape) > 8  # there is room for eight to begin with
+    assert leaves_of(shape) == parts(twin(table, (gradient, hessian), **options))
 
 
 @pytest.mark.kernel
@@ -256,11 +257,11 @@ def test_a_histogram_without_a_place_is_counted_again(
     n_slots: int, options: dict[str, Any], widths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = mixed_table(4, 150, widths)
-    slopes, rules = slopes_of(table), GrowthRules("squared_error", **options)
-    expected = tree_of(table, rules, slopes)
-    monkeypatch.setattr(newton, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
+    derivatives, rules = derivatives_of(table), GrowthRules("squared_error", **options)
+    expected = tree_of(table, rules, derivatives)
+    monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
     assert len(BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.histograms) == n_slots
-    cramped = tree_of(table, rules, slopes)
+    cramped = tree_of(table, rules, derivatives)
     assert len(expected.grown.fields) > 20
     assert_same_nodes(cramped, expected)
 
@@ -269,12 +270,12 @@ def test_a_histogram_without_a_place_is_counted_again(
 @pytest.mark.parametrize("n_slots", [2, 1000])
 def test_threads_that_count_together_change_no_node(n_slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = mixed_table(6, 150, (4, 3, 300, 5))
-    slopes, rules = slopes_of(table), GrowthRules("squared_error", max_depth=6)
-    alone = tree_of(table, rules, slopes)
-    monkeypatch.setattr(newton, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
+    derivatives, rules = derivatives_of(table), GrowthRules("squared_error", max_depth=6)
+    alone = tree_of(table, rules, derivatives)
+    monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
     monkeypatch.setattr(newton, "LEAST_SHARED", 10)
-    monkeypatch.setattr(newton, "CELLS_SHARED", 40)
-    together = tree_of(table, rules, slopes, n_threads=2)
+    monkeypatch.setattr(binned_splits, "CELLS_SHARED", 40)
+    together = tree_of(table, rules, derivatives, n_threads=2)
     assert_same_nodes(together, alone)
 
 
@@ -286,21 +287,21 @@ def test_the_memory_of_one_tree_serves_the_next() -> None:
     splits = BinnedSplits(table, everyone, rules, 0.0, 0.0)
     with ThreadPool(1) as pool:
         for seed in (1, 2, 1):
-            slopes = slopes_of(table, seed)
-            again = splits.tree(Slopes(*slopes, np.ones(60), role, rows), 0, pool)
-            assert leaves_of(again) == leaves_of(tree_of(table, rules, slopes))
+            derivatives = derivatives_of(table, seed)
+            again = splits.tree(Derivatives(*derivatives, np.ones(60), role, rows), 0, pool)
+            assert leaves_of(again) == leaves_of(tree_of(table, rules, derivatives))
 
 
 @pytest.mark.kernel
 def test_of_drawn_features_the_best_is_taken() -> None:
     table = mixed_table(8)
-    slopes, rules = slopes_of(table), GrowthRules("squared_error", max_depth=1, max_features=1)
+    derivatives, rules = derivatives_of(table), GrowthRules("squared_error", max_depth=1, max_features=1)
     seen = set()
     for seed in range(30):
-        shaped = tree_of(table, rules, slopes, seed=seed)
-        feature = int(shaped.grown.fields[0, FEATURE])
+        shape = tree_of(table, rules, derivatives, seed=seed)
+        feature = int(shape.grown.fields[0, FEATURE])
         schema = Schema((table.schema.features[feature],), table.schema.target)
         alone = Table(schema, (table.columns[feature],), table.target)
-        assert leaves_of(shaped) == parts(twin(alone, slopes, max_depth=1))
+        assert leaves_of(shape) == parts(twin(alone, derivatives, max_depth=1))
         seen.add(feature)
     assert seen == {0, 1, 2, 3}

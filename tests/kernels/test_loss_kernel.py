@@ -1,4 +1,4 @@
-"""The kernels of losses: slopes and curvatures by small differences, and rounds against the slow twin."""
+"""The kernels of losses: gradients and hessians by small differences, and rounds against the slow twin."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def derived(number: int, y: FloatArray, score: FloatArray) -> tuple[FloatArray, 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("name", NAMES)
-def test_slopes_and_curvatures_are_those_of_the_loss(name: str) -> None:
+def test_gradients_and_hessians_are_those_of_the_loss(name: str) -> None:
     generator, step = np.random.default_rng(0), 1e-5
     y = generator.integers(0, 2, 40).astype(float)
     score = generator.normal(size=(1, 40)) * 2
@@ -50,7 +50,7 @@ def test_slopes_and_curvatures_are_those_of_the_loss(name: str) -> None:
 
 
 @pytest.mark.kernel
-def test_slopes_of_shares_are_those_of_the_loss() -> None:
+def test_gradients_of_class_fractions_are_those_of_the_loss() -> None:
     generator, step = np.random.default_rng(0), 1e-5
     y, score = generator.integers(0, 3, 40).astype(float), generator.normal(size=(3, 40)) * 2
     _, gradient, hessian = derived(losses.MULTINOMIAL, y, score)
@@ -87,6 +87,6 @@ def test_two_rounds_are_those_of_the_slow_twin(loss: Any, splits: Any) -> None:
         generator.uniform(0.2, 2.0, 40),
         task="classification" if classes else "regression",
     )
-    options: dict[str, Any] = {"n_rounds": 2, "learning_rate": 0.5, "min_samples_leaf": 2}
+    options: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "min_samples_leaf": 2}
     run = boost(table, BoostingRules(loss, splits=splits, **options))
     assert run.ensemble.scores(table) == pytest.approx(boosted(table, Setting(loss, **options)).scores)

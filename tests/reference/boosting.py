@@ -66,10 +66,10 @@ def boosted(table: Table, setting: Setting, row_sets: Sequence[Rows] | None = No
     counted = tuple(row for row in range(table.n_rows) if loss.weight[row] > 0)
     start = loss.constant(counted) if setting.start == "constant" else np.zeros(loss.n_outputs)
     run = Boosted(start, np.tile(start, (table.n_rows, 1)))
-    for number in range(setting.n_rounds):
+    for number in range(setting.n_estimators):
         rows = counted if row_sets is None else row_sets[number]
         loss.prepare(run.scores, counted)
-        gradient, hessian = loss.slopes(run.scores)
+        gradient, hessian = loss.derivatives(run.scores)
         steps = np.zeros_like(run.scores)
         trees = []
         for output in range(loss.n_outputs):

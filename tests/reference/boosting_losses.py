@@ -1,4 +1,4 @@
-"""The losses of gradient boosting by their formulas: slopes, best constants and best values of leaves."""
+"""The losses of gradient boosting by their formulas: derivatives, best constants, best values of leaves."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Setting:
 
     loss: str
     learning_rate: float = 0.1
-    n_rounds: int = 20
+    n_estimators: int = 20
     max_depth: int | None = 3
     max_leaf_nodes: int | None = None
     min_samples_leaf: int = 1
@@ -32,7 +32,7 @@ class Setting:
 
 
 class Loss:
-    """A loss of a target and scores: its best constant, its slopes, and the best value of a leaf."""
+    """A loss of a target and scores: its best constant, its derivatives, and the best value of a leaf."""
 
     n_outputs = 1
 
@@ -56,7 +56,7 @@ class Loss:
         """The scores that minimise the loss if all rows share them."""
         raise NotImplementedError
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of the loss of each row, by each of its scores."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class SquaredError(Loss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.array([self.mean(self.y, counted)])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         return scores - self.y[:, None], np.ones_like(scores)
 
     def loss(self, scores: FloatArray) -> FloatArray:
@@ -102,7 +102,7 @@ class Quantile(Loss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.array([self.quantile(self.y, counted, self.fraction)])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         is_above = self.y[:, None] > scores
         return np.where(is_above, -self.fraction, 1 - self.fraction), np.ones_like(scores)
 
@@ -119,7 +119,7 @@ class AbsoluteError(Quantile):
     def fraction(self) -> float:
         return 0.5
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         return -np.sign(self.y[:, None] - scores), np.ones_like(scores)
 
     def loss(self, scores: FloatArray) -> FloatArray:
@@ -138,7 +138,7 @@ class Huber(Loss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.array([self.quantile(self.y, counted, 0.5)])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.clip(scores - self.y[:, None], -self.delta, self.delta), np.ones_like(scores)
 
     def leaf_value(self, rows: Rows, scores: FloatArray, output: int, g: FloatArray, h: FloatArray) -> float:
@@ -175,7 +175,7 @@ class Poisson(CheckedLoss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.log([self.mean(self.y, counted)])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.exp(scores) - self.y[:, None], np.exp(scores)
 
     def loss(self, scores: FloatArray) -> FloatArray:
@@ -187,7 +187,7 @@ class Logistic(CheckedLoss):
         fraction = self.mean(self.y, counted)
         return np.array([math.log(fraction / (1 - fraction))])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         p = 1 / (1 + np.exp(-scores))
         return p - self.y[:, None], p * (1 - p)
 
@@ -203,7 +203,7 @@ class Exponential(Logistic):
         fraction = (self.mean(self.y, counted) + 1) / 2
         return np.array([math.log(fraction / (1 - fraction)) / 2])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         loss = np.exp(-self.y[:, None] * scores)
         return -self.y[:, None] * loss, loss
 
@@ -219,7 +219,7 @@ class Multinomial(CheckedLoss):
     def constant(self, counted: Rows) -> FloatArray:
         return np.log([self.mean((self.y == k).astype(float), counted) for k in range(self.n_outputs)])
 
-    def slopes(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
         return p - (self.y[:, None] == np.arange(self.n_outputs)), p * (1 - p)
 
@@ -259,7 +259,7 @@ def quantile(weighted: list[tuple[float, float]], fraction: float) -> float:
 
 
 def huber_centre(weighted: list[tuple[float, float]], delta: float) -> float:
-    """Where the slope of the summed Huber loss of (residual, weight) pairs is 0; the middle if it is flat."""
+    """Where the derivative of the summed Huber loss of (residual, weight) pairs is 0; the middle of many."""
 
     def slope(centre: float) -> float:
         return math.fsum(weight * min(max(centre - residual, -delta), delta) for residual, weight in weighted)

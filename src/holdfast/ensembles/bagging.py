@@ -13,6 +13,7 @@ from holdfast.arrays import FloatArray, IntArray
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.ensembles.bags import Bags, Sampling
+from holdfast.ensembles.tree_correlation import tree_values
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
@@ -43,11 +44,8 @@ class Bagging:
         return Routes.of(tree, np.arange(len(tree.schema.features)))
 
     def said(self, index: int, leaves: IntArray) -> FloatArray:
-        """What tree `index` says of rows in these leaves: class shares or its vote, or a number."""
-        tree = self.ensemble[index]
-        if not self.ensemble.votes:
-            return np.asarray(tree.value[leaves], np.float64)
-        return np.eye(tree.value.shape[1])[tree.outcome[leaves]]
+        """What tree `index` says of rows in these leaves: class fractions or its vote, or a number."""
+        return tree_values(self.ensemble[index], leaves, votes=self.ensemble.votes)
 
 
 def grow_bagging(
@@ -62,9 +60,9 @@ def grow_bagging(
 ) -> Bagging:
     """Trees on bags of the table, which is coded once for all of them; a forest if the rules draw features.
 
-    The ensemble predicts the mean of the class shares or, with `votes`, the fractions of the trees that vote
-    for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs or
-    on the order of the rows. A bar with the text of `progress` shows how far it is.
+    The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
+    vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
+    or on the order of the rows. A bar with the text of `progress` shows how far it is.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=8)
@@ -95,6 +93,20 @@ def grow_bagging(
         notes=notes,
     )
     return Bagging(ensemble, bags)
+
+
+def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
+    """The ensemble whose trees vote for the second of two classes where its fraction is at least that.
+
+    >>> table = Table.from_arrays([[1.0], [1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> bagging = grow_bagging(table, n_estimators=3, sampling=Sampling(bootstrap=False), votes=True)
+    >>> for ensemble in (bagging.ensemble, voting_by_threshold(bagging.ensemble, 0.3)):
+    ...     print(ensemble.predict([[1.0], [2.0]]))
+    ['no' 'yes']
+    ['yes' 'yes']
+    """
+    trees = [tree.replace(value=np.eye(2)[(tree.value[:, 1] >= threshold).astype(int)]) for tree in ensemble]
+    return ensemble.replace(trees=tuple(trees), votes=False)
 
 
 def _grown(table: Table, rules: GrowthRules, units: Units, bags: Bags, indices: Sequence[int]) -> list[Tree]:

@@ -10,9 +10,9 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
-from holdfast.ensembles.newton import LEAST_SHARED, Shaped
+from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
 from holdfast.growth.grow import node_features, thresholds
-from holdfast.kernels.boosting import losses as kernels
+from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
 from holdfast.tree.tree import LEAF, Tree
 
@@ -41,20 +41,20 @@ def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[i
 
 
 def summed(
-    shaped: Shaped, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
+    shape: TreeShape, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
     """What the rows of every leaf add up to: gradient, hessian, weight and number."""
-    fields, rows = shaped.grown.fields, shaped.rows
+    fields, rows = shape.grown.fields, shape.rows
     sums = np.zeros((len(fields), 4))
     pool.run(
-        lambda part: kernels.leaf_sums(fields, rows, *lines, *part, sums),
+        lambda part: leaf_sums(fields, rows, *lines, *part, sums),
         node_parts(fields, len(rows), pool),
     )
     return sums
 
 
 def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
-    """The step to the lowest point of a parabola with the slope and the curvature of the loss."""
+    """The step to the lowest point of a parabola with the gradient and the hessian of the loss."""
     below = sums[:, HESSIAN] + l2
     return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
 
@@ -75,14 +75,14 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
     inner = fields[:, FEATURE] != LEAF
     left, right = fields[:, LEFT], fields[:, RIGHT]
     sums = steps.sums.copy()
-    kernels.add_upwards(fields, sums)
-    # By weight and by the greatest slope: squares may be too large or too small for a float.
-    whole, steepest = float(sums[0, WEIGHT]) or 1.0, float(np.abs(sums[:, GRADIENT]).max()) or 1.0
-    slope, below = sums[:, GRADIENT] / steepest, (sums[:, HESSIAN] + l2) / whole
-    reached = np.where(below > 0.0, slope * slope / np.where(below > 0.0, below, 1.0), 0.0)
+    add_upwards(fields, sums)
+    # By weight and by the greatest gradient: squares may be too large or too small for a float.
+    whole, greatest = float(sums[0, WEIGHT]) or 1.0, float(np.abs(sums[:, GRADIENT]).max()) or 1.0
+    gradient, hessian = sums[:, GRADIENT] / greatest, (sums[:, HESSIAN] + l2) / whole
+    reached = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
-    kernels.add_upwards(fields, risk)
+    add_upwards(fields, risk)
     weight = sums[:, WEIGHT] / whole
     value = np.where(inner, newton_steps(sums, l2), steps.value)
     return Tree(
@@ -97,7 +97,7 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
         value=value[:, None],
         count=sums[:, COUNT],
         weight=np.ldexp(sums[:, WEIGHT], steps.weight_exponent),
-        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), steepest / whole),
+        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), greatest / whole),
         criterion="newton",
     )
 

@@ -1,5 +1,6 @@
 """Gradient boosting: small trees, one after the other, each a step down the loss of all before it."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,15 +30,16 @@ _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 @dataclass(frozen=True, eq=False)
 class Boosting:
-    """A boosted ensemble, and the mean loss after each round."""
+    """A boosted ensemble, and the mean loss after each round; those without rows to measure on are empty."""
 
     ensemble: Ensemble
     train_loss: FloatArray  # (rounds,) on the rows that the round learnt from
-    validation_loss: FloatArray  # (rounds,) on the rows held out; empty if there are none
-    oob_improvement: FloatArray  # (rounds,) how much the round lowered it on the rows that it left out
+    validation_loss: FloatArray  # (rounds,) on the rows held out
+    oob_scores: FloatArray  # (rounds,) on the rows that the round left out
+    oob_improvement: FloatArray  # (rounds,) by how much the round lowered the loss of these same rows
 
     @property
-    def n_rounds(self) -> int:
+    def n_estimators(self) -> int:
         """Number of rounds that the ensemble has; more may have been tried."""
         return self.ensemble.n_rounds
 
@@ -53,8 +55,9 @@ def boost(
 ) -> Boosting:
     """The ensemble that the rules boost on the table.
 
-    With early stopping it has the number of rounds that lost least on the rows held out. Rows of one group
-    are held out, and left out of a round, together. The seed matters only where rows or features are drawn.
+    With early stopping it has the number of rounds that lost least on the rows held out; with "oob" the
+    rounds up to the highest sum of what each gained on the rows that it left out. Rows of one group are held
+    out, and left out of a round, together. The seed matters only where rows or features are drawn.
     """
     check_jobs(n_jobs)
     check_table(table)
@@ -75,8 +78,8 @@ def boost(
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
-        n_rounds = int(without_last_digits(mean).argmin()) + 1  # the first of several
-        best = replace(rules, n_rounds=n_rounds, early_stopping=False)
+        n_estimators = int(without_last_digits(mean).argmin()) + 1  # the first of several
+        best = replace(rules, n_estimators=n_estimators, early_stopping=False)
         rounds = Rounds.of(table, best, marks, _whole(table), seed, pool)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
@@ -84,7 +87,7 @@ def boost(
 def _history(rounds: Rounds, progress: str) -> "_History":
     """What round after round brought, until there are enough."""
     history = _History(rounds.rules)
-    for number in _counted(rounds.rules.n_rounds, progress):
+    for number in _counted(rounds.rules.n_estimators, progress):
         rounds.draw(number)
         before = rounds.mean_losses() if rounds.rules.subsample < 1.0 else _NO_LOSSES
         rounds.trees.append(rounds.round_of_trees(number))
@@ -94,12 +97,12 @@ def _history(rounds: Rounds, progress: str) -> "_History":
     return history
 
 
-def _counted(n_rounds: int, progress: str) -> Iterable[int]:
+def _counted(n_estimators: int, progress: str) -> Iterable[int]:
     if not progress:
-        return range(n_rounds)
+        return range(n_estimators)
     from rich.progress import track
 
-    return track(range(n_rounds), description=progress)
+    return track(range(n_estimators), description=progress)
 
 
 # -- rows held out -------------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: i
 
 def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> Fold:
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
-    if not rules.early_stopping:
+    if rules.early_stopping in (False, "oob"):
         return _whole(table)
     fold = steady_folds(table, groups, rules.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
     if not fold.held_out.any() or fold.held_out.all():
@@ -141,22 +144,29 @@ class _History:
     rules: BoostingRules
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
+    oob_scores: list[float] = field(default_factory=list)
     oob_improvement: list[float] = field(default_factory=list)
-    best: int = 0  # rounds that lost least on the rows held out, by a clear margin
+    best: int = 0  # rounds that lost least, by a clear margin; 0: all
+    lowest: float = np.inf  # what they lost
 
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
-        """Take down a round; True if the rows held out have not gained for long enough."""
+        """Take down a round; True if there has been no gain for long enough."""
         self.train.append(float(after[LEARNT]))
         if self.rules.subsample < 1.0:
+            self.oob_scores.append(float(after[LEFT_OUT]))
             self.oob_improvement.append(float(before[LEFT_OUT] - after[LEFT_OUT]))
         if not self.rules.early_stopping:
             return False
-        self.validation.append(float(after[HELD_OUT]))
-        if self.best == 0 or self.validation[-1] < self.validation[self.best - 1] - self.rules.tol:
-            self.best = len(self.validation)
+        if self.rules.early_stopping == "oob":
+            lost = -math.fsum(self.oob_improvement)
+        else:
+            lost = float(after[HELD_OUT])
+            self.validation.append(lost)
+        if self.best == 0 or lost < self.lowest - self.rules.tol:
+            self.best, self.lowest = len(self.train), lost
         if self.rules.early_stopping == "cv":  # the folds decide together, when all rounds are known
             return False
-        return len(self.validation) - self.best >= self.rules.n_iter_no_change
+        return len(self.train) - self.best >= self.rules.n_iter_no_change
 
     def result(self, state: Rounds) -> Boosting:
         """The ensemble of the best number of rounds."""
@@ -174,5 +184,5 @@ class _History:
             start=state.start,
             link=state.loss.link,
         )
-        lines = (self.train, self.validation, self.oob_improvement)
+        lines = (self.train, self.validation, self.oob_scores, self.oob_improvement)
         return Boosting(ensemble, *(np.array(line) for line in lines))

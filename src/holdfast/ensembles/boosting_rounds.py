@@ -11,21 +11,22 @@ from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
+from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
-from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
+from holdfast.ensembles.losses import Loss, check_size, log_fractions, loss_of, weighted_quantile
+from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.kernels.boosting import losses as kernels
-from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
+from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
+from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 from holdfast.random_streams import Branch, derived_seed
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
-ROWS_A_SUM = 2**16
+ROWS_PER_SUM = 2**16
 
 
 @dataclass(eq=False)
@@ -68,7 +69,7 @@ class Rounds:
     ) -> "Rounds":
         """Where boosting starts."""
         loss = loss_of(rules.loss, table.schema.target)
-        n_outputs = len(table.schema.target.classes) if loss.number == kernels.MULTINOMIAL else 1
+        n_outputs = len(table.schema.target.classes) if loss.is_per_class else 1
         _check_steps(rules, n_outputs)
         taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
         chosen = GrowthRules(class_weight=rules.class_weight)
@@ -81,10 +82,11 @@ class Rounds:
         learnt = role == LEARNT
         growth = rules.growth(int(repeats[learnt].sum(dtype=np.int64)))
         check_size(table.schema.target, y[role != UNUSED])
-        check_targets(rules.loss, table.schema.target, y[learnt])
+        if loss.check is not None:
+            loss.check(table.schema.target, y[learnt])
         start = np.zeros(n_outputs)
         if rules.start == "constant" and loss.start is None:
-            start = log_shares(y[learnt], weight[learnt], n_outputs)
+            start = log_fractions(y[learnt], weight[learnt], n_outputs)
         elif rules.start == "constant" and loss.start is not None:
             start[:] = loss.start(y[learnt], weight[learnt], rules.alpha)
         least = LEAST_HESSIAN * float(weight[learnt].sum() / repeats[learnt].sum())
@@ -109,7 +111,7 @@ class Rounds:
             hessian=np.empty((n_outputs, table.n_rows)),
             lost=np.empty(table.n_rows),
             weight_by_role=sums_by_role(role, weight),
-            lost_by_role=np.empty(kernels.N_ROLES),
+            lost_by_role=np.empty(N_ROLES),
         )
         state.derive()
         return state
@@ -118,10 +120,10 @@ class Rounds:
         """Work out the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
-        parts = runs(self.table.n_rows, ROWS_A_SUM)
-        sums = np.empty((len(parts), kernels.N_ROLES))
+        parts = row_blocks(self.table.n_rows, ROWS_PER_SUM)
+        sums = np.empty((len(parts), N_ROLES))
         self.pool.run(
-            lambda part: kernels.derive(
+            lambda part: derive(
                 self.loss.number,
                 self.alpha,
                 self.first_alpha,
@@ -140,7 +142,7 @@ class Rounds:
         self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
 
     def _next_alpha(self) -> float:
-        if self.loss.number != kernels.HUBER:
+        if not self.loss.alpha_of_residuals:
             return self.rules.alpha
         learnt = (self.role == LEARNT) | (self.role == LEFT_OUT)
         size = np.abs(self.y[learnt] - self.score[0, learnt])
@@ -161,6 +163,12 @@ class Rounds:
             replacement=False,
         )
         self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+        if self.rules.early_stopping == "oob" and not (self.role == LEFT_OUT).any():
+            units = "rows" if self.groups is None else "groups"
+            raise DataError(
+                "early_stopping='oob' needs rows that a round leaves out, and "
+                f"subsample={self.rules.subsample:g} of {n_units} {units} leaves none out: set it lower."
+            )
         self.weight_by_role = sums_by_role(self.role, self.weight)
         self.lost_by_role = sums_by_role(self.role, self.lost)
 
@@ -187,27 +195,29 @@ class Rounds:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by = hessian if self.rules.second_order else np.ones(len(hessian))
         seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
-        shaped = self.splits[output].tree(Slopes(gradient, by, self.importance, self.role, rows), seed, pool)
-        sums = summed(shaped, (gradient, hessian, self.weight, self.repeats), pool)
-        value = self._values(shaped, sums, output)
-        self._add(shaped, value, output, pool)
-        return Steps(shaped.grown, sums, value, self.weight_exponent)
+        shape = self.splits[output].tree(
+            Derivatives(gradient, by, self.importance, self.role, rows), seed, pool
+        )
+        sums = summed(shape, (gradient, hessian, self.weight, self.repeats), pool)
+        value = self._values(shape, sums, output)
+        self._add(shape, value, output, pool)
+        return Steps(shape.grown, sums, value, self.weight_exponent)
 
-    def _values(self, shaped: Shaped, sums: FloatArray, output: int) -> FloatArray:
+    def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
         """The step of every leaf."""
-        fields, rows, loss = shaped.grown.fields, shaped.rows, self.loss
+        fields, rows, loss = shape.grown.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
             value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
-            if loss.number != kernels.SQUARED:
-                label = output if loss.number == kernels.MULTINOMIAL else 1
-                slopes = self.gradient[output], self.hessian[output], self.weight
-                kernels.check_steps(fields, rows, loss.number, float(label), self.y, *slopes, value)
-            if self.rules.leaf_steps > 1:
-                further = self.rules.leaf_steps - 1, self.rules.l2_regularization
-                kernels.refine(
-                    fields, rows, loss.number, self.y, self.score[output], self.weight, *further, value
+            score, gradient = self.score[output], self.gradient[output]
+            if not loss.is_quadratic:
+                check_steps(
+                    fields, rows, loss.number, float(output), self.y, score, gradient, self.weight, value
                 )
+            if self.rules.leaf_steps > 1:
+                how, further = (loss.number, loss.is_quadratic), self.rules.leaf_steps - 1
+                l2 = self.rules.l2_regularization
+                refine(fields, rows, *how, self.y, score, self.weight, further, l2, value)
             return value
         value = np.zeros(len(fields))
         for leaf in np.flatnonzero(is_leaf).tolist():
@@ -215,17 +225,17 @@ class Rounds:
             value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.alpha)
         return value
 
-    def _add(self, shaped: Shaped, value: FloatArray, output: int, pool: ThreadPool) -> None:
-        fields, rows = shaped.grown.fields, shaped.rows
+    def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
+        fields, rows = shape.grown.fields, shape.rows
         step, score = self.rules.learning_rate * value, self.score[output]
         pool.run(
-            lambda part: kernels.add_values(fields, rows, step, *part, score),
+            lambda part: add_values(fields, rows, step, *part, score),
             node_parts(fields, len(rows), pool),
         )
         others = np.flatnonzero((self.role == LEFT_OUT) | (self.role == HELD_OUT)).astype(np.int32)
         if len(others):
             fields = self._with_last_ranks(fields)
-            kernels.add_routed(self.table.coded, fields, shaped.grown.in_set, others, step, score)
+            add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
         """The nodes with the last rank that goes left of all rows, not only of those that were learnt from.
@@ -242,7 +252,7 @@ class Rounds:
 
 def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
     """What the values of the rows of each role add up to."""
-    return np.asarray(np.bincount(role, values, kernels.N_ROLES), np.float64)
+    return np.asarray(np.bincount(role, values, N_ROLES), np.float64)
 
 
 def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:

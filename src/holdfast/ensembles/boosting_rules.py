@@ -11,6 +11,7 @@ from holdfast.ensembles.losses import LossName
 from holdfast.errors import RulesError
 from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
 
+EarlyStopping = bool | Literal["cv", "oob"]
 MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
 MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
 
@@ -25,7 +26,7 @@ class BoostingRules:
     """
 
     loss: LossName
-    n_rounds: int = 100
+    n_estimators: int = 100
     learning_rate: float = 0.1
     max_depth: int | None = 3  # the interaction depth: so many features act together at most
     max_leaf_nodes: int | None = None  # the most useful splits first
@@ -33,18 +34,18 @@ class BoostingRules:
     min_impurity_decrease: float = (
         0.0  # what a split must gain at least: twice the decrease of the summed loss
     )
-    l2_regularization: float = 0.0  # added to the curvature of a leaf: small leaves take smaller steps
+    l2_regularization: float = 0.0  # added to the hessian of a leaf: small leaves take smaller steps
     max_features: MaxFeatures = None  # drawn anew at every split
     subsample: float = 1.0  # fraction of the rows that each round learns from
-    second_order: bool = True  # False: splits by slope alone, a regression tree on pseudo-residuals
+    second_order: bool = True  # False: splits by gradients alone, a regression tree on pseudo-residuals
     leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
     splits: Literal["auto", "exact", "binned"] = "auto"
     start: Literal["constant", "zero"] = "constant"
     alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
     class_weight: ClassWeight = None
-    early_stopping: bool | Literal["cv"] = False  # end when rows held out no longer gain, or by folds
+    early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
     cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
-    validation_fraction: float = 0.1  # their share
+    validation_fraction: float = 0.1  # of the rows, held out
     n_iter_no_change: int = 10  # rounds to wait for a gain
     tol: float = 1e-7  # what counts as a gain of the mean loss
 
@@ -52,7 +53,7 @@ class BoostingRules:
         for each in fields(self):
             if isinstance(value := getattr(self, each.name), np.generic):
                 object.__setattr__(self, each.name, value.item())
-        _check_whole("n_rounds", self.n_rounds, 1)
+        _check_whole("n_estimators", self.n_estimators, 1)
         _check_whole("leaf_steps", self.leaf_steps, 1)
         if self.leaf_steps > MOST_STEPS:
             raise RulesError(
@@ -71,8 +72,7 @@ class BoostingRules:
         _check_choice("start", self.start, ("constant", "zero"))
         if not isinstance(self.second_order, bool):
             raise RulesError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
-        if not isinstance(self.early_stopping, bool) and self.early_stopping != "cv":
-            raise RulesError(f"early_stopping={self.early_stopping!r} is unknown: give True, False or 'cv'.")
+        _check_stopping(self.early_stopping, self.subsample)
         if self.splits == "exact" and self.l2_regularization > 0:
             raise RulesError(
                 f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
@@ -98,6 +98,16 @@ class BoostingRules:
         if self.splits == "auto":
             return n_rows > MOST_EXACT_ROWS or self.l2_regularization > 0
         return self.splits == "binned"
+
+
+def _check_stopping(early_stopping: Any, subsample: float) -> None:
+    if not isinstance(early_stopping, bool) and early_stopping not in ("cv", "oob"):
+        raise RulesError(f"early_stopping={early_stopping!r} is unknown: give True, False, 'cv' or 'oob'.")
+    if early_stopping == "oob" and subsample == 1.0:
+        raise RulesError(
+            "early_stopping='oob' asks the rows that a round leaves out, and subsample=1.0 leaves none out: "
+            "set subsample below 1, such as 0.5."
+        )
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:

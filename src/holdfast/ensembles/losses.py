@@ -1,4 +1,7 @@
-"""What boosting lowers: where it starts, what a leaf adds, and how scores become predictions."""
+"""What boosting lowers: where it starts, what a leaf adds, and how scores become predictions.
+
+A loss is a function in `holdfast.kernels.boosting.losses`, a name and a line in the tables at the end.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +16,10 @@ from holdfast.errors import DataError, RulesError
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.tree.ensemble_check import Link
 
-LossName = Literal[
-    "squared_error", "absolute_error", "huber", "quantile", "poisson", "log_loss", "exponential"
-]
+NumberLoss = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
+ClassLoss = Literal["log_loss", "exponential"]
+LossName = NumberLoss | ClassLoss
+Best = Callable[[FloatArray, FloatArray, float], float]  # a constant, of values, weights and alpha
 
 MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals are finite
 
@@ -24,14 +28,23 @@ MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals a
 class Loss:
     """A loss of a target and a score.
 
-    `start` gives the constant score that loses least, if it is a single one. `leaf_value`, where the loss has
-    no curvature to step by, gives the best shift of the residuals of a leaf; others take Newton steps.
+    `start` gives the constant score that loses least; None: one for each class, by the fractions of the
+    classes. `leaf_value`, where the loss has no second derivative to step by, gives the best shift of the
+    residuals of a leaf; others take Newton steps.
     """
 
     number: int  # the kernels' name of it
     link: Link
-    start: Callable[[FloatArray, FloatArray, float], float] | None = None  # of targets, weights and alpha
-    leaf_value: Callable[[FloatArray, FloatArray, float], float] | None = None  # of residuals, weights, alpha
+    start: Best | None = None
+    leaf_value: Best | None = None
+    is_quadratic: bool = False  # then a Newton step is the best one, however long
+    alpha_of_residuals: bool = False  # alpha is then, in every round, this quantile of the residuals' size
+    check: Callable[[Target, FloatArray], None] | None = None  # raises a DataError where it has no meaning
+
+    @property
+    def is_per_class(self) -> bool:
+        """True if every class has a score of its own, and so a tree in every round."""
+        return self.start is None
 
 
 def loss_of(name: str, target: Target) -> Loss:
@@ -63,10 +76,7 @@ def check_size(target: Target, values: NDArray[np.float64]) -> None:
         )
 
 
-def check_targets(name: str, target: Target, values: NDArray[np.float64]) -> None:
-    """Raise a DataError where the loss has no meaning for some of the targets."""
-    if name != "poisson":
-        return
+def _check_counts(target: Target, values: NDArray[np.float64]) -> None:
     if values.min() < 0:
         raise DataError(
             f"loss='poisson' needs targets of at least 0, and {target.name!r} goes down to {values.min():g}."
@@ -98,27 +108,28 @@ def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -
 def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> float:
     """The shift that loses least by Huber's loss.
 
-    Its slope is a sum of lines cut off at both ends: it grows between r - delta and r + delta of every
+    Its derivative is a sum of lines cut off at both ends: it grows between r - delta and r + delta of every
     residual r, so that the zero is found by walking over these corners.
     """
     if delta <= 0.0:
         return weighted_quantile(residuals, weight, 0.5)
     corners = np.concatenate([residuals - delta, residuals + delta])
     order = np.argsort(corners, kind="stable")
-    corners, bends = corners[order], np.concatenate([weight, -weight])[order]
-    slopes = np.cumsum(bends)
-    rise = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(corners))]) - delta * weight.sum()
-    level = np.flatnonzero(np.abs(rise) <= 1e-12 * delta * weight.sum())
-    if len(level):  # nothing between these corners loses less or more: the middle
-        return float(corners[level[0]] / 2 + corners[level[-1]] / 2)
-    place = int(np.searchsorted(rise, 0.0))  # the slope of the loss never falls
-    return float(corners[place - 1] - rise[place - 1] / slopes[place - 1])
+    corners, changes = corners[order], np.concatenate([weight, -weight])[order]
+    hessian = np.cumsum(changes)  # from each corner to the next
+    steps = np.concatenate([[0.0], np.cumsum(hessian[:-1] * np.diff(corners))])
+    gradient = steps - delta * weight.sum()  # at each corner
+    lowest = np.flatnonzero(np.abs(gradient) <= 1e-12 * delta * weight.sum())
+    if len(lowest):  # nothing between these corners loses less or more: the middle
+        return float(corners[lowest[0]] / 2 + corners[lowest[-1]] / 2)
+    place = int(np.searchsorted(gradient, 0.0))  # it never falls
+    return float(corners[place - 1] - gradient[place - 1] / hessian[place - 1])
 
 
-def log_shares(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
+def log_fractions(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
     """The logarithms of the fractions of the classes, of one that no row has too."""
     of_class = np.bincount(y.astype(np.int64), weight, n_classes)
-    return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_SHARE)), np.float64)
+    return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_FRACTION)), np.float64)
 
 
 # -- the constants that lose least ----------------------------------------------------------------------
@@ -137,7 +148,7 @@ def _log_mean(y: FloatArray, weight: FloatArray, alpha: float) -> float:
 
 
 def _log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:
-    fraction = float(np.clip(np.average(y, weights=weight), _LEAST_SHARE, 1 - _LEAST_SHARE))
+    fraction = float(np.clip(np.average(y, weights=weight), _LEAST_FRACTION, 1 - _LEAST_FRACTION))
     return float(np.log(fraction / (1 - fraction)))
 
 
@@ -145,20 +156,16 @@ def _half_log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:
     return _log_odds(y, weight, alpha) / 2
 
 
-def _half(residuals: FloatArray, weight: FloatArray, alpha: float) -> float:
-    return weighted_quantile(residuals, weight, 0.5)
+_LEAST_FRACTION = 1e-12  # of a class that no row has: its log odds are finite
 
-
-_LEAST_SHARE = 1e-12  # of a class that no row has: its log odds are finite
-
-_OF_NUMBERS = {
-    "squared_error": Loss(kernels.SQUARED, "identity", _mean),
-    "absolute_error": Loss(kernels.ABSOLUTE, "identity", _median, _half),
-    "huber": Loss(kernels.HUBER, "identity", _median, huber_centre),
+_OF_NUMBERS: dict[str, Loss] = {
+    "squared_error": Loss(kernels.SQUARED, "identity", _mean, is_quadratic=True),
+    "absolute_error": Loss(kernels.ABSOLUTE, "identity", _median, _median),
+    "huber": Loss(kernels.HUBER, "identity", _median, huber_centre, alpha_of_residuals=True),
     "quantile": Loss(kernels.QUANTILE, "identity", weighted_quantile, weighted_quantile),
-    "poisson": Loss(kernels.POISSON, "exp", _log_mean),
+    "poisson": Loss(kernels.POISSON, "exp", _log_mean, check=_check_counts),
 }
-_OF_CLASSES = {
+_OF_CLASSES: dict[str, Loss] = {
     "log_loss": Loss(kernels.LOGISTIC, "logistic", _log_odds),
     "exponential": Loss(kernels.EXPONENTIAL, "double_logistic", _half_log_odds),
 }

@@ -1,39 +1,32 @@
 """One tree of a boosted ensemble: the splits that lower the loss most, by its first two derivatives."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray, frozen
+from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.grow import grown_nodes, ready
-from holdfast.growth.rules import GrowthRules, features_drawn
+from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import in_units, relative
-from holdfast.kernels.boosting import advance as kernels
-from holdfast.kernels.boosting import losses
-from holdfast.kernels.boosting.histogram import Gradients, count_blocks
-from holdfast.kernels.boosting.search import Limits, Scratch
-from holdfast.kernels.growth.criteria import SQUARED_ERROR, Plan
-from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
+from holdfast.kernels.boosting.losses import LEARNT
+from holdfast.kernels.growth.criteria import SQUARED_ERROR
+from holdfast.kernels.growth.grow import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
 LEAST_SHARED = 32_768  # rows
-CELLS_SHARED = 2**20  # rows times features, to be counted
-HISTOGRAM_BYTES = 2**27  # memory for histograms that wait for the larger child of their node
-_GRADIENT_BITS = 30
-_NO_LIMIT = 2**40
 
 
-class Shaped(NamedTuple):
-    """The nodes of a tree in preorder, and the rows in the order of its leaves."""
+class TreeShape(NamedTuple):
+    """A boosted tree before its leaves have values: its nodes in preorder, and the rows leaf by leaf."""
 
     grown: Grown
     rows: IntArray
 
 
-class Slopes(NamedTuple):
+class Derivatives(NamedTuple):
     """The first two derivatives of the loss at every row, and which rows are learnt from."""
 
     gradient: FloatArray
@@ -46,190 +39,18 @@ class Slopes(NamedTuple):
 class Splits(Protocol):
     """A way to choose splits."""
 
-    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
+    def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
 
 
-def runs(n_rows: int, size: int) -> list[tuple[int, int]]:
-    """The rows in runs of that size: the first of each, and the one after its last."""
+def row_blocks(n_rows: int, size: int) -> list[tuple[int, int]]:
+    """Blocks of that many rows: the first of each, and the one after its last."""
     return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
 
-def shares(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
-    """One run of rows for each thread, if there are enough to make it worth while."""
-    return runs(n_rows, -(-n_rows // pool.size) if n_rows >= LEAST_SHARED else n_rows)
-
-
-# -- between bins ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedSplits:
-    """Splits at the borders of at most 240 bins of each column: fast, and as good where rows are many."""
-
-    table: Table
-    repeats: IntArray
-    rules: GrowthRules
-    least_hessian: float
-    l2: float
-    memory: "_Memory" = field(init=False)
-
-    def __post_init__(self) -> None:
-        n_rows = int(self.repeats.sum(dtype=np.int64))
-        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, n_rows))
-
-    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
-        """The tree that lowers the loss most, split by split."""
-        gradients, limits = self._measured(slopes, pool)
-        memory, coded = self.memory, self.table.coded
-        growing = memory.growing._replace(rows=slopes.rows.copy())
-        _start(growing, gradients, memory.n_slots, seed)
-        in_set = memory.in_set
-        while True:
-            self._count(gradients, growing, pool)
-            while True:
-                state = kernels.advance(limits, coded, gradients, growing, in_set, memory.histograms)
-                if state != kernels.ROOM:
-                    break
-                in_set = np.concatenate([in_set, np.empty_like(in_set)])
-            if state == kernels.DONE:
-                break
-        grown = _room(growing.counters)
-        kernels.finish(_PLAN, coded, growing, in_set, grown)
-        grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
-        return Shaped(grown, growing.rows)
-
-    def _measured(self, slopes: Slopes, pool: ThreadPool) -> tuple[Gradients, Limits]:
-        """Gradients and hessians in whole units, as fine as the sums over all rows allow, and the limits."""
-        lines, rows = slopes[:4], slopes.rows
-        parts = shares(self.table.n_rows, pool)
-        most = np.zeros((len(parts), 2))
-        pool.run(lambda part: losses.greatest(*lines, *parts[part], most[part]), range(len(parts)))
-        most_gradient, most_hessian = most.max(axis=0).tolist()
-        is_repeated = bool((self.repeats[rows] != 1).any())
-        n_rows = int(self.repeats[rows].sum(dtype=np.int64)) if is_repeated else len(rows)
-        count_bits = n_rows.bit_length()
-        hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
-        units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
-        packed = self.memory.packed
-        pool.run(lambda part: losses.pack(*lines, *part, units, packed), parts)
-        repeats = self.repeats if is_repeated else _ONCE
-        return Gradients(packed, frozen(repeats), count_bits), self._limits(units, pool)
-
-    def _limits(self, units: tuple[float, float], pool: ThreadPool) -> Limits:
-        of_gradient, of_hessian = units
-        rules = self.rules
-        return Limits(
-            max_depth=min(rules.max_depth or _NO_LIMIT, _NO_LIMIT),
-            max_leaves=min(rules.max_leaf_nodes or _NO_LIMIT, _NO_LIMIT),
-            min_rows=min(int(rules.min_samples_leaf), _NO_LIMIT),
-            min_hessian=self.least_hessian * of_hessian,
-            l2=self.l2 * of_hessian,
-            min_impurity_decrease=rules.min_impurity_decrease * of_gradient / of_hessian * of_gradient
-            if rules.min_impurity_decrease
-            else 0.0,
-            n_drawn=features_drawn(rules.max_features, self.table.n_features),
-            best_first=int(rules.max_leaf_nodes is not None),
-            rows_to_share=CELLS_SHARED // self.table.n_features + 1 if pool.size > 1 else _NO_LIMIT,
-        )
-
-    def _count(self, gradients: Gradients, growing: kernels.Growing, pool: ThreadPool) -> None:
-        """Count the node that is due, blocks of features side by side."""
-        fields, counters, coded = growing.fields, growing.counters, self.table.coded
-        node = counters[kernels.TO_COUNT]
-        rows = growing.rows[fields[node, START] : fields[node, END]]
-        histogram = self.memory.histograms[counters[kernels.SLOT_TO_COUNT]]
-        n_blocks = len(coded.codes)
-        n_parts = min(pool.size, n_blocks) if len(rows) * self.table.n_features >= CELLS_SHARED else 1
-        ends = [n_blocks * part // n_parts for part in range(n_parts + 1)]
-        pool.run(
-            lambda part: count_blocks(coded, gradients, rows, ends[part], ends[part + 1], histogram),
-            range(n_parts),
-        )
-
-
-_ONCE = np.empty(0, np.int32)
-_PLAN = Plan(SQUARED_ERROR, 0, 0, 0, 2, 0, 0, 1, 0.0, 1.0)
-
-
-def _unit(greatest: float, bits: int) -> float:
-    """How many units make one, so that the greatest number has that many bits."""
-    if greatest <= 0.0:
-        return 1.0
-    return float(np.ldexp(1.0, min(bits - int(np.frexp(greatest)[1]), 1000)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Memory:
-    """What every tree of a run uses again."""
-
-    growing: kernels.Growing
-    histograms: LongArray
-    in_set: SignArray
-    packed: LongArray
-
-    @property
-    def n_slots(self) -> int:
-        return len(self.histograms)
-
-    @classmethod
-    def of(cls, table: Table, rules: GrowthRules, n_repeats: int) -> "_Memory":
-        coded, n_rows = table.coded, table.n_rows
-        most = min(n_rows, max(n_repeats // int(rules.min_samples_leaf), 1))
-        n_leaves = min(rules.max_leaf_nodes or most, most)
-        if rules.max_depth is not None and rules.max_depth < 40:
-            n_leaves = min(n_leaves, 2**rules.max_depth)
-        widest = max([1, *coded.n_ranks[coded.is_subset > 0].tolist()])
-        length = 2 * int(coded.start[-1])
-        n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, n_leaves + 2))
-        capacity = 2 * n_leaves + 2
-        growing = kernels.Growing(
-            rows=np.empty(0, np.int32),
-            fields=np.empty((capacity, N_FIELDS), np.int64),
-            total=np.empty((capacity, 2), np.int64),
-            gain=np.empty(capacity),
-            heap=np.empty(capacity, np.int64),
-            counters=np.zeros(kernels.N_COUNTERS, np.int64),
-            free=np.empty(n_slots, np.int64),
-            buffer=np.empty(n_rows, np.int32),
-            scratch=Scratch(
-                order=np.empty(widest + 1, np.int64),
-                place=np.empty(widest + 1),
-                drawn=np.empty(table.n_features, np.int64),
-            ),
-        )
-        in_set = np.empty(8 * widest, np.int8)
-        return cls(growing, np.empty((n_slots, length), np.int64), in_set, np.zeros(n_rows, np.int64))
-
-
-def _room(counters: LongArray) -> Grown:
-    """Memory for the finished nodes."""
-    n_nodes, n_set = counters[kernels.N_NODES], counters[kernels.N_SET]
-    return Grown(
-        np.empty((n_nodes, N_FIELDS), np.int64),
-        np.empty((n_nodes, _PLAN.n_stats), np.int64),
-        np.empty(n_set, np.bool_),
-        np.zeros(N_COUNTERS, np.int64),
-    )
-
-
-def _start(growing: kernels.Growing, gradients: Gradients, n_slots: int, seed: int) -> None:
-    """Make the root, whose histogram is to be counted first."""
-    fields, counters, rows = growing.fields, growing.counters, growing.rows
-    fields[0] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(rows), 0
-    fields[0, SEED] = seed & 0xFFFFFFFF
-    kernels.sum_node(gradients, rows, growing.total[0])
-    counters[:] = 0
-    counters[kernels.N_NODES] = counters[kernels.N_LEAVES] = counters[kernels.FRESH] = 1
-    counters[kernels.PARENT] = NONE
-    growing.free[: n_slots - 1] = np.arange(n_slots - 1, 0, -1)
-    # The root keeps its histogram, if there is room for one.
-    counters[kernels.N_FREE] = n_slots - 2
-    counters[kernels.SLOT_TO_COUNT] = growing.free[n_slots - 2]
-
-
-# -- between any two values -----------------------------------------------------------------------------
+def thread_blocks(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
+    """One block of rows for each thread, or a single one of few rows."""
+    return row_blocks(n_rows, -(-n_rows // pool.size) if n_rows >= LEAST_SHARED else n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,19 +62,19 @@ class ExactSplits:
     rules: GrowthRules
     least_hessian: float
 
-    def tree(self, slopes: Slopes, seed: int, pool: ThreadPool) -> Shaped:
+    def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
-        gradient, hessian, importance, role, rows = slopes
-        counts = np.where(role == losses.LEARNT, self.repeats, 0).astype(np.int32)
-        # A row without curvature has no target of its own, and next to no weight.
-        bend = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
-        importance, exponent = relative(bend * importance, counts)
+        gradient, hessian, importance, role, rows = derivatives
+        counts = np.where(role == LEARNT, self.repeats, 0).astype(np.int32)
+        # A row without a hessian has no target of its own, and next to no weight.
+        hessian = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
+        importance, exponent = relative(hessian * importance, counts)
         total = float(counts[rows] @ importance[rows])
         with np.errstate(over="ignore"):
             least, gain = np.ldexp([self.least_hessian, self.rules.min_impurity_decrease], -exponent) / total
         rules = self.rules.replace(
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
-        units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
+        units = in_units(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
         task = ready(self.table, rules, units, counts, seed)
-        return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)
+        return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)

@@ -13,6 +13,7 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
+from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.text.numbers import with_error
@@ -53,11 +54,12 @@ class Curve:
 class OutOfBag:
     """Every row as predicted by the trees that were not grown on it."""
 
-    values: FloatArray  # (rows, classes) shares, or (rows, 1) numbers; NaN where all trees know the row
+    values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers; NaN where all trees know the row
     n_estimators: LongArray  # how many trees each row is predicted by
     score: Score  # of the rows that are predicted
     curve: Curve
     metric: Metric
+    correlation: TreeCorrelation  # of the errors of two trees, on rows that neither was grown on
 
     def __post_init__(self) -> None:
         for name in ("values", "n_estimators"):
@@ -88,16 +90,22 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_estimators = np.zeros(table.n_rows, np.int64)
+    truth, errors = target_values(table.schema.target, table.target), PairSums.of(*total.shape)
     for index, rows, leaves in _left_out(bagging, table, n_jobs):
-        total[rows] += np.ldexp(bagging.said(index, leaves), -spare)
+        said = bagging.said(index, leaves)
+        total[rows] += np.ldexp(said, -spare)
         n_estimators[rows] += 1
+        errors.add(rows, said, truth[rows])
         if index + 1 in scores and index + 1 < len(bagging):
             scores[index + 1] = _score_so_far(total, spare, n_estimators, true_values, metric)
     values = unscaled(total / np.where(n_estimators > 0, n_estimators, np.nan)[:, None], spare)
     score = _score(values, n_estimators, true_values, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
-    return OutOfBag(values, n_estimators, score, curve, metric)
+    order = bagging.bags.order  # sums of floats depend on it
+    weight = None if table.weight is None else table.weight[order]
+    correlation = errors.taken(order).correlation("errors", len(bagging), weight)
+    return OutOfBag(values, n_estimators, score, curve, metric, correlation)
 
 
 def check_rows_left_out(bagging: Bagging, table: Table) -> None:

@@ -1,23 +1,32 @@
 """What bagging and forests share: the bags, and what the rows outside them say."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
 from holdfast.arrays import FloatArray
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging
+from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging, voting_by_threshold
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.features_drawn import MaxFeaturesTable, Search, choose_max_features
 from holdfast.ensembles.importance_table import Importances
 from holdfast.ensembles.importances import importances, permutation_importance
 from holdfast.ensembles.out_of_bag import Curve, OutOfBag, oob_metric, out_of_bag
+from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
 from holdfast.errors import RulesError
 from holdfast.estimators.base import drawn_seed
-from holdfast.estimators.ensemble_base import EnsembleEstimator
+from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, NumberEnsemble
+from holdfast.tree.ensemble import Ensemble
 
 _SEARCHES = ("oob", "cv")  # what max_features can be chosen by
+_ON_REQUEST = ("oob_score_", "oob_curve_", "tree_correlation_", "max_features_table_", "max_features_")
 
 
 class _Fitted(NamedTuple):
@@ -42,10 +51,11 @@ class BaggedEstimator(EnsembleEstimator):
     permutation_importance: Any
     verbose: int
 
-    # What fit leaves behind; the last four where they were asked for.
+    # What fit leaves behind; the last five where they were asked for.
     importances_: Importances
     oob_score_: float
     oob_curve_: Curve
+    tree_correlation_: TreeCorrelation
     max_features_table_: MaxFeaturesTable
     max_features_: int
 
@@ -108,23 +118,30 @@ class BaggedEstimator(EnsembleEstimator):
             raise RulesError(f"voting={voting!r} is unknown: choose 'soft' or 'hard'.")
         return bool(voting == "hard")
 
+    def tree_correlation(self, X: Any, y: Any = None) -> TreeCorrelation:
+        """How alike the trees predict the rows X or, given the true values y, how alike their errors are."""
+        check_is_fitted(self)
+        return tree_correlation(self.ensemble_, self._matched(frame_of(X)), y, **self._policy())
+
     def _remember_evidence(self, fitted: _Fitted) -> None:
         """Take what is told of the model for that of the fitted one."""
-        for name in ("oob_score_", "oob_curve_", "max_features_table_", "max_features_"):  # of an earlier fit
+        for name in _ON_REQUEST:  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         self.importances_ = fitted.importances
         if fitted.out_of_bag is not None:
             self.oob_score_ = fitted.out_of_bag.score.value
             self.oob_curve_ = fitted.out_of_bag.curve
+            self.tree_correlation_ = fitted.out_of_bag.correlation
         if fitted.max_features is not None:
             self.max_features_table_ = fitted.max_features
             self.max_features_ = fitted.max_features.chosen_value
 
 
-class BaggedClasses(BaggedEstimator):
+class BaggedClasses(BaggedEstimator, ClassEnsemble):
     """Bagged trees that predict classes."""
 
+    vote_threshold: float | None
     oob_decision_function_: FloatArray
 
     def _remember_evidence(self, fitted: _Fitted) -> None:
@@ -134,8 +151,50 @@ class BaggedClasses(BaggedEstimator):
         if fitted.out_of_bag is not None:
             self.oob_decision_function_ = fitted.out_of_bag.values
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most likely class of every row, or the one that most trees vote for; the first in a tie."""
+        if self.vote_threshold is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        votes = self._by_threshold().values(self._matched(frame_of(X)), **self._policy())
+        predicted: NDArray[Any] = self.classes_[votes.argmax(axis=1)]
+        return predicted
 
-class BaggedNumbers(BaggedEstimator):
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The class of every row by the first tree, the first two, and so on."""
+        if self.vote_threshold is None:
+            yield from super().staged_predict(X)
+            return
+        check_is_fitted(self)
+        for votes in self._by_threshold().staged_values(self._matched(frame_of(X)), **self._policy()):
+            yield self.classes_[votes.argmax(axis=1)]
+
+    def _by_threshold(self) -> Ensemble:
+        """The trees with their votes, of which the threshold decides."""
+        self._check_threshold(self.n_classes_)
+        return voting_by_threshold(self.ensemble_, float(self.vote_threshold or 0.0))
+
+    def _check_threshold(self, n_classes: int) -> None:
+        threshold = self.vote_threshold
+        if threshold is None:
+            return
+        if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0.0 < threshold <= 1.0:
+            raise RulesError(
+                f"vote_threshold={threshold!r} is out of range: it must be above 0 and at most 1, or None."
+            )
+        if not self._votes():
+            raise RulesError(
+                f"vote_threshold={threshold!r} is for trees that vote, and voting='soft' averages them: set "
+                "voting='hard'."
+            )
+        if n_classes != 2:
+            raise RulesError(
+                f"vote_threshold={threshold!r} is for two classes, and the target has {n_classes}: set it to "
+                "None."
+            )
+
+
+class BaggedNumbers(BaggedEstimator, NumberEnsemble):
     """Bagged trees that predict a number."""
 
     oob_prediction_: FloatArray

@@ -7,11 +7,10 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
-from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.rules import GrowthRules
 
 
-class BaggingClassifier(BaggedClasses, ClassEnsemble):
+class BaggingClassifier(BaggedClasses):
     """Trees on bootstrap samples of the rows, which predict classes together.
 
     The mean of many trees varies less than any of them does, as far as they differ from each other. Text,
@@ -26,6 +25,10 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
         How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
     voting
         "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
+    vote_threshold
+        With two classes and voting="hard": a tree votes for the second class where its fraction in the leaf
+        is at least this, not where it is the larger one. It changes what `predict` says; probabilities and
+        out-of-bag scores are those of votes without it.
     bootstrap, max_samples
         The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
         a fraction of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
@@ -57,6 +60,9 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
     oob_score_, oob_curve_, oob_decision_function_
         With `oob_score`: the score, that of the first trees by their number, and the class fractions of every
         row, NaN where all bags hold it.
+    tree_correlation_ : TreeCorrelation
+        With `oob_score`: the squared error of one tree and how far the errors of two trees go together, on
+        rows that neither was grown on. `tree_correlation(X, y)` measures it on other rows.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_
         As in `TreeClassifier`.
 
@@ -83,6 +89,7 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         ccp_alpha: float = 0.0,
         voting: Literal["soft", "hard"] = "soft",
+        vote_threshold: float | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: Any = False,
@@ -107,6 +114,7 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.voting = voting
+        self.vote_threshold = vote_threshold
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -126,13 +134,14 @@ class BaggingClassifier(BaggedClasses, ClassEnsemble):
         """
         X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
+        self._check_threshold(len(table.schema.target.classes))
         fitted = self._fitted(table, groups)
         self._remember_evidence(fitted)
         self._remember_classes(y, table)
         return self._remember(X, fitted.bagging.ensemble)
 
 
-class BaggingRegressor(BaggedNumbers, NumberEnsemble):
+class BaggingRegressor(BaggedNumbers):
     """Trees on bootstrap samples of the rows, which predict a number together: the mean of what each says.
 
     `criterion` is "squared_error", or "poisson" for counts. The out-of-bag score is R² by default, and

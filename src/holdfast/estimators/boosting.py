@@ -8,56 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.schema import Label
-from holdfast.data.table import Table
-from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.errors import RulesError
-from holdfast.estimators.base import seed_if
-from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, NumberEnsemble
+from holdfast.ensembles.boosting_rules import EarlyStopping
+from holdfast.ensembles.losses import ClassLoss, NumberLoss
+from holdfast.estimators.boosted_base import BoostedEstimator
+from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.rules import MaxFeatures
-
-
-class BoostedEstimator(EnsembleEstimator):
-    """What the boosted estimators share: their parameters as boosting rules, and what fit leaves behind."""
-
-    n_estimators: int
-    n_estimators_: int
-    train_loss_: FloatArray
-    validation_loss_: FloatArray
-    oob_improvement_: FloatArray
-
-    def _boosting_rules(self) -> BoostingRules:
-        """The rules that the parameters spell out; a RulesError names one that is out of range."""
-        self._check_policies()
-        others = ("n_estimators", "questions", "categorical_features", "unknown", "missing", "n_jobs")
-        rules = self.get_params(deep=False)
-        for name in (*others, "random_state", "verbose"):
-            del rules[name]
-        try:
-            return BoostingRules(n_rounds=self.n_estimators, **rules)
-        except RulesError as error:
-            raise RulesError(str(error).replace("n_rounds", "n_estimators")) from None
-
-    def _boosted(self, table: Table, groups: Any) -> Boosting:
-        rules = self._boosting_rules()
-        is_drawn = rules.max_features is not None or rules.subsample < 1.0 or bool(rules.early_stopping)
-        return boost(
-            table,
-            rules,
-            groups=groups,
-            seed=seed_if(is_drawn, self.random_state),
-            n_jobs=self.n_jobs,
-            progress="boosting" if self.verbose else "",
-        )
-
-    def _remember_losses(self, boosted: Boosting) -> None:
-        self.n_estimators_ = boosted.n_rounds
-        self.train_loss_ = boosted.train_loss
-        self.validation_loss_ = boosted.validation_loss
-        self.oob_improvement_ = boosted.oob_improvement
-
-    # The parameters that the methods here read.
-    verbose: int
 
 
 class BoostingClassifier(BoostedEstimator, ClassEnsemble):
@@ -84,15 +39,15 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     min_impurity_decrease
         A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
     l2_regularization
-        Added to the curvature of each leaf, so that small leaves take smaller steps.
+        Added to the hessian of each leaf, so that small leaves take smaller steps.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     subsample
-        Fraction of the rows that each round learns from. Below 1, `oob_improvement_` has what each round
-        gained on the rows that it left out.
+        Fraction of the rows that each round learns from, drawn without replacement. Below 1, `oob_scores_`
+        and `oob_improvement_` are measured on the rows that the round left out.
     second_order
-        True chooses splits by slope and curvature of the loss (Newton's method), False by slope alone, as a
-        regression tree on the pseudo-residuals.
+        True chooses splits by gradient and hessian of the loss (Newton's method), False by the gradient
+        alone, as a regression tree on the pseudo-residuals.
     leaf_steps
         Newton steps that each leaf takes towards its best value: 1 is usual, more search on. For one score
         only, not with several classes; losses of medians and quantiles need none.
@@ -106,7 +61,9 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     early_stopping, cv, validation_fraction, n_iter_no_change, tol
         True holds out that fraction of the rows and ends when their loss has not fallen by `tol` for so many
         rounds; the model has the rounds up to its lowest. "cv" takes the number of rounds with the lowest
-        mean loss over `cv` folds and boosts on all rows again.
+        mean loss over `cv` folds and boosts on all rows again. "oob", with `subsample` below 1, holds no rows
+        out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
+        tends to stop too early.
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs
@@ -122,9 +79,12 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         The trees together; `ensemble_[0]` is the first `Tree`, and `estimators_` a list of all.
     n_estimators_ : int
         Rounds that the model has.
-    train_loss_, validation_loss_, oob_improvement_ : array
-        The mean loss after every round on the rows it learnt from and on those held out (if any), and what it
-        gained on those it left out (if any).
+    train_loss_, validation_loss_, oob_scores_ : array
+        The mean loss after every round that was tried, on the rows that the round learnt from, on those held
+        out, and on those that the round left out; empty where there are none. It is the log loss, or the mean
+        of exp(-y score) for classes y of -1 and 1.
+    oob_improvement_ : array
+        By how much every round lowered the mean loss of the rows that it left out.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`; importances are fractions of what all splits gained.
 
@@ -137,7 +97,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
     def __init__(
         self,
         *,
-        loss: Literal["log_loss", "exponential"] = "log_loss",
+        loss: ClassLoss = "log_loss",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = 3,
@@ -152,7 +112,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         splits: Literal["auto", "exact", "binned"] = "auto",
         start: Literal["constant", "zero"] = "constant",
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
-        early_stopping: bool | Literal["cv"] = False,
+        early_stopping: EarlyStopping = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -233,8 +193,10 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
 
     Attributes
     ----------
-    ensemble_, n_estimators_, train_loss_, validation_loss_, oob_improvement_, estimators_
-        As in `BoostingClassifier`.
+    ensemble_, n_estimators_, estimators_, train_loss_, validation_loss_, oob_scores_, oob_improvement_
+        As in `BoostingClassifier`. The loss of "squared_error" is half the squared error, as is that of
+        "huber" for small residuals; that of "poisson" is rate - y log(rate), half the deviance but for a
+        constant.
     schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeRegressor`.
 
@@ -246,7 +208,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
     def __init__(
         self,
         *,
-        loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"] = "squared_error",
+        loss: NumberLoss = "squared_error",
         alpha: float = 0.9,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
@@ -261,7 +223,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         leaf_steps: int = 1,
         splits: Literal["auto", "exact", "binned"] = "auto",
         start: Literal["constant", "zero"] = "constant",
-        early_stopping: bool | Literal["cv"] = False,
+        early_stopping: EarlyStopping = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,

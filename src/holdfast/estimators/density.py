@@ -1,5 +1,6 @@
 """Clusters of unlabelled rows as the leaves of a tree, with the face of scikit-learn."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.rows import encoded
-from holdfast.data.table import Table
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.growth.density.groups import HeldOutGain
+from holdfast.growth.density.evidence import HeldOutGain
+from holdfast.growth.density.size import DensitySizeTable
 from holdfast.growth.density.tree import Cluster, Density, DensityRules, grow_density
 
 
@@ -39,6 +40,9 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         out, and the limits alone end growth.
     evidence
         Standard errors by which the likelihood of the rows held out must rise.
+    questions
+        Questions of your own, such as "height > width", that may divide rows like any other. Their answers
+        take no part in the density.
     categorical_features, unknown, missing
         As in `TreeClassifier`.
     random_state
@@ -54,9 +58,12 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
     n_clusters_ : int
         Number of clusters: the leaves of the tree, numbered from left to right.
     clusters_ : tuple of Cluster
-        Share, means, covariance and frequencies of every cluster, described from all rows.
+        Fraction, means, covariance and frequencies of every cluster, described from all rows.
     evidence_ : tuple of HeldOutGain
         What the questions at each node and below gained for the rows held out, with the standard error.
+    size_table_ : DensitySizeTable or None
+        What the rows held out say of every number of clusters: their mean log likelihood, what it gains over
+        one cluster fewer, the standard errors of both, and which was chosen. None if no rows are held out.
     schema_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`; here impurity is the entropy of the clusters.
 
@@ -68,13 +75,12 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
 
     clusters_: tuple[Cluster, ...]
     evidence_: tuple[HeldOutGain, ...]
+    size_table_: DensitySizeTable | None
     labels_: LongArray
     n_clusters_: int
     _density: Density
 
-    # What every tree estimator has, and this one does not offer.
-    questions = None
-    max_features = None
+    max_features = None  # what every tree estimator has, and this one does not offer
 
     def __init__(
         self,
@@ -86,6 +92,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         min_samples_leaf: int | float = 5,
         validation: float | None = 0.3,
         evidence: float = 2.0,
+        questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
         missing: str = "learned",
@@ -98,6 +105,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         self.min_samples_leaf = min_samples_leaf
         self.validation = validation
         self.evidence = evidence
+        self.questions = questions
         self.categorical_features = categorical_features
         self.unknown = unknown
         self.missing = missing
@@ -116,16 +124,11 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
             self.evidence,
         )
         frame = frame_of(X)
-        table = Table.from_arrays(
-            frame,
-            np.zeros(frame.n_rows),
-            sample_weight,
-            task="regression",
-            categorical_features=self.categorical_features,
-        )
+        table = self._table(frame, np.zeros(frame.n_rows), sample_weight, "regression")
         self._density = grow_density(table, rules, seed=drawn_seed(self.random_state))
         self._remember(frame, self._density.tree)
         self.clusters_, self.evidence_ = self._density.clusters, self._density.evidence
+        self.size_table_ = self._density.size_table
         self.n_clusters_ = self.tree_.n_leaves
         self.labels_ = self.tree_.outcome[self.tree_.apply(table)].astype(np.int64)
         return self

@@ -135,7 +135,7 @@ def _boosting(task: ModelTask) -> GrownModel:
     settings = task.settings
     rules = BoostingRules(
         "log_loss" if task.target.is_classes else "squared_error",
-        n_rounds=settings.n_trees,
+        n_estimators=settings.n_trees,
         class_weight=growth_rules(settings, task.target).class_weight,
         **settings.growth_given,
     )

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
 from holdfast.errors import ModelFileError
-from holdfast.growth.density.groups import HeldOutGain
+from holdfast.growth.density.evidence import HeldOutGain
 from holdfast.growth.density.model import Model
 from holdfast.growth.density.rows import Units
 from holdfast.growth.density.tree import Density
@@ -55,7 +55,9 @@ def density_in(part: DensityPart, tree: Tree) -> Density:
     evidence = tuple(
         HeldOutGain(node, *np.array(figures, np.float64).tolist()) for node, *figures in part.evidence
     )
-    return Density(tree, units, frozen(fractions), _models(part, units, n_clusters), evidence)
+    return Density(
+        tree, units, frozen(fractions), _models(part, units, n_clusters), evidence, size_table=None
+    )
 
 
 def _units(part: DensityPart, schema: Schema) -> Units:

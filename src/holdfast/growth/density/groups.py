@@ -1,6 +1,5 @@
-"""Groups of unlabelled rows: divided by the best questions, joined again where rows held out see no gain."""
+"""Groups of unlabelled rows, divided by the best questions as far as the limits allow."""
 
-import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +16,6 @@ LOOK_AHEAD = 3
 # Fraction of a group's rows that may be strays, of which its sides know nothing. So a row that neither side
 # has seen the like of speaks against a question with log(100), not with its distance in squared deviations.
 STRAYS = 0.01
-GAIN_DIGITS = 6  # after the point: rounding does not tell ties apart
 
 
 @dataclass(eq=False)
@@ -34,18 +32,10 @@ class Group:
     sides: "tuple[Group, Group] | None" = None
     held_left: BoolArray | None = None  # the rows held out that go left
 
-
-@dataclass(frozen=True)
-class HeldOutGain:
-    """What the questions at a node and below it gain for the rows held out, in log likelihood."""
-
-    node: int
-    count: float  # rows held out
-    gain: float
-    standard_error: float
-
-
-# -- growing ----------------------------------------------------------------------------------------------
+    @property
+    def is_leaf(self) -> bool:
+        """True as long as it is not divided."""
+        return self.sides is None
 
 
 def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
@@ -90,45 +80,26 @@ def _divide(search: Search, group: Group, question: Question) -> None:
         orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
         sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
     group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
-    together = _joined(group, [side.log_density for side in sides])
-    gain, error = _evidence(search.data.rows, group, together)
+    together = joined(group, [side.log_density for side in sides])
+    gain, error = held_out_gain(search.data.rows, group, together)
     for side in sides:
         side.idle = 0 if gain > error else group.idle + 1
 
 
-# -- held-out evidence ------------------------------------------------------------------------------------
+def groups_of(root: Group) -> Iterator[Group]:
+    """All groups, each before its sides and the left one's before the right one's."""
+    waiting = [root]
+    while waiting:
+        group = waiting.pop()
+        yield group
+        if group.sides is not None:
+            waiting += reversed(group.sides)
 
 
-def prune(search: Search, root: Group, least: float) -> None:
-    """Take back, from the leaves up, all that gains no more than so many standard errors."""
-    fitted: dict[Group, FloatArray] = {}
-    for group in reversed(list(groups_of(root))):  # sides before what they are sides of
-        fitted[group] = group.log_density
-        if group.sides is None:
-            continue
-        together = _joined(group, [fitted.pop(side) for side in group.sides])
-        gain, error = _evidence(search.data.rows, group, together)
-        if gain > least * error:
-            fitted[group] = together
-        else:
-            group.question = group.sides = None
+# -- rows held out ----------------------------------------------------------------------------------------
 
 
-def evidence_of(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
-    """What every question that stands gains for the rows held out, nodes numbered from left to right."""
-    found = []
-    fitted: dict[Group, FloatArray] = {}
-    groups = list(groups_of(root))
-    for node, group in reversed(list(enumerate(groups))):
-        fitted[group] = group.log_density
-        if group.sides is not None and len(group.held):
-            fitted[group] = _joined(group, [fitted.pop(side) for side in group.sides])
-            count = float(search.data.rows.repeats[group.held].sum())
-            found.append(HeldOutGain(node, count, *_evidence(search.data.rows, group, fitted[group])))
-    return tuple(reversed(found))
-
-
-def _joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
+def joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
     """Log likelihood of the rows held out in a group, given that of each side's rows on its own.
 
     A row also has to be on its side: without the fractions of the sides, dividing a Gaussian at its mean
@@ -142,7 +113,7 @@ def _joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
     return np.asarray(np.logaddexp(np.log1p(-STRAYS) + parts, np.log(STRAYS) + group.log_density), np.float64)
 
 
-def _evidence(rows: DensityRows, group: Group, together: FloatArray) -> tuple[float, float]:
+def held_out_gain(rows: DensityRows, group: Group, together: FloatArray) -> tuple[float, float]:
     """Sum of the differences to the group undivided, and its standard error: unknown for a single row."""
     difference, weight = together - group.log_density, rows.weight[group.held]
     gain, n_rows = float(weight @ difference), len(group.held)
@@ -150,36 +121,3 @@ def _evidence(rows: DensityRows, group: Group, together: FloatArray) -> tuple[fl
         return gain, np.inf
     mean = gain / float(weight.sum())
     return gain, float(np.sqrt(n_rows / (n_rows - 1) * (weight**2 @ (difference - mean) ** 2)))
-
-
-# -- size -------------------------------------------------------------------------------------------------
-
-
-def limit(root: Group, most: int) -> None:
-    """Keep the questions that gain most, each after those that lead to it, up to so many leaves."""
-    waiting: list[tuple[float, int, Group]] = []
-    numbered = {group: number for number, group in enumerate(groups_of(root))}
-
-    def wait(group: Group) -> None:
-        if group.question is not None:
-            heapq.heappush(waiting, (-round(group.question.gain, GAIN_DIGITS), numbered[group], group))
-
-    wait(root)
-    n_leaves = 1
-    while waiting and n_leaves < most:
-        _, _, group = heapq.heappop(waiting)
-        n_leaves += 1
-        for side in group.sides or ():
-            wait(side)
-    for _, _, group in waiting:
-        group.question = group.sides = None
-
-
-def groups_of(root: Group) -> Iterator[Group]:
-    """All groups, each before its sides and the left one's before the right one's."""
-    waiting = [root]
-    while waiting:
-        group = waiting.pop()
-        yield group
-        if group.sides is not None:
-            waiting += reversed(group.sides)

@@ -24,7 +24,7 @@ class Units:
     """How the columns are measured: numbers by mean and deviation, categories by their places in one list."""
 
     measured: LongArray  # features that are numbers and have two values at least
-    counted: LongArray  # features that are categories, in order or not
+    counted: LongArray  # features that are categories, in order or not; the user's questions are none
     centre: FloatArray  # (measured,)
     scale: FloatArray  # (measured,)
     blur: FloatArray  # (measured,) variance within one step, in standard units
@@ -54,7 +54,7 @@ def units_of(table: Table, weight: FloatArray) -> Units:
     found = {index: _measure(table.columns[index], weight) for index in numeric}
     measured = [index for index in numeric if found[index] is not None]
     centre, scale, blur = np.array([found[index] for index in measured], np.float64).reshape(-1, 3).T
-    counted = [index for index, feature in enumerate(features) if feature.kind != "numeric"]
+    counted = [index for index, feature in enumerate(features) if feature.kind in ("nominal", "ordered")]
     sizes = [len(features[index].categories) for index in counted]
     start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     return Units(

@@ -12,18 +12,12 @@ from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.split.fractions import check_fraction
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
-from holdfast.growth.density.groups import (
-    Group,
-    HeldOutGain,
-    evidence_of,
-    groups_of,
-    grown_groups,
-    limit,
-    prune,
-)
+from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide
+from holdfast.growth.density.groups import Group, groups_of, grown_groups
 from holdfast.growth.density.model import Family, Model, sums_of
 from holdfast.growth.density.rows import Units, Unlabelled, held_out, unlabelled
 from holdfast.growth.density.search import Search
+from holdfast.growth.density.size import DensitySizeTable, divide_only, division_order, size_table
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.tree import LEAF, Tree
@@ -83,6 +77,7 @@ class Density:
     shares: FloatArray  # (clusters,)
     models: tuple[Model, ...]
     evidence: tuple[HeldOutGain, ...]  # of the questions of the tree; none without rows held out
+    size_table: DensitySizeTable | None  # None without rows held out, or from a file
 
     def log_density(self, columns: tuple[FloatArray, ...]) -> FloatArray:
         """The log density of every row, in the units of the data: over the numbers that it knows."""
@@ -121,11 +116,14 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
         is_held = held_out(data, rules.validation, seed)
     search = _search(data, rules, int(data.rows.repeats[~is_held].sum()))
     root = grown_groups(search, is_held, rules.max_depth)
+    standing = {group for group in groups_of(root) if not group.is_leaf}
     if rules.validation is not None:
-        prune(search, root, rules.evidence)
-    if rules.max_leaf_nodes is not None:
-        limit(root, rules.max_leaf_nodes)
-    return _finished(search, root)
+        standing = groups_to_divide(search, root, rules.evidence)
+    order = division_order(root, standing)
+    n_divided = min(len(standing), (rules.max_leaf_nodes or np.inf) - 1)
+    sizes = size_table(search, root, order, int(n_divided) + 1)
+    divide_only(root, set(order[: int(n_divided)]))
+    return _finished(search, root, sizes)
 
 
 def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
@@ -137,7 +135,7 @@ def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
 # -- the finished tree ------------------------------------------------------------------------------------
 
 
-def _finished(search: Search, root: Group) -> Density:
+def _finished(search: Search, root: Group, sizes: DensitySizeTable | None) -> Density:
     """The tree and the clusters, described by all rows, those held out included."""
     data, groups = search.data, list(groups_of(root))
     leaves = [group for group in groups if group.sides is None]
@@ -148,7 +146,7 @@ def _finished(search: Search, root: Group) -> Density:
     tree = _tree(replace(data.schema, target=target), data, groups, cluster)
     models = tuple(search.family.models(sums))
     shares = frozen(sums.weight / sums.weight.sum())
-    return Density(tree, data.units, shares, models, evidence_of(search, root))
+    return Density(tree, data.units, shares, models, evidence_of(search, root), sizes)
 
 
 def _clusters_of_rows(data: Unlabelled, root: Group, numbers: Mapping[Group, int]) -> LongArray:

@@ -1,0 +1,140 @@
+"""How alike the trees of an ensemble are: what keeps the variance of their mean from falling."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.schema import Target
+from holdfast.errors import DataError, RulesError
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True)
+class TreeCorrelation:
+    """The variance of one tree over rows, and what it has in common with that of another.
+
+    With the correlation r, the mean of B trees has the variance `r s^2 + (1 - r) s^2 / B`, where s^2 is that
+    of one tree. More trees lower the second part alone. Of errors, the variance is the mean squared error.
+    Where the target is a class, the fractions of all classes add up.
+    """
+
+    of: Literal["predictions", "errors"]
+    n_estimators: int
+    variance: float  # of one tree, the mean over the trees
+    covariance: float  # of two trees, the mean over the pairs; NaN of a single tree
+
+    @property
+    def correlation(self) -> float:
+        """Mean covariance of two trees over the mean variance of one; NaN if the trees do not vary."""
+        return self.covariance / self.variance if self.variance > 0 else float("nan")
+
+    def variance_of_mean(self, n_estimators: int | None = None) -> float:
+        """The variance of the mean of so many trees, by default of those that there are."""
+        n_trees = self.n_estimators if n_estimators is None else n_estimators
+        return self.covariance + (self.variance - self.covariance) / n_trees if n_trees > 1 else self.variance
+
+    def __repr__(self) -> str:
+        what = "variance" if self.of == "predictions" else "squared error"
+        return (
+            f"<TreeCorrelation: {self.correlation:.3g} of the {self.of}; "
+            f"{what} {self.variance:.4g} of a tree, "
+            f"{self.variance_of_mean():.4g} of {self.n_estimators}, {self.covariance:.4g} of ever more>"
+        )
+
+
+def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -> TreeCorrelation:
+    """How alike the trees predict the rows X or, given the true values y, how alike their errors are.
+
+    It is for trees that are averaged or vote: bagging and forests. X and the policy are as in
+    `Ensemble.values`.
+
+    >>> from holdfast.data.table import Table
+    >>> from holdfast.ensembles.bagging import grow_bagging
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "yes", "no", "yes"])
+    >>> tree_correlation(grow_bagging(table, n_estimators=8).ensemble, [[25.0], [45.0]], ["no", "yes"])
+    <TreeCorrelation: 0.343 of the errors; squared error 0.625 of a tree, 0.2656 of 8, 0.2143 of ever more>
+    """
+    if ensemble.link != "mean":
+        raise RulesError(
+            f"The trees of this ensemble add up (link={ensemble.link!r}), and their correlation means "
+            "nothing: it is for trees that are averaged, those of bagging and forests."
+        )
+    leaves = ensemble.leaves(X, **policy)
+    true_values = None if y is None else _true_values(y, ensemble.schema.target, len(leaves))
+    sums = PairSums.of(len(leaves), ensemble.n_outputs)
+    for index, tree in enumerate(ensemble):
+        said = tree_values(tree, leaves[:, index], votes=ensemble.votes)
+        sums.add(slice(None), said, said.mean(axis=0) if true_values is None else true_values)
+    return sums.correlation("predictions" if y is None else "errors", len(ensemble))
+
+
+def tree_values(tree: Tree, leaves: IntArray, *, votes: bool) -> FloatArray:
+    """What a tree says of rows in these leaves: class fractions or its vote, or a number."""
+    if not votes:
+        return np.asarray(tree.value[leaves], np.float64)
+    return np.eye(tree.value.shape[1])[tree.outcome[leaves]]
+
+
+def target_values(target: Target, values: Any) -> FloatArray:
+    """The true values as a perfect tree would say them: 1 for the class, or the number."""
+    if target.is_classes:
+        return np.eye(len(target.classes))[np.asarray(values, np.int64)]
+    return np.asarray(values, np.float64)[:, None]
+
+
+def _true_values(y: Any, target: Target, n_rows: int) -> FloatArray:
+    given = np.asarray(y)
+    if given.shape != (n_rows,):
+        raise DataError(f"y has the shape {given.shape}, and X has {n_rows} rows: give one value per row.")
+    if not target.is_classes:
+        return target_values(target, given)
+    numbers = {label: number for number, label in enumerate(target.classes)}
+    try:
+        return target_values(target, [numbers[label] for label in given.tolist()])
+    except KeyError as unknown:
+        raise DataError(f"y holds {unknown}, which is none of the classes {list(target.classes)}.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """Of every row: how many trees speak of it, and the sums of what they say and of its square.
+
+    The products of all pairs of trees need no pairs: they add up to the square of the sum minus the sum of
+    the squares.
+    """
+
+    count: LongArray  # (rows,)
+    total: FloatArray  # (rows, outputs)
+    square: FloatArray  # (rows,)
+
+    @classmethod
+    def of(cls, n_rows: int, n_outputs: int) -> "PairSums":
+        """The sums of no trees."""
+        return cls(np.zeros(n_rows, np.int64), np.zeros((n_rows, n_outputs)), np.zeros(n_rows))
+
+    def add(self, rows: Any, said: FloatArray, centre: FloatArray) -> None:
+        """Take in a tree: what it says of these rows, and the mean of that, or the truth."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers whose squares are none
+            deviation = said - centre
+            self.count[rows] += 1
+            self.total[rows] += deviation
+            self.square[rows] += (deviation**2).sum(axis=1)
+
+    def taken(self, rows: LongArray) -> "PairSums":
+        """The sums of these rows, in this order."""
+        return PairSums(self.count[rows], self.total[rows], self.square[rows])
+
+    def correlation(
+        self, of: Literal["predictions", "errors"], n_estimators: int, weight: FloatArray | None = None
+    ) -> TreeCorrelation:
+        """The means over all rows, each with its weight, of all trees and of all pairs that speak of it."""
+        weight = np.ones(len(self.count)) if weight is None else weight
+        with np.errstate(all="ignore"):
+            products = (self.total**2).sum(axis=1) - self.square
+            n_pairs = self.count * (self.count - 1)
+            variance = (weight * self.square).sum() / (weight * self.count).sum()
+            covariance = (weight * products).sum() / (weight * n_pairs).sum()
+        return TreeCorrelation(of, n_estimators, float(variance), float(covariance))

@@ -1,0 +1,60 @@
+"""Which questions about unlabelled rows stand: those by which rows held out become more likely."""
+
+from dataclasses import dataclass
+
+from holdfast.arrays import FloatArray
+from holdfast.growth.density.groups import Group, groups_of, held_out_gain, joined
+from holdfast.growth.density.search import Search
+
+
+@dataclass(frozen=True)
+class HeldOutGain:
+    """What the questions at a node and below it gain for the rows held out, in log likelihood."""
+
+    node: int
+    count: float  # rows held out
+    gain: float
+    standard_error: float
+
+
+def groups_to_divide(search: Search, root: Group, least: float) -> set[Group]:
+    """The groups whose question, with those below it that stand, gains more than so many standard errors.
+
+    A question stands only if those that lead to it do.
+    """
+    standing: set[Group] = set()
+    fitted: dict[Group, FloatArray] = {}
+    for group in reversed(list(groups_of(root))):  # sides before what they are sides of
+        fitted[group] = group.log_density
+        if group.sides is None:
+            continue
+        together = joined(group, [fitted.pop(side) for side in group.sides])
+        gain, error = held_out_gain(search.data.rows, group, together)
+        if gain > least * error:
+            fitted[group] = together
+            standing.add(group)
+    return _reached(root, standing)
+
+
+def _reached(root: Group, standing: set[Group]) -> set[Group]:
+    reached, waiting = set(), [root]
+    while waiting:
+        group = waiting.pop()
+        if group in standing:
+            reached.add(group)
+            waiting += group.sides or ()
+    return reached
+
+
+def evidence_of(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
+    """What every question that stands gains for the rows held out, nodes numbered from left to right."""
+    found = []
+    fitted: dict[Group, FloatArray] = {}
+    groups = list(groups_of(root))
+    for node, group in reversed(list(enumerate(groups))):
+        fitted[group] = group.log_density
+        if group.sides is not None and len(group.held):
+            fitted[group] = joined(group, [fitted.pop(side) for side in group.sides])
+            count = float(search.data.rows.repeats[group.held].sum())
+            found.append(HeldOutGain(node, count, *held_out_gain(search.data.rows, group, fitted[group])))
+    return tuple(reversed(found))
