@@ -82,12 +82,17 @@ def read_features(path: Path, names: tuple[str, ...], model: Tree | Ensemble, ru
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the fraction of each class."""
-    shares = model.values(features)
     target = model.schema.target
+    if isinstance(model, Tree):
+        leaves = model.apply(features)
+        shares, places = model.value[leaves], model.outcome[leaves]
+    else:
+        shares = model.values(features)
+        places = shares.argmax(axis=1)
     if not target.is_classes:
         return {"prediction": shares[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in shares.argmax(axis=1).tolist()],
+        "prediction": [target.classes[place] for place in places.tolist()],
         **{f"p({name})": shares[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
 

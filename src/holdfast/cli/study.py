@@ -17,6 +17,7 @@ from holdfast.data.split.fractions import known_rows
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.division import Division
 from holdfast.stability.settings import Settings
@@ -57,7 +58,7 @@ class TestRows:
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""
-        return metric.score(model.values(self.frame), self.true_values)
+        return metric.score(predictions_for(metric, model, self.frame), self.true_values)
 
 
 @dataclass(frozen=True, eq=False)

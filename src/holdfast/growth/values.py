@@ -65,6 +65,7 @@ def with_values(tree: Tree, table: Table, units: Units, counts: IntArray, criter
         weight=weight,
         impurity=np.where(is_reached, impurity, tree.impurity),
         criterion=criterion,
+        given_outcome=None,  # ties of the new values go by the nodes above
     )
 
 

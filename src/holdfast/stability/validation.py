@@ -17,6 +17,7 @@ from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
 from holdfast.tree.tree import Tree
@@ -141,7 +142,7 @@ def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Par
 
 
 def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
-    predicted = tree.value[tree.apply(part.table)]
+    predicted = predictions_for(metric, tree, part.table)
     whole = metric.score(predicted, part.true_values)
     if part.halves is None or metric.formula is None:  # a scorer that others wrote may need all the rows
         return _Measured(whole, (nan, nan))

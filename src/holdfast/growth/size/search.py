@@ -27,6 +27,7 @@ from holdfast.growth.sample import balanced_on, check_table, measure
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.predictions import node_predictions
 from holdfast.tree.tree import Tree
 
 Rule = Literal["cv", "cv-1se"]
@@ -238,7 +239,7 @@ def subtree_scores(
     found: dict[int, Score] = {}
     for place in sorted(set(places_asked)):
         node = _climbed(path, node, place)
-        predicted = tree.value[node]
+        predicted = node_predictions(metric, tree, node)
         found[place] = (
             metric.score(predicted, true_values)
             if with_error
