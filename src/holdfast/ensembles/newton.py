@@ -8,14 +8,15 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray, frozen
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
+from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules, features_drawn
-from holdfast.growth.sample import in_units, relative
+from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting import advance as kernels
 from holdfast.kernels.boosting import losses
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks
 from holdfast.kernels.boosting.search import Limits, Scratch
-from holdfast.kernels.growth.criteria import SQUARED_ERROR, Plan
+from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
@@ -149,7 +150,21 @@ class BinnedSplits:
 
 
 _ONCE = np.empty(0, np.int32)
-_PLAN = Plan(SQUARED_ERROR, 0, 0, 0, 2, 0, 0, 1, 0.0, 1.0)
+_PLAN = Plan(
+    formula=SQUARED_ERROR.formula,
+    shift_factor=SQUARED_ERROR.shift_factor,
+    by_ratio=0,
+    is_normalised=0,
+    is_rate=0,
+    threshold_cost=0,
+    n_classes=0,
+    n_stats=2,
+    label_bits=0,
+    counts_apart=0,
+    min_rows=1,
+    min_weight=0.0,
+    square_unit=1.0,
+)
 
 
 def _unit(greatest: float, bits: int) -> float:
@@ -254,6 +269,6 @@ class ExactSplits:
         rules = self.rules.replace(
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
-        units = in_units(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, units, counts, seed)
+        fixed = fixed_point(-gradient / bend, 0, SQUARED_ERROR, counts, importance)
+        task = ready(self.table, rules, fixed, counts, seed)
         return Shaped(grown_nodes(self.table.coded, rules, task), task.rows)

@@ -15,10 +15,10 @@ from holdfast.errors import DataError, GrowthWarning
 from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import node_values
 from holdfast.kernels.growth import grow as kernels
-from holdfast.kernels.growth.criteria import POISSON, Plan
+from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, LEAF, Tree
@@ -38,27 +38,31 @@ def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
     >>> grow(table).threshold[0]
     np.float64(40.0)
     """
-    units = measure(table, rules)
-    tree = grow_samples(table, rules, units, [units.repeats], [seed])[0]
+    fixed = fixed_point_sample(table, rules)
+    tree = grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree
 
 
 def grow_samples(
-    table: Table, rules: GrowthRules, units: Units, samples: Sequence[IntArray], seeds: Sequence[int]
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    samples: Sequence[IntArray],
+    seeds: Sequence[int],
 ) -> list[Tree]:
     """The trees on samples of the rows, each row repeated as often as its sample says.
 
     First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
-    tasks = [ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
+    tasks = [ready(table, rules, fixed, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
     grown = [grown_nodes(table.coded, rules, task) for task in tasks]
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
-        tree = _finished(table, rules, units, counts, task.rows, result)
-        trees.append(pruned(tree, rules, table, units, counts))
+        tree = _finished(table, rules, fixed, counts, task.rows, result)
+        trees.append(pruned(tree, rules, table, fixed, counts))
     return trees
 
 
@@ -71,16 +75,16 @@ class Task(NamedTuple):
     rows: IntArray
 
 
-def ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> Task:
+def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray, seed: int) -> Task:
     """Everything that is known before the tree grows."""
     n_rows = int(counts.sum(dtype=np.int64))
     if n_rows == 0:
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
-    weight = n_rows if units.weight is None else int(counts @ units.weight)
+    weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
     return Task(
-        plan=_plan(rules, units, n_rows, weight),
-        limits=_limits(rules, units, n_rows, weight, len(table.coded.ranks), seed),
-        sample=units.sample(counts),
+        plan=_plan(rules, fixed, n_rows, weight),
+        limits=_limits(rules, fixed, n_rows, weight, len(table.coded.ranks), seed),
+        sample=fixed.sample(counts),
         rows=np.flatnonzero(counts).astype(np.int32),
     )
 
@@ -89,12 +93,12 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
     plan, limits, sample, rows = task
     histograms = _histograms(coded, plan, limits, len(rows))
-    near, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
+    compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            arguments = (plan, limits, coded, sample, rows, histograms, near, stop, growing, grown)
+            arguments = (plan, limits, coded, sample, rows, histograms, compact, stop, growing, grown)
             call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
@@ -132,13 +136,18 @@ def _rooms(
 
 
 def _finished(
-    table: Table, rules: GrowthRules, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    counts: IntArray,
+    rows: IntArray,
+    grown: kernels.Grown,
 ) -> Tree:
     fields = grown.fields
-    value, node_weight, impurity = node_values(units, counts, rows, fields, grown.total)
+    value, node_weight, impurity = node_values(fixed, counts, rows, fields, grown.total)
     count = grown.total[:, -1].astype(np.float64)
-    if units.weight is None:  # every row weighs the same
-        count = np.ldexp(node_weight, -units.weight_exponent)
+    if fixed.weight is None:  # every row weighs the same
+        count = np.ldexp(node_weight, -fixed.weight_exponent)
     return Tree(
         schema=table.schema,
         feature=node_features(table, fields),
@@ -157,29 +166,30 @@ def _finished(
     )
 
 
-def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
+def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
+    criterion = fixed.criterion
     return Plan(
-        criterion=units.criterion,
-        is_guarded=int(rules.criterion == "gain_ratio"),
+        formula=criterion.formula,
+        shift_factor=criterion.shift_factor,
+        by_ratio=int(criterion.by_ratio),
+        is_normalised=int(criterion.is_normalised),
+        is_rate=int(criterion.is_rate),
         threshold_cost=int(rules.threshold_cost),
-        n_classes=units.n_classes,
-        n_stats=units.n_stats,
-        label_bits=units.label_bits,
-        counts_apart=int(units.weight is not None),
+        n_classes=fixed.n_classes,
+        n_stats=fixed.n_stats,
+        label_bits=fixed.label_bits,
+        counts_apart=int(fixed.weight is not None),
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
-        square_unit=units.square_unit / units.total_unit * (units.weight_unit / units.total_unit),
+        square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
     )
 
 
 def _limits(
-    rules: GrowthRules, units: Units, n_rows: int, weight: int, n_features: int, seed: int
+    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, n_features: int, seed: int
 ) -> kernels.Limits:
-    # A gain of squared error is counted in units of total squared over weight, all others in units of weight.
-    gain_unit = 1.0
-    if not units.n_classes:
-        ratio = units.total_unit / units.weight_unit
-        gain_unit = ratio if units.criterion == POISSON else ratio * ratio
+    # A gain is counted in units of weight, times those of the target as often as impurity has them.
+    gain_unit = (fixed.total_unit / fixed.weight_unit) ** fixed.criterion.target_power
     max_leaves = min(
         rules.max_leaf_nodes or NO_LIMIT,
         NO_LIMIT,
@@ -189,7 +199,7 @@ def _limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
         min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
-        min_impurity_decrease=_scaled(rules.min_impurity_decrease, units) * (weight / gain_unit),
+        min_impurity_decrease=_scaled(rules.min_impurity_decrease, fixed) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
@@ -197,11 +207,10 @@ def _limits(
     )
 
 
-def _scaled(gain: float, units: Units) -> float:
+def _scaled(gain: float, fixed: FixedPointSample) -> float:
     """A gain on the scale of the targets that the kernels see."""
-    power = 1 if units.criterion == POISSON else 2
     with np.errstate(over="ignore"):
-        return float(np.ldexp(gain, -power * units.exponent))
+        return float(np.ldexp(gain, -fixed.criterion.target_power * fixed.exponent))
 
 
 def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> LongArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import RulesError
+from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
@@ -64,9 +65,10 @@ class GrowthRules:
         if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
             raise RulesError(f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'.")
         _check_flag("threshold_cost", self.threshold_cost)
-        if self.threshold_cost and self.criterion != "gain_ratio":
+        if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
+            names = " or ".join(repr(name) for name, each in CRITERIA.items() if each.by_ratio)
             raise RulesError(
-                f"threshold_cost=True is for criterion='gain_ratio', and the criterion is {self.criterion!r}."
+                f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)

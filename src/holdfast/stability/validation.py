@@ -15,7 +15,7 @@ from holdfast.data.split.fractions import below, numbered, places, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import FixedPointSample
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.collection import Collection
@@ -31,7 +31,7 @@ class Scoring:
     """How candidates are scored."""
 
     metric: Metric
-    refit: Sequence[GrowthRules | None] = ()  # of every tree: leaves first take values from all training rows
+    refit: Sequence[FixedPointSample | None] = ()  # for every tree: leaves first take values from these rows
     shrink: bool = True
     seed: int = 0
     n_jobs: int | None = None
@@ -66,9 +66,9 @@ def score_candidates(
         own = np.flatnonzero(candidates.division == number).tolist()
         trees = [candidates.trees[place] for place in own]
         if scoring.refit:
-            rules = [scoring.refit[place] for place in own]
+            samples = [scoring.refit[place] for place in own]
             rows = division.training[number]
-            trees = refit_all_leaf_values(trees, table, rules, rows=rows, n_jobs=scoring.n_jobs)
+            trees = refit_all_leaf_values(trees, table, samples, rows=rows, n_jobs=scoring.n_jobs)
         found |= zip(own, _measure_all(trees, table, division, number, groups, scoring), strict=True)
     in_order = [found[place] for place in range(len(candidates))]
     measured, error = np.array([each.whole for each in in_order]).T

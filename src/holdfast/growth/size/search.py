@@ -23,7 +23,7 @@ from holdfast.growth.pruning.path import (
     pruning_path,
 )
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, check_table, measure
+from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
@@ -177,9 +177,9 @@ class _Sizes:
         """The scores of the values on one fold, by the tree of the rows outside it."""
         table = folds.table
         own = balanced_on(table, self.rules, folds.times[number])
-        units = measure(table, own)
-        counts = (units.repeats * folds.times[number]).astype(np.int32)
-        tree = grow_samples(table, own, units, [counts], [self.seed])[0]
+        fixed = fixed_point_sample(table, own)
+        counts = (fixed.repeats * folds.times[number]).astype(np.int32)
+        tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
         held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
         path = path_of(tree, self.parameter, self.rules)

@@ -9,7 +9,7 @@ from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.path import pruning_path
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import fixed_point_sample
 from holdfast.growth.size.folds import Folds
 from holdfast.growth.size.search import SizeSearch, path_scores, sizes_to_score, values_between
 from holdfast.scoring.metric import Metric
@@ -30,8 +30,8 @@ def pruned_candidates(
     if settings.learner is not None:
         raise RulesError("candidates='pruned' prunes a tree of our own: leave learner=None.")
     rules = replace(settings.rules, ccp_alpha=0.0)
-    units = measure(table, rules)
-    whole = grow_samples(table, rules, units, [units.repeats], [settings.seed])[0]
+    fixed = fixed_point_sample(table, rules)
+    whole = grow_samples(table, rules, fixed, [fixed.repeats], [settings.seed])[0]
     path = pruning_path(whole, rules.ccp_risk)
     places = sizes_to_score(path, settings.n_estimators)
     values = values_between(path)[places]
