@@ -97,7 +97,7 @@ WORK: dict[str, Callable[[], Any]] = {
         )
     ),
     "replicate": lambda: repr(replicate(ILL, FEW, n_replications=2).rows),
-    "choose_size": lambda: choose_size(ILL, evidence=SizeSearch(cv=3)).tree,
+    "choose_size": lambda: choose_size(ILL, search=SizeSearch(cv=3)).tree,
     "Ensemble": lambda: (BAGGING.ensemble.scores(X), BAGGING.ensemble.leaves(X)),
     "grow_bagging": lambda: grow_bagging(ILL, FOREST, 6).ensemble,
     "out_of_bag": lambda: out_of_bag(BAGGING, ILL, "auc").values,

@@ -85,8 +85,8 @@ def _tree(table: Table, groups: LongArray | None, job: Job, metric: Metric) -> G
 
 def _pruned(table: Table, groups: LongArray | None, job: Job, metric: Metric) -> Grown:
     settings = job.settings
-    evidence = SizeSearch(scoring=settings.scoring, seed=drawn_seed(settings.seed), n_jobs=settings.n_jobs)
-    tree, sizes = choose_size(table, rules_for(job, table.schema.target), evidence=evidence, groups=groups)
+    search = SizeSearch(scoring=settings.scoring, seed=drawn_seed(settings.seed), n_jobs=settings.n_jobs)
+    tree, sizes = choose_size(table, rules_for(job, table.schema.target), search=search, groups=groups)
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
     return Grown(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
 

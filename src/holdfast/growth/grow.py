@@ -11,8 +11,9 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
-from holdfast.errors import DataError, GrowthWarning
+from holdfast.errors import DataError, GrowthWarning, RulesError
 from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
@@ -58,10 +59,11 @@ def grow_samples(
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
     tasks = [ready(table, rules, fixed, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
-    grown = [grown_nodes(table.coded, rules, task) for task in tasks]
+    coded = coded_for(table, rules)
+    grown = [grown_nodes(coded, rules, task) for task in tasks]
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
-        tree = _finished(table, rules, fixed, counts, task.rows, result)
+        tree = _finished(table, rules, fixed, counts, task, result)
         trees.append(pruned(tree, rules, table, fixed, counts))
     return trees
 
@@ -73,6 +75,19 @@ class Task(NamedTuple):
     limits: kernels.Limits
     sample: Sample
     rows: IntArray
+    leaves_in_memory: int  # for which the budget has room
+
+
+def coded_for(table: Table, rules: GrowthRules) -> Coded:
+    """The columns and questions that the rules split by: all of them, or the questions alone."""
+    if not rules.questions_only:
+        return table.coded
+    if not table.schema.questions:
+        raise RulesError(
+            "questions_only=True splits by questions alone, and the table has none: give some, such as "
+            "questions=['age > 60'], or leave it False."
+        )
+    return table.coded_questions
 
 
 def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray, seed: int) -> Task:
@@ -81,18 +96,24 @@ def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: Int
     if n_rows == 0:
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
+    coded, plan = coded_for(table, rules), _plan(rules, fixed, n_rows, weight)
+    limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
+    if rules.memory_limit is not None:
+        room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
+        limits = limits._replace(max_leaves=min(limits.max_leaves, room))
     return Task(
-        plan=_plan(rules, fixed, n_rows, weight),
-        limits=_limits(rules, fixed, n_rows, weight, len(table.coded.ranks), seed),
+        plan=plan,
+        limits=limits,
         sample=fixed.sample(counts),
         rows=np.flatnonzero(counts).astype(np.int32),
+        leaves_in_memory=room,
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows = task
-    histograms = _histograms(coded, plan, limits, len(rows))
+    plan, limits, sample, rows, _ = task
+    histograms = _histograms(coded, rules, plan, limits, len(rows))
     compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, len(rows))
     as_given = rows.copy()
@@ -140,11 +161,13 @@ def _finished(
     rules: GrowthRules,
     fixed: FixedPointSample,
     counts: IntArray,
-    rows: IntArray,
+    task: Task,
     grown: kernels.Grown,
 ) -> Tree:
     fields = grown.fields
-    value, node_weight, impurity = node_values(fixed, counts, rows, fields, grown.total)
+    if rules.questions_only:  # which stand after the columns
+        fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
+    value, node_weight, impurity = node_values(fixed, counts, task.rows, fields, grown.total)
     count = grown.total[:, -1].astype(np.float64)
     if fixed.weight is None:  # every row weighs the same
         count = np.ldexp(node_weight, -fixed.weight_exponent)
@@ -162,7 +185,7 @@ def _finished(
         weight=node_weight,
         impurity=impurity,
         criterion=rules.criterion,
-        notes=_notes(rules, grown),
+        notes=_notes(rules, grown, task.leaves_in_memory),
     )
 
 
@@ -213,10 +236,13 @@ def _scaled(gain: float, fixed: FixedPointSample) -> float:
         return float(np.ldexp(gain, -fixed.criterion.target_power * fixed.exponent))
 
 
-def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> LongArray:
+def _histograms(
+    coded: Coded, rules: GrowthRules, plan: Plan, limits: kernels.Limits, n_rows: int
+) -> LongArray:
+    """Memory for histograms: one, or, if they may wait for a child, several; more of them save time only."""
     length = int(coded.start[-1]) * plan.n_stats
     n_slots = 1
-    if n_rows >= FULL_ROWS and not limits.n_drawn:
+    if n_rows >= FULL_ROWS and not limits.n_drawn and rules.memory_limit is None:
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, 64))
     return np.empty((n_slots, length), np.int64)
 
@@ -236,7 +262,7 @@ def _deadline(seconds: float | None, stop: ByteArray) -> Iterator[None]:
         timer.cancel()
 
 
-def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
+def _notes(rules: GrowthRules, grown: kernels.Grown, leaves_in_memory: int) -> tuple[str, ...]:
     n_open, state = grown.counters[kernels.N_OPEN], grown.counters[kernels.STATE]
     if n_open == 0:
         return ()
@@ -245,6 +271,8 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
         return (f"Growth ended after {rules.max_seconds:g} seconds (max_seconds): {left}.",)
     if rules.max_nodes is not None and len(grown.fields) + 2 > rules.max_nodes:
         return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
+    if len(grown.fields) + 1 >= 2 * leaves_in_memory:
+        return (f"Growth ended at {rules.memory_limit} bytes (memory_limit): {left}.",)
     return ()
 
 

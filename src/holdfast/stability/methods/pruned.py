@@ -37,8 +37,8 @@ def pruned_candidates(
     values = values_between(path)[places]
     times = tuple(rows.astype(np.int32) for rows in division.training)
     folds = Folds(table, groups, division.validation, times)
-    evidence = SizeSearch(seed=settings.seed, n_jobs=settings.n_jobs)
-    scores, error = path_scores(folds, rules, values, "ccp_alpha", metric, evidence)
+    search = SizeSearch(seed=settings.seed, n_jobs=settings.n_jobs)
+    scores, error = path_scores(folds, rules, values, "ccp_alpha", metric, search)
     if division.is_cross_fitted:
         # The same rows are held out several times over: only folds of one division are independent.
         n_folds = 1 / float(np.mean([held_out.mean() for held_out in division.validation]))
