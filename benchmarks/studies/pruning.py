@@ -60,7 +60,7 @@ def unpruned(table: Table) -> Tree:
 
 
 def by_folds(table: Table, parameter: Any = "ccp_alpha", **evidence: Any) -> Tree:
-    return choose_size(table, rules_for(table), parameter, evidence=SizeSearch(**evidence)).tree
+    return choose_size(table, rules_for(table), parameter, search=SizeSearch(**evidence)).tree
 
 
 def by_confidence(table: Table) -> Tree:

@@ -262,7 +262,7 @@ def folds_of(case: Case, n_folds: int = 5) -> list[Any]:
 
 def ours(case: Case, parameter: str, scoring: Any, folds: Any, rule: str) -> Sized:
     evidence = SizeSearch(rule, folds, scoring)  # type: ignore[arg-type]
-    return choose_size(case.table(), GrowthRules(**case.rules), parameter, evidence=evidence)  # type: ignore[arg-type]
+    return choose_size(case.table(), GrowthRules(**case.rules), parameter, search=evidence)  # type: ignore[arg-type]
 
 
 def assert_same_choice(case: Case, parameter: str, scoring: Any) -> None:

@@ -68,7 +68,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
         lambda n_jobs: permutation_importance(BAGGING, TABLE, n_jobs=n_jobs),
         lambda n_jobs: boost(TABLE, BoostingRules("log_loss"), n_jobs=n_jobs),
         lambda n_jobs: refit_all_leaf_values([TREE], TABLE, [CART], n_jobs=n_jobs),
-        lambda n_jobs: choose_size(TABLE, evidence=SizeSearch(n_jobs=n_jobs)),
+        lambda n_jobs: choose_size(TABLE, search=SizeSearch(n_jobs=n_jobs)),
         lambda n_jobs: distance_matrix([], n_jobs=n_jobs),
         lambda n_jobs: mean_distance([TREE], [TREE], n_jobs=n_jobs),
         lambda n_jobs: compare_models([TreeClassifier()], X, Y, n_jobs=n_jobs),

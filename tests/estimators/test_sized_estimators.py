@@ -145,7 +145,7 @@ def test_the_pruning_path_is_that_of_the_whole_tree_where_a_size_is_to_be_chosen
 def test_a_size_is_chosen_as_choose_size_does(parameter: str, rule: str) -> None:
     model = TreeClassifier(**{parameter: rule}, cv=5, scoring="accuracy").fit(X, Y)
     evidence = SizeSearch(rule, 5, "accuracy")  # type: ignore[arg-type]
-    tree, sizes = choose_size(Table.from_arrays(X, Y), CART, parameter, evidence=evidence)  # type: ignore[arg-type]
+    tree, sizes = choose_size(Table.from_arrays(X, Y), CART, parameter, search=evidence)  # type: ignore[arg-type]
     assert same(model.tree_, tree)
     assert model.size_table_.scores.tolist() == sizes.scores.tolist()
     assert hasattr(model, "ccp_alpha_") == (parameter == "ccp_alpha")

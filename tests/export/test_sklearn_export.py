@@ -51,7 +51,8 @@ def test_a_grown_tree_predicts_the_same_as_a_model_of_scikit_learn(
     assert model.apply(rows).tolist() == tree.apply(rows).tolist()
     assert model.predict(rows).tolist() == tree.predict(rows).tolist()
     if hasattr(model, "classes_"):
-        assert np.array_equal(model.predict_proba(rows), tree.predict_proba(rows))
+        last_bit = np.finfo(np.float64).eps  # which our class of a tie has more
+        assert model.predict_proba(rows) == pytest.approx(tree.predict_proba(rows), rel=0, abs=last_bit)
         assert model.score(X, y) > 0.9
     assert (model.get_depth(), model.get_n_leaves()) == (tree.depth, tree.n_leaves)
     assert model.feature_importances_ == pytest.approx(tree.importances)

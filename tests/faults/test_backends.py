@@ -38,6 +38,7 @@ from holdfast.evidence.baselines import cart_by_cross_validation
 from holdfast.evidence.replications import replicate
 from holdfast.growth import leaf_values
 from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.sample import fixed_point_sample
 from holdfast.stability import validation
 from holdfast.stability.settings import Settings
 from holdfast.storage.ensemble_file import ensemble_to_json
@@ -97,12 +98,14 @@ WORK: dict[str, Callable[[], Any]] = {
         )
     ),
     "replicate": lambda: repr(replicate(ILL, FEW, n_replications=2).rows),
-    "choose_size": lambda: choose_size(ILL, evidence=SizeSearch(cv=3)).tree,
+    "choose_size": lambda: choose_size(ILL, search=SizeSearch(cv=3)).tree,
     "Ensemble": lambda: (BAGGING.ensemble.scores(X), BAGGING.ensemble.leaves(X)),
     "grow_bagging": lambda: grow_bagging(ILL, FOREST, 6).ensemble,
     "out_of_bag": lambda: out_of_bag(BAGGING, ILL, "auc").values,
     "permutation_importance": lambda: permutation_importance(BAGGING, ILL, progress="Bar")[0].mean,
-    "refit_all_leaf_values": lambda: leaf_values.refit_all_leaf_values(TREES, ILL, [CART] * len(TREES)),
+    "refit_all_leaf_values": lambda: leaf_values.refit_all_leaf_values(
+        TREES, ILL, [fixed_point_sample(ILL, CART)] * len(TREES)
+    ),
     "cart_by_cross_validation": lambda: cart_by_cross_validation(ILL, FEW),
 }
 

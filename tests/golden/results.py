@@ -183,7 +183,7 @@ def _stable_pruned() -> Marks:
 
 
 def _sized(target: str, rules: GrowthRules, parameter: Any, **evidence: Any) -> Marks:
-    found = choose_size(table(target), rules, parameter, evidence=SizeSearch(**evidence))
+    found = choose_size(table(target), rules, parameter, search=SizeSearch(**evidence))
     return marks.joined({"tree": marks.of_tree(found.tree), "sizes": marks.of_sizes(found.sizes)})
 
 

@@ -11,7 +11,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import grow, midpoint
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import class_importance, measure, split_weight, whole_units
+from holdfast.growth.sample import class_importance, fixed_point_sample, split_weight, whole_units
 from holdfast.tree.check import check_tree
 
 SQUARES = GrowthRules("squared_error")
@@ -65,12 +65,14 @@ def test_balanced_classes_weigh_the_same_and_as_much_as_all_rows() -> None:
 
 def test_class_weight_is_for_classes() -> None:
     with pytest.raises(RulesError, match="class_weight"):
-        measure(numbers([1, 2], y=[0.5, 1.5]), GrowthRules("squared_error", class_weight="balanced"))
+        fixed_point_sample(
+            numbers([1, 2], y=[0.5, 1.5]), GrowthRules("squared_error", class_weight="balanced")
+        )
 
 
 def test_a_class_weight_for_a_label_that_is_no_class_is_refused() -> None:
     with pytest.raises(RulesError, match="typo"):
-        measure(numbers([1, 2], y=["a", "b"]), GrowthRules(class_weight={"typo": 5.0}))
+        fixed_point_sample(numbers([1, 2], y=["a", "b"]), GrowthRules(class_weight={"typo": 5.0}))
 
 
 # -- columns at the edges -------------------------------------------------------------------------------

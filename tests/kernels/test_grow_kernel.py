@@ -14,7 +14,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import _plan, grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import fixed_point_sample
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
@@ -101,13 +101,13 @@ def test_the_heap_gives_the_highest_priority_and_then_the_oldest_node(priorities
 @pytest.mark.parametrize("n_categories", [240, 241, 254, 255, 300])
 def test_counting_leaves_the_memory_behind_the_histograms_alone(n_categories: int) -> None:
     table = table_of_four(n_categories)
-    units = measure(table, GrowthRules())
-    length = int(table.coded.start[-1]) * units.n_stats
-    memory = np.full(length + 256 * units.n_stats, 7, np.int64)
-    plan = _plan(GrowthRules(), units, table.n_rows, table.n_rows)
+    fixed = fixed_point_sample(table, GrowthRules())
+    length = int(table.coded.start[-1]) * fixed.n_stats
+    memory = np.full(length + 256 * fixed.n_stats, 7, np.int64)
+    plan = _plan(GrowthRules(), fixed, table.n_rows, table.n_rows)
     rows = np.arange(table.n_rows, dtype=np.int32)
     no_stop = np.zeros(1, np.uint8)
-    count(plan, table.coded, units.sample(units.repeats), rows, np.int64(0), memory[:length], no_stop)
+    count(plan, table.coded, fixed.sample(fixed.repeats), rows, np.int64(0), memory[:length], no_stop)
     assert (memory[length:] == 7).all()
     last = memory[int(table.coded.start[3]) * 2 : length].reshape(-1, 2)
     codes = table.columns[3].astype(int)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from holdfast.arrays import FloatArray
-from holdfast.kernels.jit import inner, kernel, making
+from holdfast.kernels.jit import allocating, inner, kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -41,7 +41,7 @@ def nothing_back(x: FloatArray) -> None:
     """Returns nothing."""
 
 
-@pytest.mark.parametrize("compiled", [kernel, inner, making])
+@pytest.mark.parametrize("compiled", [kernel, inner, allocating])
 def test_a_function_without_a_name_of_its_own_is_refused(compiled: Any) -> None:
     # Two of one name, compiled in different processes and loaded into a third, called each other's code: the
     # walk by thresholds took the place of the walk by any question, and predictions were wrong.

@@ -132,11 +132,16 @@ def impurity(labels: list[str], weights: list[float], inside: list[bool]) -> flo
 
 
 def majority(labels: list[str], weights: list[float], inside: list[bool], classes: list[str]) -> str:
-    """The class of greatest weight among the rows inside, the first of them in a tie."""
-    of_class = [
-        math.fsum(
-            weight for own, weight, flag in zip(labels, weights, inside, strict=True) if flag and own == label
-        )
-        for label in classes
-    ]
-    return classes[of_class.index(max(of_class))]
+    """The class of greatest weight among the rows inside; in a tie, the one of greatest weight among all."""
+    best = classes
+    for flags in (inside, [True] * len(inside)):
+        of_class = {
+            label: math.fsum(
+                weight
+                for own, weight, flag in zip(labels, weights, flags, strict=True)
+                if flag and own == label
+            )
+            for label in best
+        }
+        best = [label for label in best if of_class[label] >= max(of_class.values()) - TIED]
+    return best[0]

@@ -21,11 +21,17 @@ class Box:
     value: float  # the mean; not looked at for classes
     count: float
     weight: float
+    above: tuple[dict[Label, float], ...] = ()  # the same at the nodes above, the root first
 
     @cached_property
     def outcome(self) -> Label:
-        """The most frequent class, the first of them where several are; or the mean."""
-        return max(self.shares, key=lambda label: self.shares[label]) if self.shares else self.value
+        """The most frequent class; of several, the one most frequent above; or the mean."""
+        if not self.shares:
+            return self.value
+        best = list(self.shares)
+        for shares in (self.shares, *reversed(self.above)):
+            best = [label for label in best if shares[label] == max(shares[each] for each in best)]
+        return best[0]
 
     @cached_property
     def restricted_bounds(self) -> dict[str, Interval]:
@@ -55,6 +61,7 @@ def boxes(tree: Tree) -> list[Box]:
 def _below(tree: Tree, node: int, box: Box) -> list[Box]:
     if tree.feature[node] == LEAF:
         return [_ended(tree, node, box)]
+    box = replace(box, above=(*box.above, _shares(tree, node)))
     yes, no = _sides(tree, node, box)
     return _below(tree, int(tree.left[node]), yes) + _below(tree, int(tree.right[node]), no)
 
@@ -80,13 +87,16 @@ def _sides(tree: Tree, node: int, box: Box) -> tuple[Box, Box]:
 
 
 def _ended(tree: Tree, leaf: int, box: Box) -> Box:
-    target = tree.schema.target
-    numbers = [float(number) for number in tree.value[leaf]]
     return replace(
         box,
         leaf=leaf,
-        shares=dict(zip(target.classes, numbers, strict=True)) if target.is_classes else {},
-        value=numbers[0],
+        shares=_shares(tree, leaf),
+        value=float(tree.value[leaf, 0]),
         count=float(tree.count[leaf]),
         weight=float(tree.weight[leaf]),
     )
+
+
+def _shares(tree: Tree, node: int) -> dict[Label, float]:
+    target = tree.schema.target
+    return dict(zip(target.classes, tree.value[node].tolist(), strict=True)) if target.is_classes else {}

@@ -41,7 +41,7 @@ class Bomb:
         ("{}".encode("utf-16"), "it is UTF-16"),
         (b"age,sex\n30,male\n", "it is not JSON at line 1, column 1, near 'age,sex"),
         (tree_to_json(MIXED)[:700], r"it is cut off at line 13, column \d+, near"),
-        (tree_to_json(MIXED) + b"}", "it is not JSON at line 30, column ., near .*: trailing characters"),
+        (tree_to_json(MIXED) + b"}", "it is not JSON at line 31, column ., near .*: trailing characters"),
         (b"[1, 2]", "at its top: Expected `object`, got `array`"),
         (b"3", "at its top: Expected `object`, got `int`"),
         (
@@ -73,8 +73,8 @@ class Bomb:
             r"at nodes.weight\[0\]: Number out of range",
         ),
         (edited(('"weight": [25.0', '"weight": [1e999')), r"at nodes.weight\[0\]: Number out of range"),
-        (edited(('"weight": [25.0', '"weight": [NaN')), "it is not JSON at line 26, column 16, near .*NaN"),
-        (edited(('"weight": [25.0', '"weight": [-Infinity')), "it is not JSON at line 26"),
+        (edited(('"weight": [25.0', '"weight": [NaN')), "it is not JSON at line 27, column 16, near .*NaN"),
+        (edited(('"weight": [25.0', '"weight": [-Infinity')), "it is not JSON at line 27"),
         (
             edited(('"weight": [25.0', '"weight": [null')),
             r"at nodes.weight\[0\]: Expected `float`, got `null`",

@@ -190,7 +190,7 @@ def test_the_file_has_a_line_for_each_entry_feature_and_array() -> None:
     )
     assert '    "feature": [0, 0, -1, -1, 1, -1, -1],' in lines
     assert '    "categories_left": [[0, 1], [0], null, null, [0], null, null],' in lines
-    assert len(lines) == 27
+    assert len(lines) == 28
 
 
 def test_the_checksum_is_that_of_the_file_without_its_line() -> None:

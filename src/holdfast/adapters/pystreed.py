@@ -24,7 +24,7 @@ from holdfast.adapters.reading import (
     trees_on,
     walked,
 )
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError
@@ -178,7 +178,7 @@ def _member(model: Any, binary: Sequence[_Binary], columns: list[Any], labels: t
     asked = [None if entry.is_leaf_node() else binary[entry.feature] for entry in entries]
     rows = _rows_at(model.train_X_, entries, binary)
     value, impurity = _class_values(model, rows) if labels else _number_values(model, rows)
-    notes = _predict_in_leaves(entries, value, labels)
+    outcome, notes = _predict_in_leaves(entries, value, labels)
     count = np.array([len(each) for each in rows], np.float64)
     chosen = {
         place: Chosen(each.labels) for place, each in enumerate(asked) if each and each.labels is not None
@@ -191,6 +191,7 @@ def _member(model: Any, binary: Sequence[_Binary], columns: list[Any], labels: t
         right=right,
         missing_left=~is_set & (count[left] >= count[right]),
         value=value,
+        outcome=outcome,
         count=count,
         weight=count,
         impurity=impurity,
@@ -233,9 +234,13 @@ def _number_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatA
 
 def _predict_in_leaves(
     entries: Sequence[Any], value: FloatArray, labels: tuple[Label, ...]
-) -> tuple[str, ...]:
-    """Make the leaves predict what the model does; a note if that is not what most of their rows are."""
+) -> tuple[IntArray, tuple[str, ...]]:
+    """What every node predicts, leaves as the model; a note if most of their rows are of other classes.
+
+    The values of leaves become what they predict, if those are numbers or a rarer class.
+    """
     n_others = 0
+    outcome = value.argmax(axis=1).astype(np.int32)
     for place, entry in enumerate(entries):
         if not entry.is_leaf_node():
             continue
@@ -246,8 +251,8 @@ def _predict_in_leaves(
         if value[place, predicted] < value[place].max():
             value[place] = np.arange(len(labels)) == predicted
             n_others += 1
-        elif value[place].argmax() != predicted:  # a tie that the model does not give to the first class
-            value[place, predicted] = np.nextafter(value[place, predicted], 1.0)
+        outcome[place] = predicted
     if not n_others:
-        return ()
-    return (f"In {n_others} leaves the model predicts a rarer class, which has the fraction 1 there.",)
+        return outcome, ()
+    note = f"In {n_others} leaves the model predicts a rarer class, which has the fraction 1 there."
+    return outcome, (note,)

@@ -166,14 +166,18 @@ def _moved(member: Member, model: Model, schema: Schema) -> Nodes:
     position = {feature.name: index for index, feature in enumerate(schema.columns)}
     moved = np.array([*(position.get(name, LEAF) for name in names), LEAF], np.int32)
     feature = moved[nodes.feature]  # LEAF is -1, and so is the last of `moved`
-    value = nodes.value
+    value, outcome = nodes.value, None
     if model.labels:
+        places = np.array([schema.target.classes.index(label) for label in model.labels])
         value = np.zeros((len(feature), len(schema.target.classes)))
-        value[:, [schema.target.classes.index(label) for label in model.labels]] = nodes.value
+        value[:, places] = nodes.value
+        # Of tied classes other libraries predict the first, unless their adapter says otherwise.
+        outcome = places[nodes.value.argmax(axis=1) if nodes.outcome is None else nodes.outcome]
     return replace(
         nodes,
         feature=feature,
         value=value,
+        outcome=outcome,
         threshold=_between(nodes.threshold, feature, schema),
         sets=_sets(member, feature, model.features, schema),
     )

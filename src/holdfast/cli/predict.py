@@ -53,12 +53,17 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, ra
 
 def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the fraction of each class."""
-    values = model.values(features)
     target = model.schema.target
+    if isinstance(model, Tree):
+        leaves = model.apply(features)
+        values, places = model.value[leaves], model.outcome[leaves]
+    else:
+        values = model.values(features)
+        places = values.argmax(axis=1)
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {
-        "prediction": [target.classes[place] for place in values.argmax(axis=1).tolist()],
+        "prediction": [target.classes[place] for place in places.tolist()],
         **{f"p({name})": values[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
 

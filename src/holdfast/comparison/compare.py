@@ -13,7 +13,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
-from holdfast.comparison.trial import Rows, Trial, is_by_labels, takes, tried
+from holdfast.comparison.trial import Rows, Trial, takes, tried
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task, read_vector
 from holdfast.data.split.folds import Fold
@@ -234,7 +234,7 @@ def _check_model(name: str, model: Any, rows: Rows, metrics: Sequence[Metric]) -
             f"The model {name!r} cannot take weights: the fit of {kind} has no sample_weight. Leave the "
             "model or the weights out."
         )
-    in_need = [metric.name for metric in metrics if not is_by_labels(metric)]
+    in_need = [metric.name for metric in metrics if not metric.by_labels]
     if rows.target.is_classes and in_need and not hasattr(model, "predict_proba"):
         raise RulesError(
             f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs fractions of the "

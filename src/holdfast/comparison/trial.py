@@ -17,8 +17,6 @@ from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.text.lists import listed
 
-_BY_LABELS = ("accuracy", "balanced_accuracy")  # of our own metrics
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -87,7 +85,7 @@ def tried(model: Any, rows: Rows, fold: Fold, metrics: Sequence[Metric], *, with
     true_values = rows.true_values(numbers)
     scores = []
     for metric in metrics:
-        predicted = found.labels if found.labels is not None and is_by_labels(metric) else found.values
+        predicted = found.labels if found.labels is not None and metric.by_labels else found.values
         scores.append(
             metric.score(predicted, true_values)
             if with_errors
@@ -108,13 +106,6 @@ class Predicted(NamedTuple):
     seconds: float  # of one call
 
 
-def is_by_labels(metric: Metric) -> bool:
-    """True if the metric asks which class a model settles on, not for fractions of the classes."""
-    if metric.formula is not None:
-        return metric.name in _BY_LABELS
-    return bool(getattr(metric.scorer, "_response_method", None) == "predict")
-
-
 def predictions(model: Any, X: Any, n_rows: int, target: Target, metrics: Sequence[Metric]) -> Predicted:
     """What the fitted model says of the rows, as far as the metrics need it.
 
@@ -130,7 +121,7 @@ def predictions(model: Any, X: Any, n_rows: int, target: Target, metrics: Sequen
             _in_order(np.asarray(shares, np.float64), model, target), (n_rows, len(target.classes))
         )
     labels = None
-    if shares is None or any(map(is_by_labels, metrics)):
+    if shares is None or any(metric.by_labels for metric in metrics):
         said, label_seconds = _timed(lambda: model.predict(X))
         labels = _checked(_one_hot(said, target), (n_rows, len(target.classes)))
         seconds = seconds or label_seconds

@@ -71,6 +71,14 @@ class Table:
         order, features = self.schema.name_order, self.schema.features
         return code_columns([features[i] for i in order], [self.columns[i] for i in order], repeats)
 
+    @cached_property
+    def coded_questions(self) -> "Coded":
+        """The questions of the user alone, by name, as small integers; there must be one."""
+        from holdfast.data.coding import code_columns
+
+        order = self.schema.name_order[len(self.schema.columns) :]
+        return code_columns([self.schema.features[i] for i in order], [self.columns[i] for i in order])
+
     @classmethod
     def from_arrays(
         cls,

@@ -21,7 +21,7 @@ from holdfast.ensembles.bagging import check_n_trees
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure, reweighted
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample, reweighted
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -71,35 +71,35 @@ def grow_adaboost(
     """
     check_n_trees(n_estimators)
     _check_rate(learning_rate)
-    units = measure(table, rules)
-    n_classes = len(np.unique(table.target[units.repeats > 0]))
+    fixed = fixed_point_sample(table, rules)
+    n_classes = len(np.unique(table.target[fixed.repeats > 0]))
     rounds: list[_Round] = []
-    log_weight = np.log(units.importance)
+    log_weight = np.log(fixed.importance)
     while len(rounds) < n_estimators:
         tree_seed = derived_seed(seed, Branch.ADABOOST_ROUNDS, len(rounds))
-        tree = grow_samples(table, rules, units, [units.repeats], [tree_seed])[0]
+        tree = grow_samples(table, rules, fixed, [fixed.repeats], [tree_seed])[0]
         is_wrong = tree.outcome[tree.apply(table)] != table.target
-        error = _share(units, is_wrong)
+        error = _share(fixed, is_wrong)
         is_chance = error >= (1.0 - 1.0 / n_classes) * (1.0 - ROUNDING) and n_classes > 1
         if is_chance and rounds:
             break
-        alpha = 0.0 if is_chance else learning_rate * _log_odds(error, n_classes, units.repeats)
+        alpha = 0.0 if is_chance else learning_rate * _log_odds(error, n_classes, fixed.repeats)
         rounds.append(_Round(tree, error, alpha))
         if is_chance or error == 0.0:
             break
         log_weight = log_weight + alpha * is_wrong
-        log_weight -= log_weight[units.repeats > 0].max()  # the sum of many alphas would overflow
-        units = reweighted(units, np.exp(np.minimum(log_weight, 0.0)))
+        log_weight -= log_weight[fixed.repeats > 0].max()  # the sum of many alphas would overflow
+        fixed = reweighted(fixed, np.exp(np.minimum(log_weight, 0.0)))
     boosted = _assembled(table, rounds)
     for note in boosted.ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return boosted
 
 
-def _share(units: Units, is_wrong: BoolArray) -> float:
+def _share(fixed: FixedPointSample, is_wrong: BoolArray) -> float:
     """Fraction of the weight that is wrong, from integers: the order of the rows changes no bit of it."""
-    repeats = units.repeats.astype(np.int64)
-    weight = repeats if units.weight is None else repeats * units.weight
+    repeats = fixed.repeats.astype(np.int64)
+    weight = repeats if fixed.weight is None else repeats * fixed.weight
     return int(weight[is_wrong].sum()) / int(weight.sum())
 
 

@@ -17,7 +17,7 @@ from holdfast.ensembles.tree_correlation import tree_values
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import Tree
@@ -73,11 +73,11 @@ def grow_bagging(
     check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
         raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
-    units = measure(table, rules)
-    bags = Bags.of(table, units.repeats, sampling)
+    fixed = fixed_point_sample(table, rules)
+    bags = Bags.of(table, fixed.repeats, sampling)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, units, bags), tasks, n_jobs, progress=progress)
+    parts = run_all(partial(_grown, table, rules, fixed, bags), tasks, n_jobs, progress=progress)
     trees = [tree for part in parts for tree in part]
     notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
     for note in notes:
@@ -109,9 +109,11 @@ def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
     return ensemble.replace(trees=tuple(trees), votes=False)
 
 
-def _grown(table: Table, rules: GrowthRules, units: Units, bags: Bags, indices: Sequence[int]) -> list[Tree]:
+def _grown(
+    table: Table, rules: GrowthRules, fixed: FixedPointSample, bags: Bags, indices: Sequence[int]
+) -> list[Tree]:
     samples = [bags[index] for index in indices]
-    return grow_samples(table, rules, units, samples, [bags.tree_seed(index) for index in indices])
+    return grow_samples(table, rules, fixed, samples, [bags.tree_seed(index) for index in indices])
 
 
 def check_n_trees(n_estimators: Any, name: str = "n_estimators") -> None:

@@ -8,12 +8,13 @@ from holdfast.arrays import IntArray, LongArray, SignArray, frozen
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, thread_blocks
+from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import advance as kernels
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks
 from holdfast.kernels.boosting.packing import greatest, pack
 from holdfast.kernels.boosting.search import Limits, Scratch
-from holdfast.kernels.growth.criteria import SQUARED_ERROR, Plan
+from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 
 CELLS_SHARED = 2**20  # rows times features, to be counted: fewer are counted sooner by one thread
@@ -108,7 +109,21 @@ class BinnedSplits:
 
 
 _ONCE = np.empty(0, np.int32)
-_PLAN = Plan(SQUARED_ERROR, 0, 0, 0, 2, 0, 0, 1, 0.0, 1.0)
+_PLAN = Plan(
+    formula=SQUARED_ERROR.formula,
+    shift_factor=SQUARED_ERROR.shift_factor,
+    by_ratio=0,
+    is_normalised=0,
+    is_rate=0,
+    threshold_cost=0,
+    n_classes=0,
+    n_stats=2,
+    label_bits=0,
+    counts_apart=0,
+    min_rows=1,
+    min_weight=0.0,
+    square_unit=1.0,
+)
 
 
 def _unit(greatest: float, bits: int) -> float:

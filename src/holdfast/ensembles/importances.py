@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, scaled, unscaled
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
@@ -16,6 +16,7 @@ from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
 from holdfast.random_streams import Branch, generator
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.predictions import node_predictions
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -98,7 +99,7 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
     weight = None if true_values.weight is None else true_values.weight[rows]
     known = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
-    said = bagging.said(index, leaves)
+    said = _said(bagging, index, leaves, metric)
     score = metric.value(said, known)
     is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
@@ -106,10 +107,17 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
         column = X[:, feature].copy()
         X[:, feature] = column[_permutation(bags.sampling.seed, index, int(place[feature]), len(rows))]
         changed = said.copy()
-        changed[changing] = bagging.said(index, routes.leaves(frozen(X), frozen(changing)))
+        changed[changing] = _said(bagging, index, routes.leaves(frozen(X), frozen(changing)), metric)
         X[:, feature] = column
         lost[feature] = score - metric.value(changed, known)
     return lost
+
+
+def _said(bagging: Bagging, index: int, leaves: IntArray, metric: Metric) -> FloatArray:
+    """What the tree says of rows in these leaves: for a metric of labels the class that it predicts."""
+    if metric.by_labels:
+        return node_predictions(metric, bagging.ensemble[index], leaves)
+    return bagging.said(index, leaves)
 
 
 def features_asked(tree: Tree) -> BoolArray:

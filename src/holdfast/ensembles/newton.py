@@ -8,11 +8,11 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
+from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.grow import grown_nodes, ready
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import in_units, relative
+from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import LEARNT
-from holdfast.kernels.growth.criteria import SQUARED_ERROR
 from holdfast.kernels.growth.grow import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
@@ -75,6 +75,6 @@ class ExactSplits:
         rules = self.rules.replace(
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
-        units = in_units(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, units, counts, seed)
+        fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
+        task = ready(self.table, rules, fixed, counts, seed)
         return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)

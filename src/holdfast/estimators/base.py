@@ -204,6 +204,16 @@ class TreeEstimator(TableEstimator):
         values: FloatArray = self.tree_.value[leaves]
         return values
 
+    def _likeliest(self, X: Any) -> IntArray:
+        """Index of the class that the leaf of every row predicts."""
+        leaves = self._leaves(X)
+        outcome: IntArray = self.tree_.outcome[leaves]
+        return outcome
+
+    def _leaves(self, X: Any) -> IntArray:
+        check_is_fitted(self)
+        return self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
+
     # -- the tree -------------------------------------------------------------------------------------
 
     def get_depth(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.estimators.base import TableEstimator, classes_of
 
@@ -22,10 +22,14 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         self.n_classes_ = len(self.classes_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely class of every row; the first of them in a tie."""
-        places = self._values(X).argmax(axis=1)
+        """The most likely class of every row."""
+        places = self._likeliest(X)
         predicted: NDArray[Any] = self.classes_[places]
         return predicted
+
+    def _likeliest(self, X: Any) -> IntArray:
+        """Index of the class of every row; the first of them in a tie."""
+        return np.asarray(self._values(X).argmax(axis=1), np.int32)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The fractions of the classes, in the order of `classes_`, that every row is likely to belong to."""

@@ -68,8 +68,8 @@ class SizedTreeEstimator(TreeEstimator):
         from holdfast.growth.size.search import SizeSearch, choose_size
 
         rules = self._rules(**{name: WHOLE[name]})
-        evidence = SizeSearch(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
-        tree, self.size_table_ = choose_size(table, rules, name, evidence=evidence, groups=groups)
+        search = SizeSearch(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
+        tree, self.size_table_ = choose_size(table, rules, name, search=search, groups=groups)
         value = self.size_table_.chosen_value
         setattr(self, f"{name}_", value if name == "ccp_alpha" else int(value))
         return tree

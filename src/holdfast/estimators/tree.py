@@ -44,8 +44,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Weight of each class by its label, "balanced", or None.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
-    max_seconds, max_nodes
-        Budgets: growth ends with the best tree so far, and warns.
+    questions_only
+        True: split by these questions alone; the columns are what they read.
+    max_seconds, max_nodes, memory_limit
+        Budgets of time, nodes, and bytes for growing a tree: it ends with the best so far, and warns.
     ccp_alpha, ccp_risk
         What a leaf costs, in risk per row: of all subtrees, the one of least risk + alpha * leaves is taken.
         0: no pruning. "cv" or "cv-1se": see `cv`. The risk is the impurity of the criterion, or that of
@@ -117,8 +119,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         questions: Sequence[str] | None = None,
+        questions_only: bool = False,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
+        memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
         ccp_risk: str | None = None,
         pruning_confidence: float | None = None,
@@ -146,8 +150,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.max_features = max_features
         self.class_weight = class_weight
         self.questions = questions
+        self.questions_only = questions_only
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
+        self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
         self.ccp_risk = ccp_risk
         self.pruning_confidence = pruning_confidence
@@ -201,8 +207,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_relative_gain: float = 0.0,
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
+        questions_only: bool = False,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
+        memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
         reduced_error: float | None = None,
         cv: Any = 10,
@@ -224,8 +232,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_relative_gain = min_relative_gain
         self.max_features = max_features
         self.questions = questions
+        self.questions_only = questions_only
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
+        self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
         self.reduced_error = reduced_error
         self.cv = cv

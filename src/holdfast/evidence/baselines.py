@@ -17,6 +17,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.settings import Settings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -64,7 +65,7 @@ class _Part:
 def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
     trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
     scores = [
-        metric.value(tree.value[tree.apply(part.table)], part.true_values)
+        metric.value(predictions_for(metric, tree, part.table), part.true_values)
         for tree, part in zip(trees, parts, strict=True)
     ]
     return float(np.mean(scores)) if scores else 0.0

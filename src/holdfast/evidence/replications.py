@@ -22,6 +22,7 @@ from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
@@ -139,7 +140,7 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
     rows = plan.table.taken(test)
     score = partial(_score, trained.metric, TrueValues.of(rows, numbered(plan.groups, test)))
     results = [
-        Result(number, model, score(tree.value[tree.apply(rows)]), tree=tree, **figure)
+        Result(number, model, score(predictions_for(trained.metric, tree, rows)), tree=tree, **figure)
         for model, tree, figure in zip(MODELS[:-1], trees, figures, strict=True)
     ]
     last = Result(number, MODELS[-1], score(forest.values(rows)), importances=forest.importances)

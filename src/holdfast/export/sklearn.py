@@ -29,7 +29,8 @@ def to_sklearn(model: Any) -> Any:
 
     It reads the columns of the schema as numbers, ordered categories as their positions. scikit-learn rounds
     values to float32: a row can get another prediction if that makes a value equal to the threshold it is
-    compared with. Splits on categories and on questions cannot be expressed: an ExportError names them.
+    compared with. Of tied classes it predicts the first: where ours is another, its fraction is one last bit
+    more. Splits on categories and on questions cannot be expressed: an ExportError names them.
     """
     model = getattr(model, "ensemble_", getattr(model, "tree_", model))  # of a fitted estimator
     if not isinstance(model, Tree | Ensemble):
@@ -37,7 +38,7 @@ def to_sklearn(model: Any) -> Any:
             f"Cannot export a {type(model).__name__}: it is no tree, no ensemble, and no fitted estimator of "
             "one."
         )
-    return _sklearn_forest(model) if isinstance(model, Ensemble) else _sklearn_model(model)
+    return _sklearn_forest(model) if isinstance(model, Ensemble) else _sklearn_model(_without_ties(model))
 
 
 def _sklearn_model(tree: Tree) -> Any:
@@ -49,6 +50,14 @@ def _sklearn_model(tree: Tree) -> Any:
     model.max_features_ = model.n_features_in_
     model.tree_ = _sklearn_tree(tree)
     return model
+
+
+def _without_ties(tree: Tree) -> Tree:
+    """The tree with a last bit more for our class of a tie, where scikit-learn would predict the first."""
+    value, outcome = tree.value.copy(), tree.outcome
+    nodes = np.flatnonzero(value.argmax(axis=1) != outcome)
+    value[nodes, outcome[nodes]] = np.nextafter(value[nodes, outcome[nodes]], 2.0)
+    return tree.replace(value=value)
 
 
 def _sklearn_forest(ensemble: Ensemble) -> Any:

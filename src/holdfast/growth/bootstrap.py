@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.tree.tree import Tree
 
 
@@ -31,16 +31,18 @@ def grow_bootstraps(
     [2, 2, 2]
     """
     check_jobs(n_jobs)
-    units = measure(table, rules)
+    fixed = fixed_point_sample(table, rules)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, units, seed), tasks, n_jobs)
+    parts = run_all(partial(_grown, table, rules, fixed, seed), tasks, n_jobs)
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return grown
 
 
-def _grown(table: Table, rules: GrowthRules, units: Units, seed: int, indices: Sequence[int]) -> list[Tree]:
-    samples = [bootstrap_counts(units.repeats, seed, index) for index in indices]
-    return grow_samples(table, rules, units, samples, [seed + index for index in indices])
+def _grown(
+    table: Table, rules: GrowthRules, fixed: FixedPointSample, seed: int, indices: Sequence[int]
+) -> list[Tree]:
+    samples = [bootstrap_counts(fixed.repeats, seed, index) for index in indices]
+    return grow_samples(table, rules, fixed, samples, [seed + index for index in indices])

@@ -1,4 +1,10 @@
-"""The criteria by name, and the impurity of finished nodes."""
+"""The criteria by name, each declared once: its formula in the kernels, and its properties.
+
+To add one: a number and its branch among the formulas of `kernels/growth/criteria.py`, and a line here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -6,20 +12,60 @@ from holdfast.arrays import FloatArray
 from holdfast.errors import RulesError
 from holdfast.kernels.growth import criteria as kernels
 
-CLASS_CRITERIA = {
-    "gini": kernels.GINI,
-    "entropy": kernels.ENTROPY,
-    "log_loss": kernels.ENTROPY,  # scikit-learn's other name for it
-    "misclassification": kernels.MISCLASSIFICATION,
-    "purity": kernels.MISCLASSIFICATION,  # the fraction of the most frequent class: the same order of splits
-    "gain_ratio": kernels.ENTROPY,  # of each feature; then the features compete by ratio
-    "mutual_information": kernels.MUTUAL_INFORMATION,
-}
-NUMBER_CRITERIA = {"squared_error": kernels.SQUARED_ERROR, "poisson": kernels.POISSON}
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a split must gain, and what kernels and rules need to know about it."""
+
+    name: str
+    formula: int  # its number in the kernels
+    impurity: Callable[[FloatArray], FloatArray] | None = None  # from fractions of classes; None for numbers
+    shift_factor: float = 0.0  # the gain is this times the squared shift of the mean; 0: another formula
+    by_ratio: bool = False  # features compete by gain ratio, each with the question that gains most
+    is_normalised: bool = False  # gains are divided by the mean entropy of the node and of its sides
+    is_rate: bool = False  # targets are at least 0, and both sides of a split need one above 0
+    target_power: int = 0  # of numbers: impurity is in this power of the target
+
+    @property
+    def is_classes(self) -> bool:
+        """True if it is for classes."""
+        return self.impurity is not None
 
 
-def criterion_number(name: str, is_classes: bool) -> int:
-    """The kernels' number of a criterion, which must fit the kind of target."""
+def _gini(shares: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - np.square(shares).sum(axis=1), np.float64)
+
+
+def _misclassification(shares: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - shares.max(axis=1), np.float64)
+
+
+def _entropy(shares: FloatArray) -> FloatArray:
+    """In bits."""
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.abs((shares * logs).sum(axis=1)), np.float64)
+
+
+_ALL = (
+    Criterion("gini", kernels.GINI, _gini, shift_factor=2.0),
+    Criterion("entropy", kernels.ENTROPY, _entropy),
+    Criterion("log_loss", kernels.ENTROPY, _entropy),  # scikit-learn's other name for it
+    Criterion("misclassification", kernels.MISCLASSIFICATION, _misclassification),
+    # The fraction of the most frequent class: the same order of splits.
+    Criterion("purity", kernels.MISCLASSIFICATION, _misclassification),
+    Criterion("gain_ratio", kernels.ENTROPY, _entropy, by_ratio=True),
+    Criterion("mutual_information", kernels.ENTROPY, _entropy, is_normalised=True),
+    Criterion("squared_error", kernels.SQUARED_ERROR, shift_factor=1.0, target_power=2),
+    Criterion("poisson", kernels.POISSON, is_rate=True, target_power=1),
+)
+CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.is_classes}
+NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+SQUARED_ERROR = CRITERIA["squared_error"]
+
+
+def criterion_of(name: str, is_classes: bool) -> Criterion:
+    """The criterion of that name, which must fit the kind of target."""
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
     if name not in known:
         target = "classes" if is_classes else "a number"
@@ -27,11 +73,7 @@ def criterion_number(name: str, is_classes: bool) -> int:
     return known[name]
 
 
-def class_impurity(criterion: int, shares: FloatArray) -> FloatArray:
-    """Impurity of nodes with these fractions of the classes: entropies are in bits."""
-    if criterion == kernels.GINI:
-        return np.asarray(1.0 - np.square(shares).sum(axis=1), np.float64)
-    if criterion == kernels.MISCLASSIFICATION:
-        return np.asarray(1.0 - shares.max(axis=1), np.float64)
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(np.abs((shares * logs).sum(axis=1)), np.float64)
+def class_impurity(criterion: Criterion, shares: FloatArray) -> FloatArray:
+    """Impurity of nodes with these fractions of the classes."""
+    assert criterion.impurity is not None
+    return criterion.impurity(shares)

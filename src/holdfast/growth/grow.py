@@ -11,14 +11,15 @@ import numpy as np
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
-from holdfast.errors import DataError, GrowthWarning
+from holdfast.errors import DataError, GrowthWarning, RulesError
 from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import node_values
 from holdfast.kernels.growth import grow as kernels
-from holdfast.kernels.growth.criteria import POISSON, Plan
+from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.tree.tree import KNOWN, LEAF, Tree
@@ -38,27 +39,32 @@ def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
     >>> grow(table).threshold[0]
     np.float64(40.0)
     """
-    units = measure(table, rules)
-    tree = grow_samples(table, rules, units, [units.repeats], [seed])[0]
+    fixed = fixed_point_sample(table, rules)
+    tree = grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree
 
 
 def grow_samples(
-    table: Table, rules: GrowthRules, units: Units, samples: Sequence[IntArray], seeds: Sequence[int]
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    samples: Sequence[IntArray],
+    seeds: Sequence[int],
 ) -> list[Tree]:
     """The trees on samples of the rows, each row repeated as often as its sample says.
 
     First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
-    tasks = [ready(table, rules, units, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
-    grown = [grown_nodes(table.coded, rules, task) for task in tasks]
+    tasks = [ready(table, rules, fixed, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
+    coded = coded_for(table, rules)
+    grown = [grown_nodes(coded, rules, task) for task in tasks]
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
-        tree = _finished(table, rules, units, counts, task.rows, result)
-        trees.append(pruned(tree, rules, table, units, counts))
+        tree = _finished(table, rules, fixed, counts, task, result)
+        trees.append(pruned(tree, rules, table, fixed, counts))
     return trees
 
 
@@ -69,32 +75,51 @@ class Task(NamedTuple):
     limits: kernels.Limits
     sample: Sample
     rows: IntArray
+    leaves_in_memory: int  # for which the budget has room
 
 
-def ready(table: Table, rules: GrowthRules, units: Units, counts: IntArray, seed: int) -> Task:
+def coded_for(table: Table, rules: GrowthRules) -> Coded:
+    """The columns and questions that the rules split by: all of them, or the questions alone."""
+    if not rules.questions_only:
+        return table.coded
+    if not table.schema.questions:
+        raise RulesError(
+            "questions_only=True splits by questions alone, and the table has none: give some, such as "
+            "questions=['age > 60'], or leave it False."
+        )
+    return table.coded_questions
+
+
+def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray, seed: int) -> Task:
     """Everything that is known before the tree grows."""
     n_rows = int(counts.sum(dtype=np.int64))
     if n_rows == 0:
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
-    weight = n_rows if units.weight is None else int(counts @ units.weight)
+    weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
+    coded, plan = coded_for(table, rules), _plan(rules, fixed, n_rows, weight)
+    limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
+    if rules.memory_limit is not None:
+        room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
+        limits = limits._replace(max_leaves=min(limits.max_leaves, room))
     return Task(
-        plan=_plan(rules, units, n_rows, weight),
-        limits=_limits(rules, units, n_rows, weight, len(table.coded.ranks), seed),
-        sample=units.sample(counts),
+        plan=plan,
+        limits=limits,
+        sample=fixed.sample(counts),
         rows=np.flatnonzero(counts).astype(np.int32),
+        leaves_in_memory=room,
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows = task
-    histograms = _histograms(coded, plan, limits, len(rows))
-    near, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
+    plan, limits, sample, rows, _ = task
+    histograms = _histograms(coded, rules, plan, limits, len(rows))
+    compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            arguments = (plan, limits, coded, sample, rows, histograms, near, stop, growing, grown)
+            arguments = (plan, limits, coded, sample, rows, histograms, compact, stop, growing, grown)
             call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
@@ -132,13 +157,20 @@ def _rooms(
 
 
 def _finished(
-    table: Table, rules: GrowthRules, units: Units, counts: IntArray, rows: IntArray, grown: kernels.Grown
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    counts: IntArray,
+    task: Task,
+    grown: kernels.Grown,
 ) -> Tree:
     fields = grown.fields
-    value, node_weight, impurity = node_values(units, counts, rows, fields, grown.total)
+    if rules.questions_only:  # which stand after the columns
+        fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
+    value, node_weight, impurity = node_values(fixed, counts, task.rows, fields, grown.total)
     count = grown.total[:, -1].astype(np.float64)
-    if units.weight is None:  # every row weighs the same
-        count = np.ldexp(node_weight, -units.weight_exponent)
+    if fixed.weight is None:  # every row weighs the same
+        count = np.ldexp(node_weight, -fixed.weight_exponent)
     return Tree(
         schema=table.schema,
         feature=node_features(table, fields),
@@ -153,33 +185,34 @@ def _finished(
         weight=node_weight,
         impurity=impurity,
         criterion=rules.criterion,
-        notes=_notes(rules, grown),
+        notes=_notes(rules, grown, task.leaves_in_memory),
     )
 
 
-def _plan(rules: GrowthRules, units: Units, n_rows: int, weight: int) -> Plan:
+def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
+    criterion = fixed.criterion
     return Plan(
-        criterion=units.criterion,
-        is_guarded=int(rules.criterion == "gain_ratio"),
+        formula=criterion.formula,
+        shift_factor=criterion.shift_factor,
+        by_ratio=int(criterion.by_ratio),
+        is_normalised=int(criterion.is_normalised),
+        is_rate=int(criterion.is_rate),
         threshold_cost=int(rules.threshold_cost),
-        n_classes=units.n_classes,
-        n_stats=units.n_stats,
-        label_bits=units.label_bits,
-        counts_apart=int(units.weight is not None),
+        n_classes=fixed.n_classes,
+        n_stats=fixed.n_stats,
+        label_bits=fixed.label_bits,
+        counts_apart=int(fixed.weight is not None),
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
-        square_unit=units.square_unit / units.total_unit * (units.weight_unit / units.total_unit),
+        square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
     )
 
 
 def _limits(
-    rules: GrowthRules, units: Units, n_rows: int, weight: int, n_features: int, seed: int
+    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, n_features: int, seed: int
 ) -> kernels.Limits:
-    # A gain of squared error is counted in units of total squared over weight, all others in units of weight.
-    gain_unit = 1.0
-    if not units.n_classes:
-        ratio = units.total_unit / units.weight_unit
-        gain_unit = ratio if units.criterion == POISSON else ratio * ratio
+    # A gain is counted in units of weight, times those of the target as often as impurity has them.
+    gain_unit = (fixed.total_unit / fixed.weight_unit) ** fixed.criterion.target_power
     max_leaves = min(
         rules.max_leaf_nodes or NO_LIMIT,
         NO_LIMIT,
@@ -189,7 +222,7 @@ def _limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
         min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
-        min_impurity_decrease=_scaled(rules.min_impurity_decrease, units) * (weight / gain_unit),
+        min_impurity_decrease=_scaled(rules.min_impurity_decrease, fixed) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
@@ -197,17 +230,19 @@ def _limits(
     )
 
 
-def _scaled(gain: float, units: Units) -> float:
+def _scaled(gain: float, fixed: FixedPointSample) -> float:
     """A gain on the scale of the targets that the kernels see."""
-    power = 1 if units.criterion == POISSON else 2
     with np.errstate(over="ignore"):
-        return float(np.ldexp(gain, -power * units.exponent))
+        return float(np.ldexp(gain, -fixed.criterion.target_power * fixed.exponent))
 
 
-def _histograms(coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int) -> LongArray:
+def _histograms(
+    coded: Coded, rules: GrowthRules, plan: Plan, limits: kernels.Limits, n_rows: int
+) -> LongArray:
+    """Memory for histograms: one, or, if they may wait for a child, several; more of them save time only."""
     length = int(coded.start[-1]) * plan.n_stats
     n_slots = 1
-    if n_rows >= FULL_ROWS and not limits.n_drawn:
+    if n_rows >= FULL_ROWS and not limits.n_drawn and rules.memory_limit is None:
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, 64))
     return np.empty((n_slots, length), np.int64)
 
@@ -227,7 +262,7 @@ def _deadline(seconds: float | None, stop: ByteArray) -> Iterator[None]:
         timer.cancel()
 
 
-def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
+def _notes(rules: GrowthRules, grown: kernels.Grown, leaves_in_memory: int) -> tuple[str, ...]:
     n_open, state = grown.counters[kernels.N_OPEN], grown.counters[kernels.STATE]
     if n_open == 0:
         return ()
@@ -236,6 +271,8 @@ def _notes(rules: GrowthRules, grown: kernels.Grown) -> tuple[str, ...]:
         return (f"Growth ended after {rules.max_seconds:g} seconds (max_seconds): {left}.",)
     if rules.max_nodes is not None and len(grown.fields) + 2 > rules.max_nodes:
         return (f"Growth ended at {rules.max_nodes} nodes (max_nodes): {left}.",)
+    if len(grown.fields) + 1 >= 2 * leaves_in_memory:
+        return (f"Growth ended at {rules.memory_limit} bytes (memory_limit): {left}.",)
     return ()
 
 

@@ -9,7 +9,7 @@ from holdfast.arrays import BoolArray
 from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure_all
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import with_values
 from holdfast.tree.tree import Tree
 
@@ -26,29 +26,30 @@ def refit_leaf_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     >>> refit_leaf_values(grow(early), later, CART).value[1]
     array([0.5, 0.5])
     """
-    return refit_all_leaf_values([tree], table, [rules])[0]
+    return refit_all_leaf_values([tree], table, [fixed_point_sample(table, rules)])[0]
 
 
 def refit_all_leaf_values(
     trees: Sequence[Tree],
     table: Table,
-    rules: Sequence[GrowthRules | None],
+    samples: Sequence[FixedPointSample | None],
     *,
     rows: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> list[Tree]:
     """The trees, each with the values that the rows of the table, or those with a flag, give its nodes.
 
-    Each has rules of its own; a tree with None stays as it is.
+    Each has a sample of the table, which weighs the rows and says how impurity is measured; a tree with None
+    stays as it is.
     """
     check_jobs(n_jobs)
-    tasks = list(zip(trees, rules, measure_all(table, rules), strict=True))
+    tasks = list(zip(trees, samples, strict=True))
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
     return run_all(partial(_refitted, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
 
 
-def _refitted(table: Table, taken: BoolArray, task: tuple[Tree, GrowthRules | None, Units | None]) -> Tree:
-    tree, rules, units = task
-    if rules is None or units is None:
+def _refitted(table: Table, taken: BoolArray, task: tuple[Tree, FixedPointSample | None]) -> Tree:
+    tree, fixed = task
+    if fixed is None:
         return tree
-    return with_values(tree, table, units, (units.repeats * taken).astype(np.int32), rules.criterion)
+    return with_values(tree, table, fixed, (fixed.repeats * taken).astype(np.int32))

@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units, measure_all
+from holdfast.growth.sample import FixedPointSample, fixed_point_samples
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
@@ -34,8 +34,8 @@ class Learner(Protocol):
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
         """The trees on samples of the rows, each row repeated as often as its sample says."""
 
-    def leaf_rules(self, combination: int) -> GrowthRules | None:
-        """The rules by which its trees could take leaf values from other rows; None if there are none."""
+    def leaf_sample(self, combination: int) -> FixedPointSample | None:
+        """The rows of the table by which its trees could take other leaf values; None if they cannot."""
 
 
 def paper_grid(max_depth: int | None, n_rows: int, least: int = 1) -> dict[str, list[Any]]:
@@ -73,21 +73,21 @@ class OwnLearner:
 
     table: Table
     rules: tuple[GrowthRules, ...]  # one of each combination
-    units: tuple[Units, ...]
+    fixed: tuple[FixedPointSample, ...]  # for each combination
     combinations: tuple[Combination, ...]
 
     @property
     def repeats(self) -> IntArray:
         """How many rows each row of the table stands for."""
-        return self.units[0].repeats
+        return self.fixed[0].repeats
 
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
         """The trees of the samples."""
-        return grow_samples(self.table, self.rules[combination], self.units[combination], samples, seeds)
+        return grow_samples(self.table, self.rules[combination], self.fixed[combination], samples, seeds)
 
-    def leaf_rules(self, combination: int) -> GrowthRules:
-        """The rules that the trees are grown by."""
-        return self.rules[combination]
+    def leaf_sample(self, combination: int) -> FixedPointSample:
+        """The rows that the trees are grown on."""
+        return self.fixed[combination]
 
 
 def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combination]) -> OwnLearner:
@@ -99,6 +99,5 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
             f"grid has {listed(strange)}, which no growth rule is called: choose from {sorted(known)}."
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)
-    units = tuple(each for each in measure_all(table, all_rules) if each is not None)
     _ = table.coded  # before the threads start
-    return OwnLearner(table, all_rules, units, tuple(combinations))
+    return OwnLearner(table, all_rules, fixed_point_samples(table, all_rules), tuple(combinations))

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import RulesError
+from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
@@ -35,8 +36,10 @@ class GrowthRules:
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: ClassWeight = None
+    questions_only: bool = False  # split by the user's questions alone; columns are what these read
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
+    memory_limit: int | None = None  # bytes for growing one tree, apart from the table
     pruning_confidence: float | None = None  # C4.5's pessimistic pruning: 0.25 is usual, less prunes more
     subtree_raising: bool = True  # with it: a subtree may also give way to its larger branch
     ccp_alpha: float = 0.0  # cost-complexity pruning: what a leaf costs, in risk per row
@@ -50,6 +53,7 @@ class GrowthRules:
         _check_whole("max_depth", self.max_depth, 1)
         _check_whole("max_leaf_nodes", self.max_leaf_nodes, 2)
         _check_whole("max_nodes", self.max_nodes, 1)
+        _check_whole("memory_limit", self.memory_limit, 1)
         _check_rows("min_samples_split", self.min_samples_split, 2)
         _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
         _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
@@ -64,10 +68,12 @@ class GrowthRules:
         if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
             raise RulesError(f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'.")
         _check_flag("threshold_cost", self.threshold_cost)
-        if self.threshold_cost and self.criterion != "gain_ratio":
+        if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
+            names = " or ".join(repr(name) for name, each in CRITERIA.items() if each.by_ratio)
             raise RulesError(
-                f"threshold_cost=True is for criterion='gain_ratio', and the criterion is {self.criterion!r}."
+                f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
+        _check_flag("questions_only", self.questions_only)
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
@@ -84,7 +90,8 @@ class GrowthRules:
     @property
     def is_best_first(self) -> bool:
         """True if the most useful split is made first, so that growth can end at any moment."""
-        return not (self.max_leaf_nodes is None and self.max_seconds is None and self.max_nodes is None)
+        budgets = (self.max_leaf_nodes, self.max_seconds, self.max_nodes, self.memory_limit)
+        return any(budget is not None for budget in budgets)
 
 
 def features_drawn(max_features: MaxFeatures, n_features: int) -> int:

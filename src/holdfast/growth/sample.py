@@ -18,9 +18,8 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.criteria import criterion_number
+from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.growth.criteria import POISSON
 from holdfast.kernels.growth.histogram import Sample
 from holdfast.text.lists import listed
 
@@ -30,10 +29,10 @@ FINEST = 400  # bits after the point: the square of a unit is not 0
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class FixedPointSample:
     """The rows of a table in integers, shared by all trees grown with the same rules."""
 
-    criterion: int
+    criterion: Criterion
     n_classes: int
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
@@ -83,13 +82,13 @@ def check_table(table: Any) -> None:
         )
 
 
-def measure(table: Table, rules: GrowthRules) -> Units:
-    """The rows of a table in units."""
+def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
+    """The rows of a table as integers."""
     check_table(table)
     target = table.schema.target
-    criterion = criterion_number(rules.criterion, target.is_classes)
+    criterion = criterion_of(rules.criterion, target.is_classes)
     repeats, importance, exponent = weights_of(table, rules)
-    return in_units(table.target, len(target.classes), criterion, repeats, importance, exponent)
+    return fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
 
 
 def weights_of(
@@ -129,14 +128,14 @@ def relative(importance: FloatArray, repeats: IntArray) -> tuple[FloatArray, int
     return np.where(counted, np.maximum(2.0 * shares, LEAST_SHARE), 1.0), exponent - 1
 
 
-def in_units(
+def fixed_point(
     values: NDArray[Any],
     n_classes: int,
-    criterion: int,
+    criterion: Criterion,
     repeats: IntArray,
     importance: FloatArray,
     weight_exponent: int = 0,
-) -> Units:
+) -> FixedPointSample:
     """Rows with these targets, which are classes or, where there are none, numbers."""
     counted = repeats > 0
     n_repeats = float(repeats.sum(dtype=np.int64))
@@ -153,7 +152,7 @@ def in_units(
         total, total_unit = whole_units(importance * middle, n_repeats, bits)
         square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
         square = square + 1  # rounded up, for an upper bound
-    return Units(
+    return FixedPointSample(
         criterion=criterion,
         n_classes=n_classes,
         label=label,
@@ -171,16 +170,16 @@ def in_units(
     )
 
 
-def reweighted(units: Units, importance: FloatArray) -> Units:
+def reweighted(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSample:
     """The same rows of classes with other importances, scaled so that a row weighs 1 on average.
 
     What boosting needs in every round: the table is neither read nor coded again.
     """
-    weight, unit = _weights_in_units(importance, units.repeats, 62 - units.label_bits)
+    weight, unit = _weights_in_units(importance, fixed.repeats, 62 - fixed.label_bits)
     # From integers, so that neither the order of the rows nor repetitions change a bit of it.
-    factor = int(units.repeats.sum(dtype=np.int64)) / (int(units.repeats @ weight) * unit)
+    factor = int(fixed.repeats.sum(dtype=np.int64)) / (int(fixed.repeats @ weight) * unit)
     return replace(
-        units, importance=importance * factor, weight=weight, weight_unit=unit * factor, weight_exponent=0
+        fixed, importance=importance * factor, weight=weight, weight_unit=unit * factor, weight_exponent=0
     )
 
 
@@ -190,18 +189,17 @@ def _weights_in_units(importance: FloatArray, repeats: IntArray, bits: int) -> t
     return np.maximum(weight, 1), unit  # a row that counts at all counts for something
 
 
-def measure_all(table: Table, rules: Sequence[GrowthRules | None]) -> list[Units | None]:
-    """The rows in units for each of the rules, measured once for those that count the same; None for None."""
-    measured: dict[str, Units] = {}
-    units: list[Units | None] = []
+def fixed_point_samples(table: Table, rules: Sequence[GrowthRules]) -> tuple[FixedPointSample, ...]:
+    """The rows as integers for each of the rules, one sample for all that count the same."""
+    made: dict[str, FixedPointSample] = {}
     for each in rules:
-        if each is None:
-            units.append(None)
-            continue
-        key = f"{each.criterion} {each.class_weight}"
-        measured[key] = measured.get(key) or measure(table, each)
-        units.append(measured[key])
-    return units
+        key = _key(each)
+        made[key] = made.get(key) or fixed_point_sample(table, each)
+    return tuple(made[_key(each)] for each in rules)
+
+
+def _key(rules: GrowthRules) -> str:
+    return f"{rules.criterion} {rules.class_weight}"
 
 
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:
@@ -261,13 +259,13 @@ def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[La
         )
 
 
-def centred(target: NDArray[np.float64], criterion: int) -> FloatArray:
-    """The target, for squared error as deviation from its middle: more bits for the differences."""
-    if criterion == POISSON:
+def centred(target: NDArray[np.float64], criterion: Criterion) -> FloatArray:
+    """The target as deviation from its middle, which leaves more bits for differences; a rate as it is."""
+    if criterion.is_rate:
         if target.min() < 0:
-            raise DataError("criterion='poisson' needs targets of at least 0, and some are below.")
+            raise DataError(f"criterion={criterion.name!r} needs targets of at least 0, and some are below.")
         if not np.any(target > 0):
-            raise DataError("criterion='poisson' needs at least one target above 0, and all are 0.")
+            raise DataError(f"criterion={criterion.name!r} needs at least one target above 0, and all are 0.")
         return target
     middle = target.min() / 2 + target.max() / 2
     return np.asarray(target - middle, np.float64)

@@ -5,9 +5,8 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.table import Table
 from holdfast.growth.criteria import class_impurity
-from holdfast.growth.sample import Units
+from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
-from holdfast.kernels.growth.criteria import POISSON
 from holdfast.kernels.growth.values import number_values
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
@@ -16,67 +15,67 @@ _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np
 
 
 def node_values(
-    units: Units, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
+    fixed: FixedPointSample, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Value, weight and impurity of every node, from the statistics of the classes or the rows themselves."""
-    if units.n_classes:
-        of_class = total[:, : units.n_classes].astype(np.float64)
+    if fixed.n_classes:
+        of_class = total[:, : fixed.n_classes].astype(np.float64)
         weight = of_class.sum(axis=1)
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
-        weight = np.ldexp(weight * units.weight_unit, units.weight_exponent)
-        return value, weight, class_impurity(units.criterion, value)
-    is_poisson = int(units.criterion == POISSON)
+        weight = np.ldexp(weight * fixed.weight_unit, fixed.weight_exponent)
+        return value, weight, class_impurity(fixed.criterion, value)
     weight, mean, impurity = np.zeros((3, len(fields)))
     number_values(
         fields,
         rows,
-        units.target,
-        frozen(units.importance),
+        fixed.target,
+        frozen(fixed.importance),
         frozen(counts),
-        is_poisson,
+        fixed.criterion.formula,
         weight,
         mean,
         impurity,
     )
     # The square of the target may be too large for a float.
-    impurity = unscaled(impurity, units.exponent * (1 if is_poisson else 2))
-    weight = np.ldexp(weight, units.weight_exponent)
-    return np.ldexp(mean, units.exponent)[:, None], weight, impurity
+    impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
+    weight = np.ldexp(weight, fixed.weight_exponent)
+    return np.ldexp(mean, fixed.exponent)[:, None], weight, impurity
 
 
-def with_values(tree: Tree, table: Table, units: Units, counts: IntArray, criterion: str) -> Tree:
+def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree with the values, counts and impurities of the rows, each repeated as often as `counts` says.
 
     A node that no row reaches keeps its value, without weight.
     """
     leaves = tree.apply(table)
-    total = _at_leaves(tree, units, counts, leaves)
+    total = _at_leaves(tree, fixed, counts, leaves)
     add_upwards(tree, total)
     rows, fields = _NO_ROWS, _NO_FIELDS
-    if not units.n_classes:
+    if not fixed.n_classes:
         rows = np.flatnonzero(counts).astype(np.int32)
         rows = rows[np.argsort(leaves[rows], kind="stable")]
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
-    value, weight, impurity = node_values(units, counts, rows, fields, total)
+    value, weight, impurity = node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
     return tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
         count=total[:, -1].astype(np.float64),
         weight=weight,
         impurity=np.where(is_reached, impurity, tree.impurity),
-        criterion=criterion,
+        criterion=fixed.criterion.name,
+        given_outcome=None,  # ties of the new values go by the nodes above
     )
 
 
-def _at_leaves(tree: Tree, units: Units, counts: IntArray, leaves: IntArray) -> LongArray:
+def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:
     """What the rows add up to at each leaf: the weight of every class, and the number of rows."""
-    n_columns = units.n_classes + 1
+    n_columns = fixed.n_classes + 1
     total = np.zeros((tree.n_nodes, n_columns), np.int64)
-    if units.weight is not None and units.n_classes:
-        np.add.at(total, (leaves, units.label), counts * units.weight)
-    elif units.n_classes:
+    if fixed.weight is not None and fixed.n_classes:
+        np.add.at(total, (leaves, fixed.label), counts * fixed.weight)
+    elif fixed.n_classes:
         # Sums of counts are exact as floats, and this is ten times as fast.
-        cells = leaves * np.int64(n_columns) + units.label
+        cells = leaves * np.int64(n_columns) + fixed.label
         total[:] = np.bincount(cells, counts, tree.n_nodes * n_columns).reshape(total.shape)
     total[:, -1] = np.bincount(leaves, counts, tree.n_nodes)
     return total

@@ -66,7 +66,7 @@ def inner(function: _F) -> _F:
     return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **_FLAGS)(function))
 
 
-def making(function: _F) -> _F:
+def allocating(function: _F) -> _F:
     """An inner function that makes arrays."""
     _check_name(function)
     return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True, **_FLAGS)(function))

@@ -108,7 +108,7 @@ def _pruned(task: ModelTask) -> GrownModel:
     seed = drawn_seed(settings.random_state)
     search = SizeSearch(scoring=settings.scoring, seed=seed, n_jobs=settings.n_jobs)
     rules = growth_rules(settings, task.target)
-    tree, sizes = choose_size(task.table, rules, evidence=search, groups=task.groups)
+    tree, sizes = choose_size(task.table, rules, search=search, groups=task.groups)
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
     return GrownModel(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
 

@@ -15,6 +15,7 @@ from holdfast.runs.held_out import HeldOut, choose_test_rows
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.training import prepare
 from holdfast.tree.ensemble import Ensemble
@@ -39,7 +40,7 @@ class TestRows:
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""
-        return metric.score(model.values(self.frame), self.true_values)
+        return metric.score(predictions_for(metric, model, self.frame), self.true_values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,6 +120,13 @@ class Metric:
         return "relative" if self.is_loss and self.formula is not None else "absolute"
 
     @property
+    def by_labels(self) -> bool:
+        """True if it asks which class a model predicts, not for the fractions of the classes."""
+        if self.formula is not None:
+            return self.formula in (formulas.accuracy, formulas.balanced_accuracy)
+        return bool(getattr(self.scorer, "_response_method", None) == "predict")
+
+    @property
     def least_values(self) -> int:
         """How many different targets it takes to mean anything: the AUC of one class does not."""
         return 2 if self.name in ("auc", "r2") else 1

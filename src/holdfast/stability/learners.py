@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from holdfast.adapters import as_tree
+from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.learner import Combination, Learner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules, rows_needed
-from holdfast.growth.sample import split_weight
+from holdfast.growth.sample import FixedPointSample, fixed_point_samples, split_weight
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import Settings
 from holdfast.text.lists import listed
@@ -53,6 +54,7 @@ class ForeignLearner:
     fit: Callable[..., Any]
     parameters: Mapping[str, Any]  # of the learner, before a combination changes some
     combinations: tuple[Combination, ...]
+    numbered: bool = False  # the learner takes the numbers of the classes instead of their labels
 
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
         """The trees of the samples."""
@@ -61,9 +63,18 @@ class ForeignLearner:
             for counts, seed in zip(samples, seeds, strict=True)
         ]
 
-    def leaf_rules(self, combination: int) -> GrowthRules | None:
-        """Means, or fractions of the classes, weighted as the learner weights them; None if it has others."""
-        parameters = {**self.parameters, **self.combinations[combination]}
+    def leaf_sample(self, combination: int) -> FixedPointSample | None:
+        """The rows, weighted as the learner weights them; None if its leaves are no means of theirs."""
+        return self._leaf_samples[combination]
+
+    @cached_property
+    def _leaf_samples(self) -> list[FixedPointSample | None]:
+        rules = [self._leaf_rules(combination) for combination in self.combinations]
+        samples = iter(fixed_point_samples(self.table, [each for each in rules if each is not None]))
+        return [None if each is None else next(samples) for each in rules]
+
+    def _leaf_rules(self, combination: Combination) -> GrowthRules | None:
+        parameters = {**self.parameters, **combination}
         is_classes = self.table.schema.target.is_classes
         known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
         criterion = parameters.get("criterion") or ("gini" if is_classes else "squared_error")
@@ -74,10 +85,12 @@ class ForeignLearner:
     def _tree(self, combination: Combination, counts: IntArray, seed: int) -> Tree:
         rows = np.repeat(np.arange(len(counts)), counts)
         target = self.table.schema.target
-        y = label_array(target.classes)[self.table.target] if target.is_classes else self.table.target
+        named = target.is_classes and not self.numbered
+        y = label_array(target.classes)[self.table.target] if named else self.table.target
         weight = {} if self.importance is None else {"sample_weight": self.importance[rows]}
         model = self.fit(self.matrix[rows], y[rows], seed=seed, **weight, **combination)
-        return as_tree(model, schema=self.table.schema)
+        classes = target.classes if target.is_classes and self.numbered else None
+        return as_tree(model, schema=self.table.schema, classes=classes)
 
 
 def foreign_learner(table: Table, learner: Any, combinations: Sequence[Combination]) -> ForeignLearner:
@@ -110,6 +123,7 @@ def foreign_learner(table: Table, learner: Any, combinations: Sequence[Combinati
         fit=_Fitting(learner) if is_estimator else learner,
         parameters=learner.get_params(deep=False) if is_estimator else {},
         combinations=tuple(combinations),
+        numbered=is_estimator and needs_integer_classes(learner),
     )
 
 

@@ -16,9 +16,10 @@ from holdfast.data.split.groups import numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import FixedPointSample
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, Score, TrueValues
+from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
 from holdfast.stability.rows import PreparedRows
@@ -32,7 +33,7 @@ class Scoring:
     """How candidates are scored."""
 
     metric: Metric
-    refit: Sequence[GrowthRules | None] = ()  # of every tree: leaves first take values from all training rows
+    refit: Sequence[FixedPointSample | None] = ()  # for every tree: leaves first take values from these rows
     shrink: bool = True
     seed: int = 0
     n_jobs: int | None = None
@@ -111,9 +112,9 @@ def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -
         own = np.flatnonzero(candidates.division == number).tolist()
         trees = [candidates.trees[place] for place in own]
         if scoring.refit:
-            rules = [scoring.refit[place] for place in own]
+            samples = [scoring.refit[place] for place in own]
             training = rows.division.training[number]
-            trees = refit_all_leaf_values(trees, rows.table, rules, rows=training, n_jobs=scoring.n_jobs)
+            trees = refit_all_leaf_values(trees, rows.table, samples, rows=training, n_jobs=scoring.n_jobs)
         found |= zip(own, _measure_division(trees, rows, number, scoring), strict=True)
     return [found[place] for place in range(len(candidates))]
 
@@ -138,7 +139,7 @@ def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Par
 
 
 def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
-    predicted = tree.value[tree.apply(part.table)]
+    predicted = predictions_for(metric, tree, part.table)
     whole = metric.score(predicted, part.true_values)
     if part.halves is None or metric.formula is None:  # a scorer that others wrote may need all the rows
         return _Measured(whole, (nan, nan))

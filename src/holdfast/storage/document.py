@@ -49,6 +49,7 @@ class NodesPart(Part):
     missing_left: msgspec.Raw
     categories_left: msgspec.Raw
     value: msgspec.Raw
+    outcome: msgspec.Raw  # index of the class that the node predicts; -1 where the target is a number
     count: msgspec.Raw
     weight: msgspec.Raw
     impurity: msgspec.Raw
@@ -125,6 +126,7 @@ FORMS = {
     "missing_left": TRUTHS,
     "categories_left": GAPPED_LISTS,
     "value": LISTS,
+    "outcome": INDICES,
     "count": NUMBERS,
     "weight": NUMBERS,
     "impurity": NUMBERS,

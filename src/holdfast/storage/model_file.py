@@ -15,8 +15,8 @@ from holdfast.storage.document_text import text_of
 from holdfast.storage.ensemble_file import ensemble_to_json, read_ensemble
 from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
-from holdfast.storage.parts import document_of, schema_in, tree_in
-from holdfast.tree.check import SetSizes, check_nodes, check_schema, check_tree
+from holdfast.storage.parts import document_of, schema_in, sound_tree, tree_in
+from holdfast.tree.check import SetSizes, check_schema, check_tree
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -163,8 +163,7 @@ def read_tree(data: bytes, edited: bool) -> tuple[Tree, EstimatorPart | None]:
     try:
         check_schema(schema)
         sizes = SetSizes.of(schema)
-        tree = tree_in(document, schema, sizes, max_flags(len(data)), "nodes")
-        check_nodes(tree, sizes)
+        tree = sound_tree(tree_in(document, schema, sizes, max_flags(len(data)), "nodes"), sizes)
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound tree: {error}") from error
     return tree, document.estimator or None

@@ -28,6 +28,7 @@ from holdfast.storage.document import (
 from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import Tree
 
 # -- from a model to its document -------------------------------------------------------------------------
@@ -126,6 +127,7 @@ def _nodes_part(tree: Tree) -> NodesPart:
         missing_left=raw_array(tree.missing_left.tolist()),
         categories_left=raw_array(categories),
         value=raw_array(tree.value.tolist()),
+        outcome=raw_array(tree.outcome.tolist() if tree.schema.target.is_classes else [-1] * tree.n_nodes),
         count=raw_array(tree.count.tolist()),
         weight=raw_array(tree.weight.tolist()),
         impurity=raw_array(tree.impurity.tolist()),
@@ -162,7 +164,7 @@ def trees_in(
             if own is not schema:
                 check_target(target)
             tree = tree_in(part, own, sizes, max_flags, f"trees[{position}].nodes")
-            check_nodes(tree, sizes)
+            tree = sound_tree(tree, sizes)
         except BrokenTreeError as error:
             raise ModelFileError(f"its tree {position} is not sound: {error}") from error
         max_flags -= len(tree.in_set)
@@ -199,7 +201,18 @@ def tree_in(
         array("impurity", np.float64),
         part.criterion,
         part.notes,
+        array("outcome", np.int32),
     )
+
+
+def sound_tree(tree: Tree, sizes: SetSizes) -> Tree:
+    """The tree of a document, checked in full, with the classes of its nodes where ties need them."""
+    outcome = tree.given_outcome
+    assert outcome is not None
+    if not tree.schema.target.is_classes and (outcome == -1).all():
+        tree = tree.replace(given_outcome=None)
+    check_nodes(tree, sizes)
+    return tree if tree.given_outcome is None else with_outcome(tree, outcome)
 
 
 def _sets_in(

@@ -8,7 +8,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.check import check_features, check_tree
+from holdfast.tree.check import check_features, check_outcome, check_tree
+from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -26,6 +27,7 @@ class Nodes:
     weight: FloatArray
     impurity: FloatArray
     sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
+    outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -57,6 +59,10 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         notes=notes,
     )
     check_tree(tree)
+    if nodes.outcome is None:
+        return tree
+    tree = with_outcome(tree, nodes.outcome[order])
+    check_outcome(tree)
     return tree
 
 

@@ -66,6 +66,7 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_children(tree)
     _check_splits(tree, sizes)
     _check_values(tree)
+    check_outcome(tree)
     _check_weights(tree)
 
 
@@ -255,6 +256,22 @@ def _check_values(tree: Tree) -> None:
         with np.errstate(over="ignore"):
             total = tree.value.sum(axis=1)
         _refuse(np.abs(total - 1) > TOLERANCE, "value", tree.value, "fractions of classes sum to 1")
+
+
+def check_outcome(tree: Tree) -> None:
+    """Raise a BrokenTreeError if a class is given for a node that is not one of its most frequent."""
+    given = tree.given_outcome
+    if given is None:
+        return
+    classes = tree.schema.target.classes
+    if not classes:
+        raise BrokenTreeError("given_outcome says classes: the target is a number.")
+    if given.dtype != np.int32 or given.shape != (tree.n_nodes,):
+        raise BrokenTreeError(f"given_outcome holds {given.dtype} {given.shape}: it has an int32 per node.")
+    outside = (given < 0) | (given >= len(classes))
+    _refuse(outside, "outcome", given, f"the target has {len(classes)} classes")
+    rarer = tree.value[np.arange(tree.n_nodes), given] < tree.value.max(axis=1)
+    _refuse(rarer, "outcome", given, "another class is more frequent at the node")
 
 
 def _check_weights(tree: Tree) -> None:

@@ -65,6 +65,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         count=tree.count[values],
         weight=tree.weight[values],
         impurity=tree.impurity[values],
+        given_outcome=None if tree.given_outcome is None else tree.given_outcome[values],
     )
 
 

@@ -46,6 +46,8 @@ class Tree:
     impurity: FloatArray  # of the criterion the tree was grown with
     criterion: str = "gini"
     notes: tuple[str, ...] = ()  # what the reader of the tree must know: a budget ran out, say
+    # The class of every node, where ties are decided otherwise than by the nodes above; None if none is.
+    given_outcome: IntArray | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -130,8 +132,10 @@ class Tree:
 
     @cached_property
     def outcome(self) -> IntArray:
-        """Index of the most frequent class at every node; the first of them where several are."""
-        return frozen(self.value.argmax(axis=1).astype(np.int32))
+        """Index of the most frequent class at every node; of several, the one most frequent above it."""
+        from holdfast.tree.outcome import majority
+
+        return frozen(majority(self) if self.given_outcome is None else self.given_outcome)
 
     @property
     def scaled_decreases(self) -> tuple[FloatArray, int]:

@@ -8,6 +8,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
+from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 _WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widened(tree.schema))."
@@ -26,7 +27,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
     moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
     feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
     set_start, in_set = _sets(tree, schema, feature)
-    return tree.replace(
+    moved_tree = tree.replace(
         schema=schema,
         feature=feature,
         threshold=_thresholds(tree, schema, feature),
@@ -34,6 +35,10 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         in_set=in_set,
         value=_values(tree, schema.target),
     )
+    if not schema.target.is_classes:
+        return moved_tree
+    # Classes that are tied up to the root go by their order, and the new one may be another.
+    return with_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
 
 
 # -- what moves -----------------------------------------------------------------------------------------
@@ -72,11 +77,6 @@ def _values(tree: Tree, target: Target) -> FloatArray:
     shares = np.zeros((tree.n_nodes, len(target.classes)))
     places = _places(tree.schema.target.classes, target.classes)
     shares[:, places] = tree.value
-    # Of classes with equal shares a tree predicts the first: in another order, that needs a last bit more.
-    nodes = np.arange(tree.n_nodes)
-    outcome = places[tree.outcome]
-    moved = shares.argmax(axis=1) != outcome
-    shares[nodes[moved], outcome[moved]] = np.nextafter(shares[nodes[moved], outcome[moved]], 2.0)
     return shares
 
 

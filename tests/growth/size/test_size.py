@@ -54,7 +54,7 @@ def sized(table: Table, growth: GrowthRules = CART, parameter: Any = "ccp_alpha"
     groups = evidence.pop("groups", None)
     if not table.schema.target.is_classes and growth is CART:
         growth = SQUARES
-    return choose_size(table, growth, parameter, evidence=SizeSearch(**evidence), groups=groups)
+    return choose_size(table, growth, parameter, search=SizeSearch(**evidence), groups=groups)
 
 
 def pairs_of(n_rows: int, n_folds: int = 3) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -373,7 +373,10 @@ def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, wit
         scores = subtree_scores(path, values, HeldOut.of(new), metric, with_error=with_error)
         for score, value in zip(scores, values.tolist(), strict=True):
             tree = path.tree_at(value)
-            expected = metric.score(tree.value[tree.apply(new)], TrueValues.of(new))
+            shares = tree.predict_proba(new)
+            if scoring in ("accuracy", "balanced_accuracy", "f1_macro"):  # which ask for labels
+                shares = np.equal.outer(tree.predict(new), tree.schema.target.classes).astype(float)
+            expected = metric.score(shares, TrueValues.of(new))
             assert score.value == pytest.approx(expected.value, rel=1e-12)
             assert score.error == pytest.approx(expected.error if with_error else 0.0)
 
@@ -440,7 +443,7 @@ def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
     with pytest.raises(RulesError, match="cv divides 1 groups in place 0"):
         choose_size(
             Table.from_arrays(X, y),
-            evidence=SizeSearch(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
+            search=SizeSearch(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
             groups=[0, 0, 1, 1, 1, 2, 2, 2],
         )
 
@@ -497,7 +500,7 @@ table = Table.from_arrays(X, np.where(X[:, 0] > 0, "a", "b"))
 half = np.arange(75)
 for cv in [[([], half)], [(half + 0.5, half)], [("train", "test")]] * 3:
     try:
-        choose_size(table, evidence=SizeSearch(cv=cv))
+        choose_size(table, search=SizeSearch(cv=cv))
     except (HoldfastError, TypeError) as error:
         print(type(error).__name__, error)
 """

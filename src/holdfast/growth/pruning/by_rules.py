@@ -8,17 +8,17 @@ from holdfast.growth.pruning.path import prune
 from holdfast.growth.pruning.pessimistic import pruned_pessimistically
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import Units
+from holdfast.growth.sample import FixedPointSample
 from holdfast.tree.tree import Tree
 
 
-def pruned(tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: IntArray) -> Tree:
+def pruned(tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
-    if not units.n_classes:
+    if not fixed.n_classes:
         _raise_for_for_numbers(rules, table)
     if rules.ccp_risk is not None:
         node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
-    tree = pruned_pessimistically(tree, rules, table, units, counts)
+    tree = pruned_pessimistically(tree, rules, table, fixed, counts)
     if rules.ccp_alpha > 0:
         tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)
     return merge_leaves(tree) if rules.merge_leaves else tree

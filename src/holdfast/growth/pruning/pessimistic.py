@@ -18,7 +18,7 @@ from holdfast.errors import RulesError
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.pruning.risk import check_counts
 from holdfast.growth.rules import ClassWeight, GrowthRules
-from holdfast.growth.sample import Units, measure
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import with_values
 from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
 from holdfast.tree.route import Routes
@@ -71,16 +71,16 @@ def prune_pessimistic(
     if table is None or not subtree_raising:
         return _replaced(tree, confidence)
     check_rows(tree, table)
-    units = measure(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
+    fixed = fixed_point_sample(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
     root = cut_back(tree, tree.node_depth == 0)
-    shares = with_values(root, table, units, units.repeats, tree.criterion).value
+    shares = with_values(root, table, fixed, fixed.repeats).value
     if np.abs(shares - tree.value[0]).max() > SAME:
         raise RulesError(
             "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
             f"the classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table "
             "and the class_weight that it was grown with, or no table."
         )
-    return _raised(tree, table, units, units.repeats, confidence)
+    return _raised(tree, table, fixed, fixed.repeats, confidence)
 
 
 def _listed(shares: FloatArray) -> str:
@@ -93,14 +93,14 @@ def _check_confidence(confidence: object) -> None:
 
 
 def pruned_pessimistically(
-    tree: Tree, rules: GrowthRules, table: Table, units: Units, counts: IntArray
+    tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
     """The tree, grown on the rows by the rules, with subtrees replaced and, if they say so, raised."""
     if rules.pruning_confidence is None:
         return tree
     if not rules.subtree_raising:
         return _replaced(tree, rules.pruning_confidence)
-    return _raised(tree, table, units, counts, rules.pruning_confidence)
+    return _raised(tree, table, fixed, counts, rules.pruning_confidence)
 
 
 def _replaced(tree: Tree, confidence: float) -> Tree:
@@ -114,12 +114,12 @@ def _replaced(tree: Tree, confidence: float) -> Tree:
 # -- raising --------------------------------------------------------------------------------------------
 
 
-def _raised(tree: Tree, table: Table, units: Units, counts: IntArray, confidence: float) -> Tree:
-    work = _Work.of(tree, table, units, counts, confidence)
+def _raised(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float) -> Tree:
+    work = _Work.of(tree, table, fixed, counts, confidence)
     work.settle_all()
     smaller = work.finished(tree)
     # A branch that has moved up holds other rows than before.
-    return smaller if smaller is tree else with_values(smaller, table, units, counts, tree.criterion)
+    return smaller if smaller is tree else with_values(smaller, table, fixed, counts)
 
 
 @dataclass(eq=False)
@@ -133,7 +133,7 @@ class _Work:
     start: LongArray  # where the rows of each node begin, and where they end
     end: LongArray
     label: LongArray  # of every row of the table
-    weight: LongArray  # of every row of the table, in whole units: sums do not depend on the order of rows
+    weight: LongArray  # of every row of the table, as an integer: sums do not depend on the order of rows
     rows_per_unit: float
     of_class: LongArray  # (nodes, classes) weight of each class
     as_leaf: FloatArray  # errors to be expected of each node, were it a leaf
@@ -141,14 +141,16 @@ class _Work:
     confidence: float
 
     @classmethod
-    def of(cls, tree: Tree, table: Table, units: Units, counts: IntArray, confidence: float) -> "_Work":
+    def of(
+        cls, tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float
+    ) -> "_Work":
         """The whole tree with the rows it was grown on."""
         used = np.unique(tree.feature[tree.feature != LEAF])
         routes = Routes.of(tree, used)
         names = ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories")
         own = {name: getattr(routes, name).copy() for name in names}
         rows = np.flatnonzero(counts).astype(np.int32)
-        weight = counts.astype(np.int64) if units.weight is None else counts * units.weight
+        weight = counts.astype(np.int64) if fixed.weight is None else counts * fixed.weight
         nodes = np.arange(tree.n_nodes)
         work = cls(
             routes=Routes(**own, in_set=tree.in_set),
@@ -157,10 +159,10 @@ class _Work:
             rows=rows,
             start=np.zeros(tree.n_nodes, np.int64),
             end=np.full(tree.n_nodes, len(rows)),
-            label=units.label,
+            label=fixed.label,
             weight=weight,
             rows_per_unit=float(counts.sum(dtype=np.int64)) / float(weight.sum()),
-            of_class=np.zeros((tree.n_nodes, units.n_classes), np.int64),
+            of_class=np.zeros((tree.n_nodes, fixed.n_classes), np.int64),
             as_leaf=np.zeros(tree.n_nodes),
             expected=np.zeros(tree.n_nodes),
             confidence=confidence,

@@ -15,7 +15,7 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, measure
+from holdfast.growth.sample import balanced_on, fixed_point_sample
 from holdfast.growth.values import with_values
 from holdfast.random_streams import Branch
 from holdfast.scoring.formulas import LEAST
@@ -57,17 +57,17 @@ def grow_reduced_error(
     table, marks, units = canonical(table, marks)
     groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
     held_out = below(random_positions(strata_of(table), groups, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
-    measured = measure(table, rules)
+    fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
-        return grow_samples(table, rules, measured, [measured.repeats], [seed])[0]
+        return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
     is_learnt = (~held_out).astype(np.int32)
     own = balanced_on(table, rules, is_learnt)
-    units_learnt = measure(table, own)
-    tree = grow_samples(table, own, units_learnt, [units_learnt.repeats * is_learnt], [seed])[0]
+    fixed_learnt = fixed_point_sample(table, own)
+    tree = grow_samples(table, own, fixed_learnt, [fixed_learnt.repeats * is_learnt], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     smaller = prune_reduced_error(tree, table.taken(held_out))
-    return with_values(smaller, table, measured, measured.repeats, rules.criterion)
+    return with_values(smaller, table, fixed, fixed.repeats)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:

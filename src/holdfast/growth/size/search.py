@@ -23,10 +23,11 @@ from holdfast.growth.pruning.path import (
     pruning_path,
 )
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, check_table, measure
+from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.predictions import node_predictions
 from holdfast.tree.tree import Tree
 
 Rule = Literal["cv", "cv-1se"]
@@ -68,7 +69,7 @@ def choose_size(
     rules: GrowthRules = CART,
     parameter: SizeParameter = "ccp_alpha",
     *,
-    evidence: SizeSearch = BY_FOLDS,
+    search: SizeSearch = BY_FOLDS,
     groups: Any = None,
 ) -> Sized:
     """The tree that the rules grow on all rows, as large as serves best on rows held out.
@@ -81,17 +82,17 @@ def choose_size(
     check_table(table)
     if parameter not in WHOLE:
         raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(WHOLE)}.")
-    if evidence.rule not in ("cv", "cv-1se"):
-        raise RulesError(f"rule={evidence.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
+    if search.rule not in ("cv", "cv-1se"):
+        raise RulesError(f"rule={search.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
     whole: dict[str, Any] = {parameter: WHOLE[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
-    metric = metric_of(evidence.scoring or by_default, table.schema.target)
+    metric = metric_of(search.scoring or by_default, table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
-    folds = divided(table, marks, evidence.cv, evidence.seed)
-    path = path_of(grow(table, rules, seed=evidence.seed), parameter, rules)
+    folds = divided(table, marks, search.cv, search.seed)
+    path = path_of(grow(table, rules, seed=search.seed), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
-    scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, evidence)
+    scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, search)
     sizes = SizeTable(
         parameter=parameter,
         values=path.values[chosen],
@@ -99,7 +100,7 @@ def choose_size(
         risks=path.risks[chosen],
         scores=scores,
         error=error,
-        rule=evidence.rule,
+        rule=search.rule,
         metric=metric,
     )
     tree = path[int(chosen[sizes.chosen])]
@@ -142,7 +143,7 @@ def path_scores(
     values: FloatArray,
     parameter: SizeParameter,
     metric: Metric,
-    evidence: SizeSearch,
+    search: SizeSearch,
 ) -> tuple[FloatArray, FloatArray]:
     """The score of every value on every fold, (values, folds), and the standard error of their mean."""
     n_folds = len(folds.held_out)
@@ -152,8 +153,8 @@ def path_scores(
         telling = list(range(n_folds))
     if len(telling) < n_folds:
         _report_mute_folds(len(telling), n_folds, metric)
-    sizes = _Sizes(rules, values, parameter, metric, evidence.seed)
-    found = run_all(partial(sizes.scores, folds), telling, evidence.n_jobs)
+    sizes = _Sizes(rules, values, parameter, metric, search.seed)
+    found = run_all(partial(sizes.scores, folds), telling, search.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
@@ -176,9 +177,9 @@ class _Sizes:
         """The scores of the values on one fold, by the tree of the rows outside it."""
         table = folds.table
         own = balanced_on(table, self.rules, folds.times[number])
-        units = measure(table, own)
-        counts = (units.repeats * folds.times[number]).astype(np.int32)
-        tree = grow_samples(table, own, units, [counts], [self.seed])[0]
+        fixed = fixed_point_sample(table, own)
+        counts = (fixed.repeats * folds.times[number]).astype(np.int32)
+        tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
         held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
         path = path_of(tree, self.parameter, self.rules)
@@ -238,7 +239,7 @@ def subtree_scores(
     found: dict[int, Score] = {}
     for place in sorted(set(places_asked)):
         node = _climbed(path, node, place)
-        predicted = tree.value[node]
+        predicted = node_predictions(metric, tree, node)
         found[place] = (
             metric.score(predicted, true_values)
             if with_error

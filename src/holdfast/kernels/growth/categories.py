@@ -13,13 +13,13 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels.growth import many_classes as classes
-from holdfast.kernels.growth import two_statistics as pair
-from holdfast.kernels.growth.criteria import MUTUAL_INFORMATION, POISSON, Node, Plan, weight_of
+from holdfast.kernels.growth import two_statistics as two
+from holdfast.kernels.growth.criteria import Node, Plan, weight_of
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.many_classes import START
 from holdfast.kernels.growth.sort import sort_by
 from holdfast.kernels.growth.split import RIGHT, Scratch, Split
-from holdfast.kernels.jit import inner, int64, making
+from holdfast.kernels.jit import allocating, inner, int64
 
 NO_SHIFT = int64(0)  # categories keep all bits of their codes
 MOST_LISTED = 9  # categories up to which all 255 sets are tried
@@ -52,13 +52,12 @@ def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, o
 @inner
 def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
-    is_ratio = plan.criterion == MUTUAL_INFORMATION
     # Of the sets that a rule allows, the best need not be a prefix.
-    is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.criterion == POISSON
-    return n <= MOST_LISTED and (plan.n_classes > 2 or is_ratio or is_limited)
+    is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.is_rate > 0
+    return n <= MOST_LISTED and (plan.n_classes > 2 or plan.is_normalised > 0 or is_limited)
 
 
-@making
+@allocating
 def place_on_component(
     plan: Plan,
     coded: Coded,
@@ -94,7 +93,7 @@ def place_on_component(
         place[order[i]] = along
 
 
-@making
+@allocating
 def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
     """The axis of greatest variance, by the power method from the class that varies most."""
     n = len(covariance)
@@ -149,7 +148,7 @@ def consider(
         return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
     units = weight_of(plan, left, START)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
-    return pair.consider(plan, node, rows, units, left[1], feature, cut, RIGHT, best)[1]
+    return two.consider(plan, node, rows, units, left[1], feature, cut, RIGHT, best)[1]
 
 
 @inner
@@ -172,7 +171,7 @@ def scan_prefixes(
         sum_ += histogram[at + 1]
         rows += histogram[at + n_stats - 1]
         n_rows = rows if plan.counts_apart else units
-        _, best = pair.consider(plan, node, n_rows, units, sum_, feature, int64(i + 1), RIGHT, best)
+        _, best = two.consider(plan, node, n_rows, units, sum_, feature, int64(i + 1), RIGHT, best)
     return best
 
 

@@ -30,22 +30,22 @@ class CompactRows(NamedTuple):
 
 
 @inner
-def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, near: CompactRows) -> None:
+def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, compact: CompactRows) -> None:
     """Copy the rows and number them anew, in their order."""
     for i in range(len(rows)):
         row = rows[i]
-        near.origin[i] = row
-        near.weight[i] = sample.weight[row]
+        compact.origin[i] = row
+        compact.weight[i] = sample.weight[row]
         if plan.n_classes == 0:
-            near.total[i], near.square[i] = sample.total[row], sample.square[row]
-            near.target[i] = sample.target[row]
+            compact.total[i], compact.square[i] = sample.total[row], sample.square[row]
+            compact.target[i] = sample.target[row]
         if plan.counts_apart:
-            near.repeats[i] = sample.repeats[row]
+            compact.repeats[i] = sample.repeats[row]
     for block in range(coded.codes.shape[0]):
         for i in range(len(rows)):
-            near.codes[block, i] = coded.codes[block, rows[i]]
+            compact.codes[block, i] = coded.codes[block, rows[i]]
     for feature in range(coded.ranks.shape[0]):
         for i in range(len(rows)):
-            near.ranks[feature, i] = coded.ranks[feature, rows[i]]
+            compact.ranks[feature, i] = coded.ranks[feature, rows[i]]
     for i in range(len(rows)):
         rows[i] = i

@@ -1,12 +1,14 @@
-"""What a split is worth: functions of additive sufficient statistics, and one scan serves every criterion.
+"""What a split gains: functions of additive sufficient statistics, and one scan serves every criterion.
 
 A node, or one side of a split, is a short vector of integers. With classes it holds the weight of each
 class; with a numeric target, the weight and the weighted sums of the target and of its square, which only
-bounds use. Where rows and weights differ, the number of rows follows at the end. integers add up exactly
-in any order, so that a histogram minus another is exact, equal splits have equal worth to the last bit, and
+bounds use. Where rows and weights differ, the number of rows follows at the end. Integers add up exactly
+in any order, so that a histogram minus another is exact, equal splits gain the same to the last bit, and
 nothing depends on threads or chunks.
 
-Gains are in units of weight times impurity: impurity of the node minus that of its two sides.
+Gains are in units of weight times impurity: impurity of the node minus that of its two sides. The formulas of
+the criteria stand first, one branch each. All other kernels go by the properties in `Plan`, which
+`growth/criteria.py` declares. A gain must be convex in the statistics: bounds rely on it.
 """
 
 import math
@@ -15,22 +17,26 @@ from typing import NamedTuple
 from holdfast.arrays import LongArray
 from holdfast.kernels.jit import inner, int64
 
-GINI, ENTROPY, MISCLASSIFICATION, MUTUAL_INFORMATION, SQUARED_ERROR, POISSON = range(6)
+GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON = range(5)
 
-# Worth is compared after rounding to this many parts of the node's impurity: two splits that differ by less
-# are tied, and the lower feature and threshold win. Rounding errors of the gain lie far below it.
+# Improvements are gains in so many parts of the node's impurity, rounded to integers: two splits that differ
+# by less are tied. Then the feature whose name comes first wins, and its lowest threshold; where features are
+# drawn, the one drawn first. Rounding errors of the gain lie far below a part.
 PARTS = 2.0**36
 # A ratio means nothing where one side weighs next to nothing: rounding would decide it.
 LEAST_ENTROPY = 1e-9
-NEVER = int64(-1)  # worth of what cannot be split
+NEVER = int64(-1)  # improvement of what cannot be split
 
 
 class Plan(NamedTuple):
     """The numbers that every kernel needs to know about the task; the same for all nodes of a tree."""
 
-    criterion: int
-    is_guarded: int  # 1 if features compete by gain ratio, each with the question that gains most
-    threshold_cost: int  # 1 if a threshold then costs the bits that it takes to name it
+    formula: int  # of the criterion
+    shift_factor: float  # the gain is this times the squared shift of the mean; 0 if it has another formula
+    by_ratio: int  # 1 if features compete by gain ratio, each with the question that gains most
+    is_normalised: int  # 1 if gains are divided by the mean of the entropies of the node and of its sides
+    is_rate: int  # 1 if both sides of a split need a sum of the target above 0
+    threshold_cost: int  # 1 if a threshold costs the bits that it takes to name it; with `by_ratio`
     n_classes: int  # 0 for a numeric target
     n_stats: int  # length of a vector of statistics
     label_bits: int  # bits of a row's weight that hold its class
@@ -51,13 +57,82 @@ class Node(NamedTuple):
     per_range: float  # 1 / (high - low)
     units: int  # its weight as an integer
     total: int  # its sum of the target, or the weight of the second class
-    blur: float  # what rounding may add to a gain or take from it
+    rounding: float  # what rounding may add to a gain or take from it
+
+
+# -- the formulas -----------------------------------------------------------------------------------------
+
+
+@inner
+def add_class(formula: int, so_far: float, weight: float) -> float:
+    """What a formula needs to know of the classes, with one more class of this weight; 0 before the first."""
+    if formula == GINI:
+        return so_far + weight * weight
+    if formula == MISCLASSIFICATION:
+        return max(so_far, weight)
+    return so_far + x_log_x(weight)
+
+
+@inner
+def class_impurity(formula: int, weight: float, classes: float) -> float:
+    """Impurity, times weight, of so much weight, of whose classes this is known."""
+    if formula == GINI:
+        return weight - classes / max(weight, 1.0)  # an integer: one without weight has no classes
+    if formula == MISCLASSIFICATION:
+        return weight - classes
+    return x_log_x(weight) - classes
+
+
+@inner
+def row_impurity(formula: int, weight: float, total: float, mean: float) -> float:
+    """What a row adds to the impurity, times weight, of a node of numbers; `total` is weight times target."""
+    if formula == SQUARED_ERROR:
+        return weight * (total / weight - mean) ** 2
+    return total * math.log(total / weight / mean) if total > 0.0 else 0.0
+
+
+@inner
+def number_gain(
+    formula: int, weight_left: float, sum_left: float, weight_right: float, sum_right: float, shift: float
+) -> float:
+    """Gain of a split of numbers by another formula than that of the squared shift: Poisson deviance."""
+    # Each side's rate relative to the node's, without the digits they share.
+    total = sum_left + sum_right
+    more_left, more_right = shift / (total * weight_left), -shift / (total * weight_right)
+    gain_left = sum_left * math.log1p(more_left) if more_left > -1.0 else 0.0
+    gain_right = sum_right * math.log1p(more_right) if more_right > -1.0 else 0.0
+    return max(gain_left + gain_right, 0.0)
+
+
+@inner
+def deviation(formula: int, target: float, mean: float) -> float:
+    """Squared deviation from the mean; for Poisson, half the deviance but for terms that cancel out."""
+    if formula == SQUARED_ERROR:
+        return (target - mean) ** 2
+    return target * math.log(target / mean) if target > 0.0 else 0.0
+
+
+@inner
+def joint_impurity(
+    formula: int, within: float, share_a: float, mean_a: float, share_b: float, mean_b: float, mean: float
+) -> float:
+    """Impurity of a node from that within its two sides, their fractions of the weight, and the means."""
+    if formula == SQUARED_ERROR:
+        return within + share_a * share_b * (mean_a - mean_b) ** 2
+    if mean_a > 0.0:
+        within += share_a * mean_a * math.log(mean_a / mean)
+    if mean_b > 0.0:
+        within += share_b * mean_b * math.log(mean_b / mean)
+    return within
 
 
 @inner
 def x_log_x(x: float) -> float:
     """x log2 x, continued to 0."""
     return x * math.log2(x) if x > 0.0 else 0.0
+
+
+# -- gains ------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -72,53 +147,44 @@ def weight_of(plan: Plan, stats: LongArray, at: int) -> int:
 
 
 @inner
-def pair_gain(
-    criterion: int,
-    weight_left: float,
-    sum_left: float,
-    weight_right: float,
-    sum_right: float,
-    impurity: float,
+def impurity_of_two(formula: int, weight: float, second: float) -> float:
+    """Impurity, times weight, of two classes, `second` being the weight of the second."""
+    return class_impurity(
+        formula, weight, add_class(formula, add_class(formula, 0.0, second), weight - second)
+    )
+
+
+@inner
+def gain_of_two(
+    plan: Plan, node: Node, weight_left: float, sum_left: float, weight_right: float, sum_right: float
 ) -> float:
     """Gain of a split of a numeric target, or of two classes (sum = weight of the second class).
 
-    Both sides enter alike, so that a split and its mirror image are worth the same to the last bit.
+    Both sides enter alike, so that a split and its mirror image gain the same to the last bit.
     """
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
     shift = sum_left * weight_right - sum_right * weight_left
-    weight = weight_left + weight_right
-    if criterion == SQUARED_ERROR or criterion == GINI:  # noqa: SIM109 (no tuples in inner loops)
-        gain = shift * shift / (weight * (weight_left * weight_right))
-        return 2.0 * gain if criterion == GINI else gain
-    if criterion == POISSON:
-        # Each side's rate relative to the node's, without the digits they share.
-        total = sum_left + sum_right
-        more_left, more_right = shift / (total * weight_left), -shift / (total * weight_right)
-        gain_left = sum_left * math.log1p(more_left) if more_left > -1.0 else 0.0
-        gain_right = sum_right * math.log1p(more_right) if more_right > -1.0 else 0.0
-        return max(gain_left + gain_right, 0.0)
-    if criterion == MISCLASSIFICATION:
-        most_left, most_right = (
-            max(sum_left, weight_left - sum_left),
-            max(sum_right, weight_right - sum_right),
-        )
-        return max(impurity - ((weight_left - most_left) + (weight_right - most_right)), 0.0)
-    of_left = x_log_x(weight_left) - (x_log_x(sum_left) + x_log_x(weight_left - sum_left))
-    of_right = x_log_x(weight_right) - (x_log_x(sum_right) + x_log_x(weight_right - sum_right))
-    return max(impurity - (of_left + of_right), 0.0)
+    if plan.shift_factor > 0.0:
+        weight = weight_left + weight_right
+        return plan.shift_factor * (shift * shift / (weight * (weight_left * weight_right)))
+    if plan.n_classes == 0:
+        return number_gain(plan.formula, weight_left, sum_left, weight_right, sum_right, shift)
+    of_left = impurity_of_two(plan.formula, weight_left, sum_left)
+    of_right = impurity_of_two(plan.formula, weight_right, sum_right)
+    return max(node.impurity - (of_left + of_right), 0.0)
 
 
 @inner
 def is_below(
-    criterion: int, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
+    plan: Plan, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
 ) -> bool:
     """True if a split gains less than `gain`, found without a division; False says nothing."""
-    if criterion != SQUARED_ERROR and criterion != GINI:
+    if plan.shift_factor == 0.0:
         return False
     shift = sum_left * weight_right - sum_right * weight_left
-    limit = gain * (0.5 if criterion == GINI else 1.0)
-    return shift * shift < limit * ((weight_left + weight_right) * (weight_left * weight_right))
+    limit = gain * ((weight_left + weight_right) * (weight_left * weight_right))
+    return plan.shift_factor * (shift * shift) < limit
 
 
 @inner
@@ -127,22 +193,17 @@ def classes_gain(plan: Plan, node: Node, left: LongArray, total: LongArray, unit
     weight_left, weight_right = float(units_left), float(node.units - units_left)
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
-    of_left = of_right = 0.0  # squares, the greatest, or logarithms
-    for k in range(plan.n_classes):
-        in_left, in_right = float(left[k]), float(total[k] - left[k])
-        if plan.criterion == GINI:
-            shift = in_left * weight_right - in_right * weight_left
+    of_left = of_right = 0.0
+    if plan.shift_factor > 0.0:
+        for k in range(plan.n_classes):
+            shift = float(left[k]) * weight_right - float(total[k] - left[k]) * weight_left
             of_left += shift * shift
-        elif plan.criterion == MISCLASSIFICATION:
-            of_left, of_right = max(of_left, in_left), max(of_right, in_right)
-        else:
-            of_left += x_log_x(in_left)
-            of_right += x_log_x(in_right)
-    if plan.criterion == GINI:
         return of_left / ((weight_left + weight_right) * (weight_left * weight_right))
-    if plan.criterion == MISCLASSIFICATION:
-        return max(node.impurity - ((weight_left - of_left) + (weight_right - of_right)), 0.0)
-    of_left, of_right = x_log_x(weight_left) - of_left, x_log_x(weight_right) - of_right
+    for k in range(plan.n_classes):
+        of_left = add_class(plan.formula, of_left, float(left[k]))
+        of_right = add_class(plan.formula, of_right, float(total[k] - left[k]))
+    of_left = class_impurity(plan.formula, weight_left, of_left)
+    of_right = class_impurity(plan.formula, weight_right, of_right)
     return max(node.impurity - (of_left + of_right), 0.0)
 
 
@@ -161,9 +222,9 @@ def parts_of(node: Node, gain: float, entropy: float) -> int:
 
 
 @inner
-def worth_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
+def improvement_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
     """The gain on the scale on which splits compete: an integer."""
-    if plan.criterion == MUTUAL_INFORMATION:
+    if plan.is_normalised:
         return parts_of(node, gain, (split_entropy(weight_left, weight_right) + node.impurity) / 2.0)
     return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
 
@@ -176,4 +237,4 @@ def is_allowed(plan: Plan, node: Node, rows: int, units: int, total: int) -> boo
     if units < plan.min_weight or node.units - units < plan.min_weight:
         return False
     # A leaf that predicts a rate of zero makes every later event infinitely unlikely.
-    return plan.criterion != POISSON or 0 < total < node.total
+    return not plan.is_rate or 0 < total < node.total

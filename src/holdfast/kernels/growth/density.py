@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.jit import inner, int64, kernel, making
+from holdfast.kernels.jit import allocating, inner, int64, kernel
 
 NO_WEIGHT = 1e-9  # below it a sum of weights is what rounding left; a row weighs about 1
 # Questions that differ by less for every row are tied: rounding lies far below it, evidence far above.
@@ -48,7 +48,7 @@ def x_log_x(x: float) -> float:
     return x * math.log(x) if x > NO_WEIGHT else 0.0
 
 
-@making
+@allocating
 def empty_tally(rows: DensityRows) -> Tally:
     """The sums of no rows."""
     n_measured, n_counted = rows.numbers.shape[1], rows.codes.shape[1]

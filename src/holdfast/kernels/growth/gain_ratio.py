@@ -70,7 +70,7 @@ def offer(
     by all rows of the node (Quinlan's correction of 1996); a gain that cannot pay that is no offer.
     """
     offers, offered, feature = scratch.offers, scratch.offered, own.feature
-    offers[feature, 0], offers[feature, 1] = own.worth, own.cut
+    offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
     offers[feature, 2], offers[feature, 3] = own.missing_left, units
     offered[feature, 0] = offered[feature, 1] = own.gain
     if plan.threshold_cost and not coded.is_subset[feature]:
@@ -101,12 +101,14 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
         if offers[feature, 0] == NEVER or offered[feature, 1] < least:
             continue
         units = offers[feature, 3]
-        worth = parts_of(node, offered[feature, 1], split_entropy(float(units), float(node.units - units)))
+        improvement = parts_of(
+            node, offered[feature, 1], split_entropy(float(units), float(node.units - units))
+        )
         gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
         if (
-            not is_drawn or worth > best.worth
+            not is_drawn or improvement > best.improvement
         ):  # the features stand as they were drawn: the first one wins a tie
-            best = better(best, worth, gain, feature, cut, missing_left)
+            best = better(best, improvement, gain, feature, cut, missing_left)
     return best
 
 
@@ -130,7 +132,7 @@ def best_split(
     For the gain ratio, features are drawn until n_drawn of them offer a question.
     """
     n_features, n_offers, n, state = int64(len(scratch.drawn)), 0, 0, seed
-    if not plan.is_guarded:
+    if not plan.by_ratio:
         return search(
             plan,
             node,
@@ -175,7 +177,7 @@ def best_split(
             feature + 1,
             stop,
         )
-        if own.worth == NEVER:
+        if own.improvement == NEVER:
             scratch.offers[feature, 0] = NEVER
             continue
         units = left_weight(plan, total, coded, sample, rows, histogram, scratch, own)

@@ -13,7 +13,7 @@ from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.many_classes import START as HEAD
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe, mix
 from holdfast.kernels.growth.split import Scratch, no_split
-from holdfast.kernels.jit import inner, int64, kernel, making
+from holdfast.kernels.jit import allocating, inner, int64, kernel
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -133,7 +133,7 @@ def divide(
     return n_left
 
 
-@making
+@allocating
 def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
@@ -172,28 +172,28 @@ def grow(
     sample: Sample,
     rows: IntArray,
     histograms: LongArray,
-    near: CompactRows,
+    compact: CompactRows,
     stop: ByteArray,
     growing: Growing,
     grown: Grown,
 ) -> None:
     """Grow one tree from the rows, which are put in the order of the leaves, into `grown`.
 
-    `histograms` is memory for a few of them, and `near` for the rows of a small node, whose subtree is grown
-    there. Another thread may raise `stop[0]`: growth ends with the best tree so far. One long function: every
-    level of calls is optimised again by the compiler, and six of them took a minute.
+    `histograms` is memory for a few of them, and `compact` for the rows of a small node, whose subtree is
+    grown there. Another thread may raise `stop[0]`: growth ends with the best tree so far. One long function:
+    every level of calls is optimised again by the compiler, and six of them took a minute.
     """
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
     scratch = new_scratch(plan, coded, len(rows))
-    free = np.empty(len(histograms), np.int64)  # histograms that nobody holds; slot 0 is for passing use
+    free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
     zero, one = int64(0), int64(1)
     n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
     n_free, parent = len(histograms) - 1, NONE
-    near_first, near_last, here, own_sample = zero, zero, coded, sample
+    compact_first, compact_last, here, own_sample = zero, zero, coded, sample
     for k in range(N_FIELDS):
         fields[0, k] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
@@ -259,7 +259,7 @@ def grow(
                     stop,
                 )
             if (
-                best.worth == NEVER
+                best.improvement == NEVER
                 or best.gain < limits.min_impurity_decrease - 1e-12 * node.impurity
                 or best.gain < (limits.min_relative_gain - 1e-12) * node.impurity
             ):
@@ -296,18 +296,18 @@ def grow(
         n_open -= 1
         n_leaves += 1
         first, last = fields[parent, START], fields[parent, END]
-        if near_last > 0 and (first < near_first or last > near_last):
-            for i in range(near_first, near_last):
-                rows[i] = near.origin[rows[i]]
-            near_last, here, own_sample = zero, coded, sample
-        if near_last == 0 and last - first <= len(near.origin):
-            move_to_compact(plan, coded, sample, rows[first:last], near)
-            near_first, near_last, here, own_sample = first, last, near.coded, near.sample
+        if compact_last > 0 and (first < compact_first or last > compact_last):
+            for i in range(compact_first, compact_last):
+                rows[i] = compact.origin[rows[i]]
+            compact_last, here, own_sample = zero, coded, sample
+        if compact_last == 0 and last - first <= len(compact.origin):
+            move_to_compact(plan, coded, sample, rows[first:last], compact)
+            compact_first, compact_last, here, own_sample = first, last, compact.coded, compact.sample
         middle = first + divide(here, rows, buffer, fields, parent, in_set)
-        if near_last > 0 and fields[parent, LAST_LEFT] != NONE:
-            fields[parent, LAST_LEFT] = near.origin[fields[parent, LAST_LEFT]]
-        if near_last > 0 and fields[parent, FIRST_RIGHT] != NONE:
-            fields[parent, FIRST_RIGHT] = near.origin[fields[parent, FIRST_RIGHT]]
+        if compact_last > 0 and fields[parent, LAST_LEFT] != NONE:
+            fields[parent, LAST_LEFT] = compact.origin[fields[parent, LAST_LEFT]]
+        if compact_last > 0 and fields[parent, FIRST_RIGHT] != NONE:
+            fields[parent, FIRST_RIGHT] = compact.origin[fields[parent, FIRST_RIGHT]]
         fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
         for side in range(2):
             for k in range(N_FIELDS):
@@ -316,13 +316,13 @@ def grow(
             fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
             fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
             n_nodes += 1
-    for i in range(near_first, near_last):
-        rows[i] = near.origin[rows[i]]
+    for i in range(compact_first, compact_last):
+        rows[i] = compact.origin[rows[i]]
     in_preorder(plan, coded, growing, n_nodes, grown)
     grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
 
 
-@making
+@allocating
 def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown: Grown) -> None:
     """The finished tree: nodes in preorder, every category and the missing values on a side."""
     in_set, fields, total, sets = growing.in_set, grown.fields, grown.total, grown.in_set

@@ -2,16 +2,15 @@
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.growth.criteria import (
-    GINI,
-    MISCLASSIFICATION,
     NEVER,
     Node,
     Plan,
+    add_class,
+    class_impurity,
     classes_gain,
+    improvement_of,
     is_allowed,
     weight_of,
-    worth_of,
-    x_log_x,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
 from holdfast.kernels.growth.sort import sort_keys
@@ -22,10 +21,10 @@ from holdfast.kernels.growth.split import (
     Scratch,
     Split,
     better,
-    bound_worth,
     could_win,
     cut_after,
     gather_keys,
+    improvement_bound,
     is_behind,
     lowest_rank,
 )
@@ -43,26 +42,14 @@ def parts_gain(plan: Plan, node: Node, total: LongArray, left: LongArray, inside
         weight_left += left[k]
         weight_in += inside[k]
     weight_right = node.weight - weight_left - weight_in
-    of_left = of_right = 0.0  # squares, the greatest, or logarithms
+    of_left = of_right = 0.0
     for k in range(plan.n_classes):
         in_left = float(left[k])
-        in_right = total[k] - in_left - inside[k]
-        if plan.criterion == GINI:
-            of_left += in_left * in_left
-            of_right += in_right * in_right
-        elif plan.criterion == MISCLASSIFICATION:
-            of_left, of_right = max(of_left, in_left), max(of_right, in_right)
-        else:
-            of_left += x_log_x(in_left)
-            of_right += x_log_x(in_right)
-    impure = weight_left + weight_right  # of the left and the right part
-    if plan.criterion == GINI:
-        impure -= of_left / max(weight_left, 1.0) + of_right / max(weight_right, 1.0)
-    elif plan.criterion == MISCLASSIFICATION:
-        impure -= of_left + of_right
-    else:
-        impure = x_log_x(weight_left) + x_log_x(weight_right) - of_left - of_right
-    return node.impurity - impure
+        of_left = add_class(plan.formula, of_left, in_left)
+        of_right = add_class(plan.formula, of_right, total[k] - in_left - inside[k])
+    of_left = class_impurity(plan.formula, weight_left, of_left)
+    of_right = class_impurity(plan.formula, weight_right, of_right)
+    return node.impurity - (of_left + of_right)
 
 
 @inner
@@ -106,8 +93,8 @@ def consider(
     gain = classes_gain(plan, node, left, total, units)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
-        worth = worth_of(plan, node, gain, float(units), float(node.units - units))
-        best = better(best, worth, gain, feature, cut, missing_left)
+        improvement = improvement_of(plan, node, gain, float(units), float(node.units - units))
+        best = better(best, improvement, gain, feature, cut, missing_left)
     return gain, best
 
 
@@ -127,7 +114,7 @@ def scan_classes(
     four: tuple[LongArray, LongArray, LongArray, LongArray],
     best: Split,
 ) -> tuple[Split, int, bool]:
-    """The best threshold of the feature at a border of bins, and bounds: see `scan_pair`."""
+    """The best threshold of the feature at a border of bins, and bounds: see `scan_two`."""
     n_stats = plan.n_stats
     left, trial, inside, corner = four
     at_missing = begin + (MISSING_CODE >> fine) * n_stats
@@ -161,7 +148,7 @@ def scan_classes(
                 best = tried
         if previous >= 0 and bounds[feature, previous] != NEVER:
             highest = max(highest, gain, gain_missing)
-            bound = bound_worth(plan, node, highest, weight_before, weight_left + missing_weight, best)
+            bound = improvement_bound(plan, node, highest, weight_before, weight_left + missing_weight, best)
             bounds[feature, previous] = bound
             promise = max(promise, bound)
         if at_end:
@@ -193,7 +180,7 @@ def open_classes(
     scratch: Scratch,
     best: Split,
 ) -> Split:
-    """The best threshold inside the bins of the feature that could still win: see `open_pair`."""
+    """The best threshold inside the bins of the feature that could still win: see `open_two`."""
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
     block, lane = feature // 4, 8 * (feature % 4)

@@ -5,19 +5,18 @@ import math
 from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import scan_categories
 from holdfast.kernels.growth.criteria import (
-    GINI,
-    MISCLASSIFICATION,
     NEVER,
-    SQUARED_ERROR,
     Node,
     Plan,
+    add_class,
+    class_impurity,
+    row_impurity,
     weight_of,
-    x_log_x,
 )
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
-from holdfast.kernels.growth.split import Scratch, Split, could_win, no_split, of_nobody
-from holdfast.kernels.growth.two_statistics import open_pair, scan_few, scan_pair
+from holdfast.kernels.growth.split import Scratch, Split, could_win, kept_in_ties, no_split
+from holdfast.kernels.growth.two_statistics import open_two, scan_few, scan_two
 from holdfast.kernels.jit import inner, int64
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
@@ -53,20 +52,12 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
     low, high, impurity = 0.0, 1.0, 0.0
     if plan.n_classes > 0:
-        most = squares = logs = 0.0
+        most = classes = 0.0
         for k in range(plan.n_classes):
             most = max(most, float(total[k]))
-            squares += float(total[k]) * float(total[k])
-            if plan.criterion != GINI:
-                logs += x_log_x(float(total[k]))
-        if most == weight:
-            impurity = 0.0
-        elif plan.criterion == GINI:
-            impurity = weight - squares / weight
-        elif plan.criterion == MISCLASSIFICATION:
-            impurity = weight - most
-        else:
-            impurity = x_log_x(weight) - logs
+            classes = add_class(plan.formula, classes, float(total[k]))
+        if most < weight:
+            impurity = class_impurity(plan.formula, weight, classes)
         return Node(
             n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0), 0.0
         )
@@ -78,18 +69,15 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         differs = differs or sample.target[row] != sample.target[rows[0]]
         target = sample.total[row] / sample.weight[row]
         low, high = min(low, target), max(high, target)
-        if plan.criterion == SQUARED_ERROR:
-            impurity += sample.weight[row] * (target - mean) ** 2
-        elif target > 0.0:
-            impurity += sample.total[row] * math.log(target / mean)
+        impurity += row_impurity(plan.formula, float(sample.weight[row]), float(sample.total[row]), mean)
     # Where targets differ there is something to split, even if rounding hides it.
     impurity = max(impurity, 1e-300) if differs and low < high else 0.0
     per_range = 1.0 / (high - low) if low < high else 0.0
     # Where targets differ in their last digits only, the bounds of bins do not have many digits left.
-    blur = ROUNDING * weight * (high - low)
-    if plan.criterion == SQUARED_ERROR:
-        blur *= max(abs(low), abs(high))
-    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1], blur)
+    rounding = ROUNDING * weight * (high - low)
+    if plan.shift_factor > 0.0:  # of squares
+        rounding *= max(abs(low), abs(high))
+    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1], rounding)
 
 
 @inner
@@ -134,7 +122,7 @@ def search(
     that could hold the best split are opened last, the most promising feature first. Only the features from
     `first` on and before `last` are looked at, and none after `stop[0]` is raised.
     """
-    best, is_pair, coarse = no_split(), plan.n_classes <= 2, fine
+    best, has_two, coarse = no_split(), plan.n_classes <= 2, fine
     is_small = len(rows) <= FEW_ROWS
     rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096 if plan.n_classes > 0 else 1024
     while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
@@ -160,7 +148,7 @@ def search(
             scratch.constant[0] |= int64(1) << feature
         earlier = best
         if n_drawn > 0:
-            best = of_nobody(best, feature)
+            best = kept_in_ties(best, feature)
         if varied:
             n_codes, begin = int64(coded.n_codes[feature]), coded.start[feature] * plan.n_stats
             own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
@@ -171,14 +159,14 @@ def search(
                 count_one(plan, coded, sample, rows, feature, own_fine, histogram)
             if coded.is_subset[feature]:
                 best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
-            elif by_rows and is_pair:
+            elif by_rows and has_two:
                 best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch, best)
             elif by_rows:
                 best, varied = scan_few_classes(
                     plan, node, total, coded, sample, rows, feature, scratch, best
                 )
-            elif is_pair:
-                best, promise[feature], varied = scan_pair(
+            elif has_two:
+                best, promise[feature], varied = scan_two(
                     plan,
                     node,
                     n_codes,
@@ -209,7 +197,7 @@ def search(
                 )
         best = earlier if best.feature < 0 else best
         n_varied += varied
-        if n_drawn == 0 and len(rows) == 2 and best.worth != NEVER:
+        if n_drawn == 0 and len(rows) == 2 and best.improvement != NEVER:
             break  # two rows can be parted in one way only, and the first feature wins the tie
         if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
@@ -217,7 +205,7 @@ def search(
             feature = int64(-1)
             for j in range(first, i + 1):
                 f = drawn[j]
-                rival = of_nobody(best, f) if n_drawn > 0 else best
+                rival = kept_in_ties(best, f) if n_drawn > 0 else best
                 if could_win(rival, promise[f], f, NEVER) and (feature < 0 or promise[f] > promise[feature]):
                     feature = f
             if feature < 0:
@@ -225,10 +213,10 @@ def search(
             promise[feature] = NEVER
             earlier = best
             if n_drawn > 0:
-                best = of_nobody(best, feature)
+                best = kept_in_ties(best, feature)
             own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
-            if is_pair:
-                best = open_pair(
+            if has_two:
+                best = open_two(
                     plan, node, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
                 )
             else:
@@ -236,6 +224,6 @@ def search(
                     plan, node, total, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best
                 )
             best = earlier if best.feature < 0 else best
-        if best.worth != NEVER:
+        if best.improvement != NEVER:
             break
     return best

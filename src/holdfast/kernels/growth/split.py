@@ -2,7 +2,7 @@
 
 The gain at the border of two bins is known from the histogram. Inside a bin the left side's statistics lie
 between those at its two borders, and every gain is convex in them, so that its maximum over that box is at a
-corner: no threshold inside the bin can be worth more. Only bins whose bound beats the best split known are
+corner: no threshold inside the bin can gain more. Only bins whose bound beats the best split known are
 opened: their few rows are sorted and scanned one by one.
 """
 
@@ -11,13 +11,12 @@ from typing import NamedTuple
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.growth.criteria import (
     LEAST_ENTROPY,
-    MUTUAL_INFORMATION,
     NEVER,
     PARTS,
     Node,
     Plan,
+    improvement_of,
     split_entropy,
-    worth_of,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.sort import sort_keys
@@ -30,9 +29,9 @@ ROW_MASK = 0xFFFFFFFF  # the row in a key
 
 
 class Split(NamedTuple):
-    """The best split found so far: worth decides, then the lower feature, cut, and missing values right."""
+    """The best split found so far: by improvement, then the lower feature, cut, and missing values right."""
 
-    worth: int
+    improvement: int
     gain: float
     feature: int
     cut: int  # highest rank that goes left; for categories, which subset
@@ -46,7 +45,7 @@ class Scratch(NamedTuple):
     trial: LongArray  # (stats,)
     inside: LongArray  # (stats,)
     corner: LongArray  # (stats,)
-    bounds: LongArray  # (features, 256) worth that a threshold inside the bin could have at most
+    bounds: LongArray  # (features, 256) improvement of a threshold inside the bin at most
     promise: LongArray  # (features,) the highest bound of the feature
     keys: LongArray  # (rows,) rank and row, to be sorted
     places: LongArray  # (256,) where the keys of each code go
@@ -57,9 +56,8 @@ class Scratch(NamedTuple):
     drawn: LongArray  # (features,) the features in the order they are drawn
     constant: LongArray  # (1,) bit f is 1 if feature f < 63 is known to take one value in the node
     turns: LongArray  # (features,) the same, where each is searched by itself
-    offers: (
-        LongArray  # (features, 4) the best question of each feature: worth, cut, missing_left, left weight
-    )
+    # (features, 4) the best question of each feature: improvement, cut, missing_left, left weight
+    offers: LongArray
     offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
 
@@ -71,63 +69,63 @@ def no_split() -> Split:
 
 
 @inner
-def of_nobody(best: Split, feature: int) -> Split:
-    """The best split as a rival of another feature's: one that is worth the same does not replace it.
+def kept_in_ties(best: Split, feature: int) -> Split:
+    """The best split as a rival of another feature's: an equal one does not replace it.
 
     So where features are drawn, ties go to the first. By their numbers, the first columns of a table would
     have won every second split of a forest, most of which are of few rows and tied.
     """
     if best.feature == feature:
         return best
-    return Split(best.worth, best.gain, int64(-1), best.cut, best.missing_left)
+    return Split(best.improvement, best.gain, int64(-1), best.cut, best.missing_left)
 
 
 @inner
-def better(best: Split, worth: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
+def better(best: Split, improvement: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
     """The better of the best split so far and a new one."""
-    if worth < best.worth:
+    if improvement < best.improvement:
         return best
-    if worth == best.worth:
+    if improvement == best.improvement:
         if feature > best.feature:
             return best
         if feature == best.feature and (
             cut > best.cut or (cut == best.cut and missing_left >= best.missing_left)
         ):
             return best
-    return Split(worth, gain, feature, cut, missing_left)
+    return Split(improvement, gain, feature, cut, missing_left)
 
 
 @inner
 def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
-    """True if a threshold at `lowest_cut` or above, worth up to `bound`, could replace the best split."""
-    if bound != best.worth:
-        return bound > best.worth
+    """True if a threshold at `lowest_cut` or above, at most as good as `bound`, could replace the best."""
+    if bound != best.improvement:
+        return bound > best.improvement
     return feature < best.feature or (feature == best.feature and lowest_cut < best.cut)
 
 
 @inner
 def surely_less(node: Node, best: Split) -> float:
     """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
-    return best.gain * 0.999999 - (node.blur + node.impurity * (4.0 / PARTS))
+    return best.gain * 0.999999 - (node.rounding + node.impurity * (4.0 / PARTS))
 
 
 @inner
 def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
-    """True if a gain is so far behind the best split that its worth need not be worked out."""
-    return gain < surely_less(node, best) and plan.criterion != MUTUAL_INFORMATION
+    """True if a gain is so far behind the best split that its improvement need not be worked out."""
+    return gain < surely_less(node, best) and not plan.is_normalised
 
 
 @inner
-def bound_worth(
+def improvement_bound(
     plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float, best: Split
 ) -> int:
-    """Worth that a gain can have while the left side's weight runs between two values.
+    """Improvement that a gain can be while the left side's weight runs between two values.
 
-    One part and the blur are added for the rounding of the bound itself.
+    One part and `node.rounding` are added for the rounding of the bound itself.
     """
     if is_behind(plan, node, gain, best):
         return NEVER
-    if plan.criterion == MUTUAL_INFORMATION:
+    if plan.is_normalised:
         if weight_before <= 0.0 or weight_after >= node.weight:
             return SURE
         before = split_entropy(weight_before, node.weight - weight_before)
@@ -136,8 +134,8 @@ def bound_worth(
             return SURE
         # The entropy of the sides is concave in the weight: lowest at one of the two ends.
         lower = weight_before if before < after else weight_after
-        return worth_of(plan, node, gain, lower, node.weight - lower) + 1
-    return worth_of(plan, node, gain + node.blur, 0.0, 0.0) + 1
+        return improvement_of(plan, node, gain, lower, node.weight - lower) + 1
+    return improvement_of(plan, node, gain + node.rounding, 0.0, 0.0) + 1
 
 
 @inner

@@ -9,13 +9,12 @@ import math
 from holdfast.arrays import IntArray, LongArray
 from holdfast.kernels.growth.criteria import (
     NEVER,
-    SQUARED_ERROR,
     Node,
     Plan,
+    gain_of_two,
+    improvement_of,
     is_allowed,
     is_below,
-    pair_gain,
-    worth_of,
 )
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
 from holdfast.kernels.growth.sort import sort_keys
@@ -26,10 +25,10 @@ from holdfast.kernels.growth.split import (
     Scratch,
     Split,
     better,
-    bound_worth,
     could_win,
     cut_after,
     gather_keys,
+    improvement_bound,
     is_behind,
     lowest_rank,
     surely_less,
@@ -41,16 +40,14 @@ from holdfast.kernels.jit import inner, int64
 def could_lead(plan: Plan, node: Node, weight_left: float, sum_left: float, best: Split) -> bool:
     """True unless a left side, which need not be one of rows, surely gains less than the best split."""
     weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
-    return not is_below(
-        plan.criterion, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)
-    )
+    return not is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best))
 
 
 @inner
 def gain_at(plan: Plan, node: Node, weight_left: float, sum_left: float) -> float:
     """Gain of a left side that need not be one of rows: a corner of a box."""
     weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
-    return pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
+    return gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
 
 
 @inner
@@ -83,7 +80,7 @@ def corner_gain(
         gain_at(plan, node, weight_left + low_weight, sum_low),
     )
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
-    if plan.criterion != SQUARED_ERROR or weight_left <= 0.0 or weight_after >= node.weight:
+    if plan.n_classes > 0 or plan.shift_factor == 0.0 or weight_left <= 0.0 or weight_after >= node.weight:
         return bound
     squared_mean = sum_in * sum_in / weight_in
     spread = max(square_in * plan.square_unit - squared_mean, 0.0) + 1e-12 * squared_mean
@@ -115,17 +112,17 @@ def consider(
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
-    if is_below(plan.criterion, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
+    if is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
         return 0.0, best
-    gain = pair_gain(plan.criterion, weight_left, sum_left, weight_right, sum_right, node.impurity)
+    gain = gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
-        worth = worth_of(plan, node, gain, weight_left, weight_right)
-        best = better(best, worth, gain, feature, cut, missing_left)
+        improvement = improvement_of(plan, node, gain, weight_left, weight_right)
+        best = better(best, improvement, gain, feature, cut, missing_left)
     return gain, best
 
 
 @inner
-def scan_pair(
+def scan_two(
     plan: Plan,
     node: Node,
     n_codes: int,
@@ -180,7 +177,7 @@ def scan_pair(
         if previous >= 0 and bounds[feature, previous] != NEVER:
             highest = max(highest, gain, gain_missing)
             after = float(weight + missing_weight)
-            bound = bound_worth(plan, node, highest, float(weight_before), after, best)
+            bound = improvement_bound(plan, node, highest, float(weight_before), after, best)
             bounds[feature, previous] = bound
             promise = max(promise, bound)
         if at_end:
@@ -201,7 +198,7 @@ def scan_pair(
 
 
 @inner
-def open_pair(
+def open_two(
     plan: Plan,
     node: Node,
     coded: Coded,

@@ -1,7 +1,7 @@
 """What the rows of every node of a finished tree have in common.
 
-Sums of floats depend on the order of adding. Here numbers are added as whole multiples of a unit, and what is
-left of each as whole multiples of a much smaller one: exact, so that the order of the rows changes no bit.
+Sums of floats depend on the order of adding. Here numbers are added as integer multiples of a unit, and what
+is left of each as integer multiples of a much smaller one: exact, so that the order of rows changes no bit.
 """
 
 import math
@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.kernels.growth.criteria import deviation, joint_impurity
 from holdfast.kernels.growth.grow import END, FEATURE, LEFT, NONE, RIGHT, START
 from holdfast.kernels.jit import inner, int64, kernel
 
@@ -23,7 +24,7 @@ def units_in_one(greatest: float, n: int) -> float:
 
 
 @inner
-def whole_part(number: float) -> int:
+def integer_part(number: float) -> int:
     """The number of units in a number that is given in units."""
     return int64(np.floor(number))
 
@@ -35,17 +36,9 @@ def small_part(number: float) -> int:
 
 
 @inner
-def together(whole: int, small: int, units: float) -> float:
+def together(integer: int, small: int, units: float) -> float:
     """The sum of the parts."""
-    return (float(whole) + float(small) * SMALL_UNIT) / units
-
-
-@inner
-def deviation(target: float, mean: float, is_poisson: int) -> float:
-    """Squared deviation from the mean; for Poisson, half the deviance but for terms that cancel out."""
-    if not is_poisson:
-        return (target - mean) ** 2
-    return target * math.log(target / mean) if target > 0.0 else 0.0
+    return (float(integer) + float(small) * SMALL_UNIT) / units
 
 
 @inner
@@ -54,7 +47,7 @@ def describe_leaf(
     target: FloatArray,
     weight: FloatArray,
     count: IntArray,
-    is_poisson: int,
+    formula: int,
 ) -> tuple[float, float, float]:
     """Weight, mean and impurity of the rows of a leaf."""
     n = len(rows)
@@ -69,20 +62,20 @@ def describe_leaf(
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]]
         scaled, total = own * per_weight, own * (target[rows[j]] - lowest) * per_target
-        weights, small_weights = weights + whole_part(scaled), small_weights + small_part(scaled)
-        totals, small_totals = totals + whole_part(total), small_totals + small_part(total)
+        weights, small_weights = weights + integer_part(scaled), small_weights + small_part(scaled)
+        totals, small_totals = totals + integer_part(total), small_totals + small_part(total)
     all_weight = together(weights, small_weights, per_weight)
     mean = lowest + together(totals, small_totals, per_target) / all_weight
     most = 0.0
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]] / all_weight
-        most = max(most, abs(own * deviation(target[rows[j]], mean, is_poisson)))
-    per_one, whole, small = units_in_one(most, n), int64(0), int64(0)
+        most = max(most, abs(own * deviation(formula, target[rows[j]], mean)))
+    per_one, integer, small = units_in_one(most, n), int64(0), int64(0)
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]] / all_weight
-        scaled = own * deviation(target[rows[j]], mean, is_poisson) * per_one
-        whole, small = whole + whole_part(scaled), small + small_part(scaled)
-    return all_weight, mean, together(whole, small, per_one)
+        scaled = own * deviation(formula, target[rows[j]], mean) * per_one
+        integer, small = integer + integer_part(scaled), small + small_part(scaled)
+    return all_weight, mean, together(integer, small, per_one)
 
 
 @kernel
@@ -92,15 +85,15 @@ def number_values(
     target: FloatArray,
     weight: FloatArray,
     count: IntArray,
-    is_poisson: int,
+    formula: int,
     weights: FloatArray,
     mean: FloatArray,
     impurity: FloatArray,
 ) -> None:
     """Weight, mean and impurity of the target at every node, which are 0 before: at the leaves, then upwards.
 
-    Impurity is the mean squared deviation or, for Poisson, the mean of half the deviance. A node without rows
-    has no weight, and 0 for the rest.
+    Impurity is the mean deviation by the formula of the criterion. A node without rows has no weight, and 0
+    for the rest.
     """
     n_nodes = len(fields)
     for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
@@ -108,9 +101,7 @@ def number_values(
             first, last = fields[i, START], fields[i, END]
             if first == last:
                 continue
-            weights[i], mean[i], impurity[i] = describe_leaf(
-                rows[first:last], target, weight, count, is_poisson
-            )
+            weights[i], mean[i], impurity[i] = describe_leaf(rows[first:last], target, weight, count, formula)
         else:
             a, b = fields[i, LEFT], fields[i, RIGHT]
             weights[i] = weights[a] + weights[b]
@@ -118,12 +109,6 @@ def number_values(
                 continue
             share_a, share_b = weights[a] / weights[i], weights[b] / weights[i]
             mean[i] = mean[a] + (mean[b] - mean[a]) * share_b
-            impurity[i] = share_a * impurity[a] + share_b * impurity[b]
-            if not is_poisson:
-                impurity[i] += share_a * share_b * (mean[a] - mean[b]) ** 2
-            else:
-                for child in (a, b):
-                    if mean[child] > 0.0:
-                        fraction = weights[child] / weights[i]
-                        impurity[i] += fraction * mean[child] * math.log(mean[child] / mean[i])
+            within = share_a * impurity[a] + share_b * impurity[b]
+            impurity[i] = joint_impurity(formula, within, share_a, mean[a], share_b, mean[b], mean[i])
         impurity[i] = max(impurity[i], 0.0)

@@ -25,14 +25,14 @@ def _scored(
     grown: Collection, learner: Learner, rows: PreparedRows, settings: Settings, metric: Metric
 ) -> tuple[Collection, Scores]:
     """The candidates as they would be delivered, and their scores."""
-    rules = [learner.leaf_rules(place) for place in grown.combination.tolist()]
-    refit = rules if settings.refit_leaves else ()
+    samples = [learner.leaf_sample(place) for place in grown.combination.tolist()]
+    refit = samples if settings.refit_leaves else ()
     scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
     scores = score_candidates(grown, rows, scoring)
     if not settings.refit_leaves:
         return grown, scores
     # Before the distances: a leaf that changes its mind is a step away from the reference trees.
-    trees = refit_all_leaf_values(grown.trees, rows.table, rules, n_jobs=settings.n_jobs)
+    trees = refit_all_leaf_values(grown.trees, rows.table, samples, n_jobs=settings.n_jobs)
     return replace(grown, trees=tuple(trees)), scores
 
 

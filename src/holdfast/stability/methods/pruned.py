@@ -9,7 +9,7 @@ from holdfast.errors import RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import measure
+from holdfast.growth.sample import fixed_point_sample
 from holdfast.growth.size.folds import Folds
 from holdfast.growth.size.search import SizeSearch, path_scores, sizes_to_score, values_between
 from holdfast.scoring.metric import Metric
@@ -31,7 +31,7 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
         raise RulesError("method='pruned' prunes a tree of our own: leave learner=None.")
     references = grow_references(learner_for(rows, settings), rows, settings)
     rules = replace(settings.rules, ccp_alpha=0.0)
-    sample = measure(rows.table, rules)
+    sample = fixed_point_sample(rows.table, rules)
     whole = grow_samples(rows.table, rules, sample, [sample.repeats], [settings.seed])[0]
     path = pruning_path(whole, rules.ccp_risk)
     sizes = sizes_to_score(path, settings.n_estimators)

@@ -1,0 +1,27 @@
+"""What a metric reads of a model."""
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.scoring.metric import Metric
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+
+def predictions_for(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
+    """What the model says of the rows, as the metric wants it: fractions of classes, labels, or numbers."""
+    if isinstance(model, Tree):
+        return node_predictions(metric, model, model.apply(X))
+    return model.values(X)
+
+
+def node_predictions(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
+    """The same of rows that end at these nodes of a tree.
+
+    A metric of labels gets a 1 for the class that the node predicts, since fractions do not tell it in a tie.
+    """
+    if metric.by_labels and tree.schema.target.is_classes:
+        return np.asarray(np.eye(tree.value.shape[1])[tree.outcome[nodes]], np.float64)
+    return np.asarray(tree.value[nodes], np.float64)
