@@ -30,11 +30,11 @@ def test_columns_of_an_array_are_named_as_in_scikit_learn():
     assert Table.from_arrays(X, Y).schema.names == ("x0", "x1")
 
 
-def test_whole_number_names_become_text():
+def test_integer_names_become_text():
     assert Table.from_arrays(pd.DataFrame(X), Y).schema.names == ("0", "1")
 
 
-def test_mixed_names_are_refused():
+def test_mixed_names_raise_an_error():
     with pytest.raises(TypeError, match=r"Column names must be text.*'int'"):
         Table.from_arrays(pd.DataFrame(X, columns=["a", 1]), Y)
 
@@ -80,7 +80,7 @@ def test_data_of_another_shape_gets_the_standard_message(data, message):
         Table.from_arrays(data, Y)
 
 
-def test_sparse_data_is_refused_with_the_way_out():
+def test_sparse_data_raises_an_error_with_the_way_out():
     with pytest.raises(TypeError, match=r"Sparse data was passed.*use X.toarray\(\)"):
         Table.from_arrays(csr_array(X), Y)
 
