@@ -13,7 +13,11 @@ Stream = tuple[int, ...]  # the seed, the branch, and numbers further down
 
 @unique
 class Branch(IntEnum):
-    """The branches of a seed. A number never changes: other numbers would give other trees."""
+    """The branches of a seed. A number never changes: other numbers would give other trees.
+
+    Two uses are older than the branches: sample i of `grow_bootstraps` is the stream (seed, i), and the rows
+    that a density tree holds out are the stream (seed,).
+    """
 
     # Stable trees: the roles of the rows
     EARLY_ROWS = 0

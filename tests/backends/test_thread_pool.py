@@ -1,6 +1,8 @@
 """Threads that stand ready give what a loop gives."""
 
+import joblib
 import pytest
+from joblib.parallel import ThreadingBackend
 
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.errors import RulesError
@@ -21,3 +23,17 @@ def test_the_error_of_a_task_in_another_thread_is_raised() -> None:
 def test_no_jobs_at_all_raise_an_error() -> None:
     with pytest.raises(RulesError, match="n_jobs=0"):
         ThreadPool(0)
+
+
+class ClusterBackend(ThreadingBackend):  # type: ignore[misc]  # joblib has no types
+    """As those of Dask and Ray, it counts cores that are elsewhere."""
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        return 1000
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_threads_are_no_more_than_the_cores_of_this_machine(n_jobs: int | None) -> None:
+    joblib.register_parallel_backend("cluster", ClusterBackend)
+    with joblib.parallel_config(backend="cluster"), ThreadPool(n_jobs) as pool:
+        assert pool.size <= joblib.cpu_count()

@@ -1,4 +1,4 @@
-"""Rows in one order: whatever order they came in, the settled table is the same to the bit."""
+"""Rows in one order: whatever order they came in, the ordered table is the same to the bit."""
 
 from itertools import permutations
 from typing import Any
@@ -47,20 +47,20 @@ def padded(age: list[float], ward: list[float], y: list[int], weight: list[float
 
 def test_rows_are_sorted_by_the_columns_and_then_the_target():
     table = table_of([3.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0])
-    settled, _, units = canonical(table)
-    assert settled.columns[0].tolist() == [1.0, 1.0, 1.0, 3.0]
-    assert settled.columns[1].tolist() == [0.0, 0.0, 1.0, 0.0]
-    assert settled.target.tolist() == [0, 1, 0, 0]
-    assert settled.weight is None
+    ordered, _, units = canonical(table)
+    assert ordered.columns[0].tolist() == [1.0, 1.0, 1.0, 3.0]
+    assert ordered.columns[1].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert ordered.target.tolist() == [0, 1, 0, 0]
+    assert ordered.weight is None
     assert units is None
-    assert settled.schema is table.schema
+    assert ordered.schema is table.schema
 
 
 def test_copies_become_one_row_with_their_weights():
-    settled, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1]))
-    assert settled.columns[0].tolist()[:2] == [1.0, 2.0]
-    assert settled.weight.tolist()[:2] == [1.0, 2.0]
-    assert settled.n_rows == 42
+    ordered, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1]))
+    assert ordered.columns[0].tolist()[:2] == [1.0, 2.0]
+    assert ordered.weight.tolist()[:2] == [1.0, 2.0]
+    assert ordered.n_rows == 42
     assert units.tolist() == list(range(42))
 
 
@@ -70,58 +70,58 @@ def test_a_whole_weight_is_as_many_copies():
 
 
 def test_alike_rows_are_no_copies_where_others_with_the_same_features_have_another_target():
-    settled, _, units = canonical(padded([2.0, 2.0, 2.0], [0.0] * 3, [1, 0, 1]))
-    assert settled.columns[0].tolist()[:3] == [2.0, 2.0, 2.0]
-    assert settled.target.tolist()[:3] == [0, 1, 1]
-    assert settled.weight is None
+    ordered, _, units = canonical(padded([2.0, 2.0, 2.0], [0.0] * 3, [1, 0, 1]))
+    assert ordered.columns[0].tolist()[:3] == [2.0, 2.0, 2.0]
+    assert ordered.target.tolist()[:3] == [0, 1, 1]
+    assert ordered.weight is None
     assert units is None
 
 
 def test_a_row_that_makes_up_more_than_a_tenth_is_no_copy():
-    settled, _, units = canonical(table_of([2.0] * 5 + [1.0], [0.0] * 6, [1] * 6))
-    assert settled.columns[0].tolist() == [1.0, *[2.0] * 5]
-    assert settled.weight is None
+    ordered, _, units = canonical(table_of([2.0] * 5 + [1.0], [0.0] * 6, [1] * 6))
+    assert ordered.columns[0].tolist() == [1.0, *[2.0] * 5]
+    assert ordered.weight is None
     assert units is None
 
 
 def test_rows_without_weight_are_left_out():
-    settled = canonical(padded([2.0, 1.0], [0.0] * 2, [1, 0], [0.0, 1.0])).table
-    assert settled.columns[0].tolist()[:2] == [1.0, 100.0]
+    ordered = canonical(padded([2.0, 1.0], [0.0] * 2, [1, 0], [0.0, 1.0])).table
+    assert ordered.columns[0].tolist()[:2] == [1.0, 100.0]
 
 
 def test_broken_weights_stay_and_copies_have_one_number():
-    settled, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1], [2.5, 1.0, 0.5]))
-    assert settled.columns[0].tolist()[:3] == [1.0, 2.0, 2.0]
-    assert settled.weight.tolist()[:3] == [1.0, 0.5, 2.5]
+    ordered, _, units = canonical(padded([2.0, 1.0, 2.0], [0.0] * 3, [1, 0, 1], [2.5, 1.0, 0.5]))
+    assert ordered.columns[0].tolist()[:3] == [1.0, 2.0, 2.0]
+    assert ordered.weight.tolist()[:3] == [1.0, 0.5, 2.5]
     assert units.tolist()[:4] == [0, 1, 1, 2]
 
 
 def test_whole_weights_too_large_to_be_written_out_stay_weights():
-    settled = canonical(table_of([2.0, 1.0], [0.0, 0.0], [1, 0], [2_000_001.0, 1.0])).table
-    assert settled.n_rows == 2
-    assert settled.weight.tolist() == [1.0, 2_000_001.0]
+    ordered = canonical(table_of([2.0, 1.0], [0.0, 0.0], [1, 0], [2_000_001.0, 1.0])).table
+    assert ordered.n_rows == 2
+    assert ordered.weight.tolist() == [1.0, 2_000_001.0]
 
 
 def test_missing_values_are_alike_and_stand_last():
-    settled = canonical(padded([NAN, 1.0, NAN, NAN], [0.0, 0.0, 0.0, NAN], [0, 0, 0, 0])).table
-    assert settled.columns[0].tolist()[0] == 1.0
-    assert np.isnan(settled.columns[0][-2:]).all()
-    assert settled.weight.tolist()[-2:] == [2.0, 1.0]
+    ordered = canonical(padded([NAN, 1.0, NAN, NAN], [0.0, 0.0, 0.0, NAN], [0, 0, 0, 0])).table
+    assert ordered.columns[0].tolist()[0] == 1.0
+    assert np.isnan(ordered.columns[0][-2:]).all()
+    assert ordered.weight.tolist()[-2:] == [2.0, 1.0]
 
 
 def test_both_zeros_are_one_value():
-    settled = canonical(padded([0.0, -0.0, 0.0, -0.0], [1.0, 0.0, 0.0, 1.0], [0, 1, 1, 0])).table
-    zeros = settled.columns[0] == 0.0
-    assert settled.columns[1][zeros].tolist() == [0.0, 1.0]
-    assert settled.weight[zeros].tolist() == [2.0, 2.0]
+    ordered = canonical(padded([0.0, -0.0, 0.0, -0.0], [1.0, 0.0, 0.0, 1.0], [0, 1, 1, 0])).table
+    zeros = ordered.columns[0] == 0.0
+    assert ordered.columns[1][zeros].tolist() == [0.0, 1.0]
+    assert ordered.weight[zeros].tolist() == [2.0, 2.0]
 
 
 def test_metadata_keep_rows_apart_and_come_back_row_by_row():
     table = padded([1.0, 1.0, 1.0, 1.0], [0.0] * 4, [0, 0, 0, 0])
     stage, patient = (np.array([*mark, *[0] * 40]) for mark in ([1, 0, 1, 0], [7, 9, 7, 8]))
-    settled, (stage, patient), _ = canonical(table, [stage, patient])
+    ordered, (stage, patient), _ = canonical(table, [stage, patient])
     assert (stage.tolist()[:3], patient.tolist()[:3]) == ([0, 0, 1], [8, 9, 7])
-    assert settled.weight.tolist()[:3] == [1.0, 1.0, 2.0]
+    assert ordered.weight.tolist()[:3] == [1.0, 1.0, 2.0]
 
 
 def test_one_row_stays_one_row():
@@ -150,11 +150,11 @@ def test_the_order_of_the_rows_does_not_matter(table: Table, random: Any):
 
 
 def test_the_order_of_alike_rows_does_not_show_in_their_weights():
-    settled = {
+    ordered = {
         bits(canonical(table_of([1.0] * 4, [0.0] * 4, [0] * 4, list(weight)))[0])
         for weight in permutations([0.1, 0.2, 0.3, 0.7])
     }
-    assert len(settled) == 1
+    assert len(ordered) == 1
 
 
 @settings(max_examples=40)
@@ -169,16 +169,16 @@ def test_a_weight_is_as_many_rows(table: Table, times: list[int]):
 @settings(max_examples=40)
 @given(class_tables(most_rows=25, of_a_row=whole_weights))
 def test_no_weight_is_lost(table: Table):
-    settled = canonical(table).table
+    ordered = canonical(table).table
     total = table.n_rows if table.weight is None else table.weight.sum()
-    assert (settled.n_rows if settled.weight is None else settled.weight.sum()) == total
+    assert (ordered.n_rows if ordered.weight is None else ordered.weight.sum()) == total
 
 
 @settings(max_examples=30)
 @given(class_tables(most_rows=25, of_a_row=whole_weights))
 def test_a_settled_table_is_settled(table: Table):
-    settled = canonical(table).table
-    assert bits(canonical(settled).table) == bits(settled)
+    ordered = canonical(table).table
+    assert bits(canonical(ordered).table) == bits(ordered)
 
 
 def test_columns_that_are_relevant_more_of_the_target_come_first_and_noise_last() -> None:

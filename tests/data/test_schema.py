@@ -81,7 +81,7 @@ def test_an_ordered_feature_known_in_part_keeps_its_order():
 
 
 @pytest.mark.parametrize("order", [("high", "low"), ("low", "middle", "high")])
-def test_an_order_that_contradicts_or_cuts_in_is_refused(order):
+def test_an_order_that_contradicts_or_cuts_in_raises_an_error(order):
     other = Feature("dose", "ordered", 0.0, 1.0, order)
     with pytest.raises(SchemaMismatch, match="ordered categories of column 'dose'"):
         Schema((DOSE,)).widened(Schema((other,)))

@@ -1,4 +1,4 @@
-"""The door: the same table from every library, and a clear refusal of what no table can be made of."""
+"""The same table from every library, and a clear error for what no table can be made of."""
 
 import tracemalloc
 import warnings
@@ -203,13 +203,13 @@ def test_thousands_of_categories_are_fine():
     assert len(table.schema.features[0].categories) == 3000
 
 
-def test_a_date_column_is_refused_by_name():
+def test_a_date_column_raises_an_error_by_name():
     frame = pd.DataFrame({"admit_date": pd.to_datetime(["2020-01-01"] * 4)})
     with pytest.raises(TypeError, match="column 'admit_date' is a date: derive a number of days"):
         Table.from_arrays(frame, Y)
 
 
-def test_infinity_is_refused_by_column_name():
+def test_infinity_raises_an_error_by_column_name():
     with pytest.raises(ValueError, match="column 'x1' contains infinity"):
         Table.from_arrays(np.array([[1.0, 2.0], [2.0, inf]]), [0, 1])
 
@@ -260,7 +260,7 @@ def test_a_question_is_a_feature_after_the_columns():
     assert table.n_features == 4
 
 
-def test_a_question_asked_twice_is_refused():
+def test_a_question_asked_twice_raises_an_error():
     with pytest.raises(DataError, match="same text: 'x0 > 2'"):
         Table.from_arrays(X, Y, questions=["x0 > 2", "x0 > 2"])
 

@@ -31,9 +31,9 @@ def drawn(target: Target, n_rows: int = 400, weighted: bool = False) -> tuple[Fl
         means = random.integers(1, 8, n_rows).astype(float)
         return means[:, np.newaxis], TrueValues(target, random.poisson(0.8 * means).astype(float), weight)
     leaves = random.dirichlet(np.ones(len(target.classes)), 12)
-    shares = leaves[random.integers(12, size=n_rows)]
-    values = (shares.cumsum(axis=1) < 0.999 * random.random((n_rows, 1))).sum(axis=1).astype(np.int32)
-    return shares, TrueValues(target, values, weight)
+    probabilities = leaves[random.integers(12, size=n_rows)]
+    values = (probabilities.cumsum(axis=1) < 0.999 * random.random((n_rows, 1))).sum(axis=1).astype(np.int32)
+    return probabilities, TrueValues(target, values, weight)
 
 
 def score(name: str, predicted: Any, true_values: TrueValues) -> Score:

@@ -21,9 +21,9 @@ def test_purity_counts_the_most_frequent_group_of_every_cluster() -> None:
 
 
 def test_information_is_a_share_of_the_mean_entropy() -> None:
-    # Groups a, a, b, b and clusters 0, 0, 0, 1. Joint shares: a0 1/2, b0 1/4, b1 1/4. I = 1/2 log(1/2 / (1/2
-    # 3/4)) + 1/4 log(1/4 / (1/2 3/4)) + 1/4 log(1/4 / (1/2 1/4)) = 0.215762; H = log 2 = 0.693147 and
-    # 0.562335; I / 0.627741 = 0.343711.
+    # Groups a, a, b, b and clusters 0, 0, 0, 1. Joint probabilities: a0 1/2, b0 1/4, b1 1/4.
+    # I = 1/2 log(1/2 / (1/2 3/4)) + 1/4 log(1/4 / (1/2 3/4)) + 1/4 log(1/4 / (1/2 1/4)) = 0.215762; H =
+    # log 2 = 0.693147 and 0.562335; I / 0.627741 = 0.343711.
     assert nmi_score(list("aabb"), [0, 0, 0, 1]) == pytest.approx(0.343711, abs=1e-6)
 
 

@@ -29,7 +29,7 @@ weights = st.floats(0.01, 10.0)  # few of them, and no sum of them, are exact
 
 
 class Case(NamedTuple):
-    """Rows of some class, with shares and weights, or with counts and means."""
+    """Rows of some class, with probabilities and weights, or with counts and means."""
 
     true_values: TrueValues
     predicted: Any
@@ -44,8 +44,8 @@ def classified(draw: Any) -> Case:
     parts = st.lists(st.integers(1, 9), min_size=n_classes, max_size=n_classes)
     amounts = np.array(draw(st.lists(parts, min_size=n_rows, max_size=n_rows)), float)
     weight = np.array(draw(st.lists(weights, min_size=n_rows, max_size=n_rows)))
-    shares = amounts / amounts.sum(axis=1, keepdims=True)
-    return Case(TrueValues(target, np.array(labels, np.int32), weight), shares)
+    probabilities = amounts / amounts.sum(axis=1, keepdims=True)
+    return Case(TrueValues(target, np.array(labels, np.int32), weight), probabilities)
 
 
 @st.composite
@@ -85,7 +85,7 @@ def test_a_score_of_numbers_stays_in_its_range(name: str, case: Case) -> None:
 
 @pytest.mark.parametrize("name", OF_CLASSES)
 @given(case=classified())
-def test_perfect_shares_have_exactly_the_best_score(name: str, case: Case) -> None:
+def test_perfect_probabilities_have_exactly_the_best_score(name: str, case: Case) -> None:
     values = case.true_values.values
     if name == "auc" and len(np.unique(values)) < 2:
         return  # cannot be told
@@ -116,10 +116,10 @@ def test_rows_of_equal_loss_have_that_loss_and_no_error(case: Case, fraction: fl
     true_values = TrueValues(
         DIED_LIVED, np.zeros(len(case.true_values.values), np.int32), case.true_values.weight
     )
-    shares = np.tile([1.0 - fraction, fraction], (len(true_values.values), 1))
+    probabilities = np.tile([1.0 - fraction, fraction], (len(true_values.values), 1))
     alone = TrueValues(DIED_LIVED, true_values.values[:1])
     for name in ("brier", "log_loss"):
-        assert score(name, shares, true_values) == (score(name, shares[:1], alone).value, 0.0)
+        assert score(name, probabilities, true_values) == (score(name, probabilities[:1], alone).value, 0.0)
 
 
 # -- clusters ---------------------------------------------------------------------------------------------

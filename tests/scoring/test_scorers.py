@@ -26,21 +26,21 @@ def drawn(target: Target, n_rows: int = 200) -> tuple[FloatArray, FloatArray, Tr
     if not target.is_classes:
         means = random.integers(1, 8, n_rows).astype(float)
         return means[:, np.newaxis], weight, TrueValues(target, random.poisson(means).astype(float))
-    shares = random.dirichlet(np.full(len(target.classes), 0.5), n_rows)
-    values = (shares.cumsum(axis=1) < 0.999 * random.random((n_rows, 1))).sum(axis=1).astype(np.int32)
-    return shares, weight, TrueValues(target, values)
+    probabilities = random.dirichlet(np.full(len(target.classes), 0.5), n_rows)
+    values = (probabilities.cumsum(axis=1) < 0.999 * random.random((n_rows, 1))).sum(axis=1).astype(np.int32)
+    return probabilities, weight, TrueValues(target, values)
 
 
-def labels_of(shares: FloatArray, true_values: TrueValues) -> tuple[Any, Any]:
+def labels_of(probabilities: FloatArray, true_values: TrueValues) -> tuple[Any, Any]:
     labels = np.array(true_values.target.classes)
-    return labels[true_values.values], labels[shares.argmax(axis=1)]
+    return labels[true_values.values], labels[probabilities.argmax(axis=1)]
 
 
 # -- values -----------------------------------------------------------------------------------------------
 
 
 def test_a_name_of_scikit_learn_is_its_scorer() -> None:
-    shares, weight, true_values = drawn(WARDS)
+    probabilities, weight, true_values = drawn(WARDS)
     f1 = metric_of("f1_macro", WARDS)
     assert (f1.name, f1.title, f1.is_loss, f1.default_tolerance_unit) == (
         "f1_macro",
@@ -48,35 +48,35 @@ def test_a_name_of_scikit_learn_is_its_scorer() -> None:
         False,
         "absolute",
     )
-    actual, outcome = labels_of(shares, true_values)
-    assert f1.score(shares, true_values).value == metrics.f1_score(actual, outcome, average="macro")
+    actual, outcome = labels_of(probabilities, true_values)
+    assert f1.score(probabilities, true_values).value == metrics.f1_score(actual, outcome, average="macro")
     expected = metrics.f1_score(actual, outcome, average="macro", sample_weight=weight)
-    assert f1.score(shares, TrueValues(WARDS, true_values.values, weight)).value == pytest.approx(
+    assert f1.score(probabilities, TrueValues(WARDS, true_values.values, weight)).value == pytest.approx(
         expected, rel=1e-12
     )
 
 
 def test_scorers_of_shares_get_shares_of_the_right_class() -> None:
-    shares, weight, true_values = drawn(LIVED)
+    probabilities, weight, true_values = drawn(LIVED)
     precision = metric_of("average_precision", LIVED).score(
-        shares, TrueValues(LIVED, true_values.values, weight)
+        probabilities, TrueValues(LIVED, true_values.values, weight)
     )
-    expected = metrics.average_precision_score(true_values.values, shares[:, 1], sample_weight=weight)
+    expected = metrics.average_precision_score(true_values.values, probabilities[:, 1], sample_weight=weight)
     assert precision.value == pytest.approx(expected, rel=1e-12)
-    shares, _, true_values = drawn(WARDS)
-    one_to_one = metric_of("roc_auc_ovo", WARDS).score(shares, true_values)
+    probabilities, _, true_values = drawn(WARDS)
+    one_to_one = metric_of("roc_auc_ovo", WARDS).score(probabilities, true_values)
     assert one_to_one.value == pytest.approx(
-        metrics.roc_auc_score(true_values.values, shares, multi_class="ovo")
+        metrics.roc_auc_score(true_values.values, probabilities, multi_class="ovo")
     )
 
 
 def test_a_scorer_that_was_made_is_called_by_its_function() -> None:
-    shares, _, true_values = drawn(LIVED)
+    probabilities, _, true_values = drawn(LIVED)
     scorer = metrics.make_scorer(metrics.fbeta_score, beta=2.0)
     metric = metric_of(scorer, LIVED)
     assert (metric.name, metric.title) == ("fbeta_score", "fbeta score")
-    assert metric.score(shares, true_values).value == metrics.fbeta_score(
-        *labels_of(shares, true_values), beta=2.0
+    assert metric.score(probabilities, true_values).value == metrics.fbeta_score(
+        *labels_of(probabilities, true_values), beta=2.0
     )
 
 
@@ -94,7 +94,7 @@ def test_a_loss_of_scikit_learn_is_shown_with_its_usual_sign() -> None:
 
 
 def test_any_function_of_a_model_x_and_y_will_do() -> None:
-    shares, weight, true_values = drawn(WARDS)
+    probabilities, weight, true_values = drawn(WARDS)
 
     def caught(model: Any, X: Any, y: Any, ward: str = "C") -> float:
         assert is_classifier(model)
@@ -102,17 +102,17 @@ def test_any_function_of_a_model_x_and_y_will_do() -> None:
         assert model.classes_.tolist() == ["A", "B", "C"]
         return float(np.mean(model.predict(X)[y == ward] == ward))
 
-    actual, outcome = labels_of(shares, true_values)
+    actual, outcome = labels_of(probabilities, true_values)
     metric = metric_of(caught, WARDS)
     assert metric.name == "caught"
-    assert metric.score(shares, true_values).value == np.mean(outcome[actual == "C"] == "C")
+    assert metric.score(probabilities, true_values).value == np.mean(outcome[actual == "C"] == "C")
     # It takes no weights, so that they change nothing.
-    assert metric.score(shares, TrueValues(WARDS, true_values.values, weight)) == metric.score(
-        shares, true_values
+    assert metric.score(probabilities, TrueValues(WARDS, true_values.values, weight)) == metric.score(
+        probabilities, true_values
     )
     of_a = metric_of(partial(caught, ward="A"), WARDS)
     assert of_a.name == "caught"
-    assert of_a.score(shares, true_values).value == np.mean(outcome[actual == "A"] == "A")
+    assert of_a.score(probabilities, true_values).value == np.mean(outcome[actual == "A"] == "A")
 
 
 def test_a_function_for_numbers_gets_a_regressor() -> None:
@@ -166,18 +166,18 @@ def test_where_every_block_is_one_unit_the_jackknife_of_a_mean_is_its_textbook_e
 
 
 def test_the_jackknife_of_twenty_blocks_comes_near_the_bootstrap() -> None:
-    shares, _, true_values = drawn(WARDS, 400)
+    probabilities, _, true_values = drawn(WARDS, 400)
     metric, random = metric_of("f1_macro", WARDS), np.random.default_rng(0)
-    actual, outcome = labels_of(shares, true_values)
+    actual, outcome = labels_of(probabilities, true_values)
     draws = random.integers(400, size=(200, 400))
     values = [metrics.f1_score(actual[draw], outcome[draw], average="macro") for draw in draws]
     # The jackknife of 20 blocks is itself uncertain by 1 / sqrt(2 * 19) = 16 %.
-    assert metric.score(shares, true_values).error == pytest.approx(np.std(values), rel=0.4)
-    assert metric.score(shares, true_values) == metric.score(shares, true_values)
+    assert metric.score(probabilities, true_values).error == pytest.approx(np.std(values), rel=0.4)
+    assert metric.score(probabilities, true_values) == metric.score(probabilities, true_values)
 
 
 def test_groups_stay_in_one_block() -> None:
-    shares, _, true_values = drawn(WARDS, 60)
+    probabilities, _, true_values = drawn(WARDS, 60)
     groups = np.repeat(np.arange(30), 2).astype(np.int32)
     missing: list[set[int]] = []
 
@@ -185,7 +185,7 @@ def test_groups_stay_in_one_block() -> None:
         missing.append(set(range(60)) - set(X[:, 0].tolist()))
         return float(np.mean(model.predict(X) == y))
 
-    metric_of(noted, WARDS).score(shares, TrueValues(WARDS, true_values.values, None, groups))
+    metric_of(noted, WARDS).score(probabilities, TrueValues(WARDS, true_values.values, None, groups))
     assert len(missing) == 21
     assert missing[0] == set()
     assert sorted(row for block in missing for row in block) == list(range(60))
@@ -193,7 +193,7 @@ def test_groups_stay_in_one_block() -> None:
 
 
 def test_a_block_that_holds_all_of_a_class_is_not_left_out() -> None:
-    shares, _, true_values = drawn(WARDS, 100)
+    probabilities, _, true_values = drawn(WARDS, 100)
     values = np.where(true_values.values == 2, 0, true_values.values).astype(np.int32)
     values[17] = 2
     seen: list[int] = []
@@ -202,9 +202,9 @@ def test_a_block_that_holds_all_of_a_class_is_not_left_out() -> None:
         seen.append(len(set(y)))
         return float(np.mean(model.predict(X) == y))
 
-    score = metric_of(noted, WARDS).score(shares, TrueValues(WARDS, values))
+    score = metric_of(noted, WARDS).score(probabilities, TrueValues(WARDS, values))
     assert seen == [3] * 20  # all rows, and 19 of the 20 blocks
-    ours = metric_of("accuracy", WARDS).score(shares, TrueValues(WARDS, values))
+    ours = metric_of("accuracy", WARDS).score(probabilities, TrueValues(WARDS, values))
     assert score.error == pytest.approx(ours.error, rel=0.4)
     lone = metric_of("roc_auc_ovo", LIVED).score(
         np.array([[0.2, 0.8], [0.6, 0.4]]), TrueValues(LIVED, np.array([1, 0]))
@@ -216,21 +216,21 @@ def test_a_block_that_holds_all_of_a_class_is_not_left_out() -> None:
 
 
 def test_what_a_scorer_raises_comes_through_with_a_note() -> None:
-    shares, _, true_values = drawn(WARDS, 30)
+    probabilities, _, true_values = drawn(WARDS, 30)
 
     def broken(model: Any, X: Any, y: Any) -> float:
         raise KeyError("no such ward")
 
     with pytest.raises(KeyError, match="no such ward") as caught:
-        metric_of(broken, WARDS).score(shares, true_values)
+        metric_of(broken, WARDS).score(probabilities, true_values)
     assert caught.value.__notes__ == ["The scorer 'broken' failed on 30 rows of predictions."]
 
 
 def test_a_scorer_that_gives_no_number_is_refused() -> None:
-    shares, _, true_values = drawn(WARDS, 30)
+    probabilities, _, true_values = drawn(WARDS, 30)
 
     def undecided(model: Any, X: Any, y: Any) -> float:
         return float("nan")
 
     with pytest.raises(DataError, match="The scorer 'undecided' gives nan on 30 rows"):
-        metric_of(undecided, WARDS).score(shares, true_values)
+        metric_of(undecided, WARDS).score(probabilities, true_values)

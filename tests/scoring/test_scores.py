@@ -79,21 +79,23 @@ def test_values_are_those_of_scikit_learn(name: str, target: Target, weighted: b
 
 def test_small_scores_worked_out_by_hand() -> None:
     true_values = TrueValues(DIED_LIVED, np.array([0, 1, 1, 0]))
-    shares = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.5, 0.5]]
+    probabilities = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.5, 0.5]]
     # (.8, .1) (.8, .5) (.5, .1) are won and (.5, .5) is a tie: 3.5 of 4 pairs.
-    assert score("auc", shares, true_values).value == pytest.approx(0.875)
+    assert score("auc", probabilities, true_values).value == pytest.approx(0.875)
     # At a tie the first class is predicted: the third row is missed.
-    assert score("accuracy", shares, true_values).value == 0.75
-    assert score("balanced_accuracy", shares, true_values).value == 0.75
-    assert score("brier", shares, true_values).value == pytest.approx(-(0.01 + 0.04 + 0.25 + 0.25) / 4)
-    assert score("log_loss", shares, true_values).value == pytest.approx(math.log(0.9 * 0.8 * 0.5 * 0.5) / 4)
+    assert score("accuracy", probabilities, true_values).value == 0.75
+    assert score("balanced_accuracy", probabilities, true_values).value == 0.75
+    assert score("brier", probabilities, true_values).value == pytest.approx(-(0.01 + 0.04 + 0.25 + 0.25) / 4)
+    assert score("log_loss", probabilities, true_values).value == pytest.approx(
+        math.log(0.9 * 0.8 * 0.5 * 0.5) / 4
+    )
 
 
 def test_certain_mistakes_have_a_finite_log_loss() -> None:
     true_values = TrueValues(DIED_LIVED, np.array([0, 1]))
-    shares = np.array([[0.0, 1.0], [0.0, 1.0]])
-    expected = metrics.log_loss(true_values.values, shares)
-    assert score("log_loss", shares, true_values).value == pytest.approx(-expected, rel=1e-12)
+    probabilities = np.array([[0.0, 1.0], [0.0, 1.0]])
+    expected = metrics.log_loss(true_values.values, probabilities)
+    assert score("log_loss", probabilities, true_values).value == pytest.approx(-expected, rel=1e-12)
 
 
 def test_a_predicted_mean_of_zero_has_a_finite_poisson_deviance() -> None:
@@ -126,11 +128,11 @@ def test_an_auc_of_one_class_is_chance() -> None:
 
 def test_an_absent_class_has_no_part_in_the_mean_over_classes() -> None:
     true_values = TrueValues(WARDS, np.array([0, 2, 0, 2]))
-    shares = [[0.6, 0.1, 0.3], [0.3, 0.3, 0.4], [0.2, 0.1, 0.7], [0.1, 0.0, 0.9]]
+    probabilities = [[0.6, 0.1, 0.3], [0.3, 0.3, 0.4], [0.2, 0.1, 0.7], [0.1, 0.0, 0.9]]
     # A: .6 beats .3 and .1, .2 beats .1 only: 3 of 4. C: .4 beats .3, .9 beats both: 3 of 4.
-    assert score("auc", shares, true_values).value == pytest.approx(0.75)
+    assert score("auc", probabilities, true_values).value == pytest.approx(0.75)
     # A: one of two; C: both.
-    assert score("balanced_accuracy", shares, true_values).value == pytest.approx(0.75)
+    assert score("balanced_accuracy", probabilities, true_values).value == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("weight", [None, np.array([0.3, 0.7, 0.1])])

@@ -39,16 +39,20 @@ def delong_error(scores: list[float], inside: list[bool]) -> float:
 
 @pytest.mark.parametrize("n_rows", [8, 60])
 def test_the_error_of_the_auc_is_that_of_delong(n_rows: int) -> None:
-    shares, true_values = drawn(DIED_LIVED, n_rows)
-    expected = delong_error(shares[:, 1].tolist(), (true_values.values == 1).tolist())
-    assert score("auc", shares, true_values).error == pytest.approx(expected, rel=1e-12)
+    probabilities, true_values = drawn(DIED_LIVED, n_rows)
+    expected = delong_error(probabilities[:, 1].tolist(), (true_values.values == 1).tolist())
+    assert score("auc", probabilities, true_values).error == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])
 def test_the_error_of_a_mean_is_the_deviation_of_the_rows_over_the_root_of_their_number(name: str) -> None:
-    shares, true_values = drawn(WARDS, 50)
-    alone = [score(name, shares[[i]], TrueValues(WARDS, true_values.values[[i]])).value for i in range(50)]
-    assert score(name, shares, true_values).error == pytest.approx(np.std(alone, ddof=1) / math.sqrt(50))
+    probabilities, true_values = drawn(WARDS, 50)
+    alone = [
+        score(name, probabilities[[i]], TrueValues(WARDS, true_values.values[[i]])).value for i in range(50)
+    ]
+    assert score(name, probabilities, true_values).error == pytest.approx(
+        np.std(alone, ddof=1) / math.sqrt(50)
+    )
 
 
 @almost_every_metric

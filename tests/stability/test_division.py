@@ -15,7 +15,7 @@ from holdfast.stability import division as roles
 from holdfast.stability.division import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
 from holdfast.stability.settings import Settings
 
-SHARES = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
+FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
 
 
 def divide(table: Table, *, stage: Any = None, groups: Any = None, **options: Any) -> Division:
@@ -38,8 +38,8 @@ def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
 
 
 @settings(max_examples=25)
-@given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(SHARES), st.integers(0, 999))
-def test_classes_and_stages_are_divided_in_the_same_shares(of_class: list[int], fraction: float, seed: int):
+@given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(FRACTIONS), st.integers(0, 999))
+def test_classes_and_stages_are_divided_in_the_same_fraction(of_class: list[int], fraction: float, seed: int):
     y = numbered(of_class)
     stage = np.arange(len(y)) % 2
     division = divide(classes_table(y), stage=stage, validation=fraction, seed=seed)
@@ -84,7 +84,7 @@ def test_groups_stay_whole_on_every_side(validation: Any):
         assert set(shares.values()) == {0.0, 1.0}
 
 
-def test_early_rows_are_the_share_of_every_class():
+def test_early_rows_are_the_fraction_of_every_class():
     y = np.array([0] * 60 + [1] * 20)
     early = divide(classes_table(y), early_fraction=0.25).early
     assert (early[:60].sum(), early[60:].sum()) == (15, 5)
@@ -128,7 +128,7 @@ def test_two_rows_are_one_to_learn_from_and_one_to_choose_by(validation: Any, se
 
 
 @pytest.mark.parametrize("validation", ["auto", 0.3, 5])
-def test_one_row_serves_both_ends_and_one_group_is_refused(validation: Any):
+def test_one_row_serves_both_ends_and_one_group_raises_an_error(validation: Any):
     division = divide(Table.from_arrays([[1.0]], [0.5]), validation=validation)
     assert len(division.validation) == 1
     assert division.validation[0].all()
@@ -152,7 +152,7 @@ def test_early_rows_serve_even_if_all_of_them_are_held_out():
     assert division.early_training[0].tolist() == [True, False, False]
 
 
-def test_rows_to_test_by_hold_the_share_of_every_class_and_whole_groups():
+def test_rows_to_test_by_hold_the_fraction_of_every_class_and_whole_groups():
     y = np.array([0] * 30 + [1] * 60)
     held_out = hold_out(classes_table(y), 1 / 3, stage=None, groups=None, seed=2)
     assert (held_out[:30].sum(), held_out[30:].sum()) == (10, 20)
@@ -163,7 +163,7 @@ def test_rows_to_test_by_hold_the_share_of_every_class_and_whole_groups():
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 1.5, 1, True, "half", None, float("nan")])
-def test_a_share_that_is_none_is_refused_by_name(fraction: Any):
+def test_a_fraction_that_is_none_raises_an_error_by_name(fraction: Any):
     table = classes_table("abab")
     with pytest.raises(RulesError, match=r"early_fraction=.*between 0 and 1"):
         divide(table, early_fraction=fraction)
@@ -172,6 +172,6 @@ def test_a_share_that_is_none_is_refused_by_name(fraction: Any):
 
 
 @pytest.mark.parametrize("validation", [0.0, 1.0, 1, 0, -3, True, "half", None, 2.5, float("nan")])
-def test_a_validation_that_is_neither_share_nor_folds_is_refused(validation: Any):
+def test_a_validation_that_is_neither_fraction_nor_folds_raises_an_error(validation: Any):
     with pytest.raises(RulesError, match="validation="):
         divide(classes_table("abab"), validation=validation)

@@ -15,10 +15,12 @@ class ThreadPool:
     def __init__(self, n_jobs: int | None) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
-        from joblib import effective_n_jobs
+        from joblib import cpu_count, effective_n_jobs
 
         check_jobs(n_jobs)
         self.size = int(effective_n_jobs(n_jobs))
+        if n_jobs is None or n_jobs < 0:  # a backend may count the cores of a whole cluster
+            self.size = min(self.size, int(cpu_count()))
         self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
 
     def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:

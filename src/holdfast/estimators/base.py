@@ -120,7 +120,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     # -- new rows -------------------------------------------------------------------------------------
 
     def _values(self, X: Any) -> FloatArray:
-        """What the model says of every row: the fractions of the classes, or a number in one column."""
+        """What the model says of every row: the probabilities of the classes, or a number in one column."""
         raise NotImplementedError
 
     def _matched(self, X: Any) -> Frame:
@@ -139,11 +139,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         SchemaDifferences.of_names(columns, frame.names).raise_if_any()
         return frame
 
-    def _column_importances(self, shares: FloatArray) -> FloatArray:
+    def _column_importances(self, fractions: FloatArray) -> FloatArray:
         """One number per column of X: that of a question is divided evenly among the columns it reads."""
         columns = self.schema_.columns
-        importances = shares[: len(columns)].copy()
-        for text, fraction in zip(self.schema_.questions, shares[len(columns) :], strict=True):
+        importances = fractions[: len(columns)].copy()
+        for text, fraction in zip(self.schema_.questions, fractions[len(columns) :], strict=True):
             read = list(parse_question(text, columns).columns)
             importances[read] += fraction / len(read)
         return importances
@@ -206,15 +206,8 @@ class TreeEstimator(TableEstimator):
 
     def _likeliest(self, X: Any) -> IntArray:
         """Index of the class that the leaf of every row predicts."""
-        leaves = self._leaves(X)
-        outcome: IntArray = self.tree_.outcome[leaves]
+        outcome: IntArray = self.tree_.outcome[self.apply(X)]
         return outcome
-
-    def _leaves(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        return self.tree_.apply(self._matched(frame_of(X)), unknown=self.unknown, missing=self.missing)
-
-    # -- the tree -------------------------------------------------------------------------------------
 
     def get_depth(self) -> int:
         """Greatest number of questions that any row is asked."""

@@ -32,11 +32,11 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         return np.asarray(self._values(X).argmax(axis=1), np.int32)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The fractions of the classes, in the order of `classes_`, that every row is likely to belong to."""
+        """The probability of every class, in the order of `classes_`, for every row."""
         return self._values(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """The logarithms of these shares; minus infinity for a class with no fraction."""
+        """The logarithms of these probabilities; minus infinity where one is 0."""
         values = self._values(X)
         with np.errstate(divide="ignore"):
             return np.log(values)

@@ -24,12 +24,12 @@ COUNT = np.arange(1.0, 41.0)
         "Unnamed: 0",
     ],
 )
-def test_whole_numbers_are_known_by_their_name(name: str) -> None:
+def test_integers_are_known_by_their_name(name: str) -> None:
     assert why_identifier(name, COUNT * 17, 40)
 
 
 @pytest.mark.parametrize("name", ["age", "income", "number of beds", "width", "paid", "idle", "year", "x0"])
-def test_other_whole_numbers_are_measurements_though_all_different(name: str) -> None:
+def test_other_integers_are_measurements_though_all_different(name: str) -> None:
     assert not why_identifier(name, COUNT * 17, 40)
 
 

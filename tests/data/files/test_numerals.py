@@ -77,6 +77,6 @@ def test_a_decimal_comma_that_is_given_stays() -> None:
 
 
 @pytest.mark.parametrize(("decimal", "thousands"), [(";", ""), (".", "."), (",", ","), (".", "_"), ("", "")])
-def test_marks_that_cannot_be_are_refused(decimal: str, thousands: str) -> None:
+def test_marks_that_cannot_be_raise_an_error(decimal: str, thousands: str) -> None:
     with pytest.raises(DataError, match=r"--decimal|--thousands"):
         Numerals(decimal, thousands)

@@ -39,7 +39,7 @@ def column(frame: Frame, name: str) -> list[Any]:
     return [None if value != value else value for value in frame.column(name).tolist()]
 
 
-def refused(path: Path, **rules: Any) -> str:
+def error_of(path: Path, **rules: Any) -> str:
     """What is said of the file, in one line."""
     with pytest.raises(DataError) as error:
         read_file(path, rules=ReadingRules(**rules))
@@ -58,16 +58,18 @@ def numbers_and(*odd: str, n_numbers: int = 960) -> str:
 
 
 def test_one_word_among_numbers_is_named_with_its_line(written: Written) -> None:
-    assert refused(written(numbers_and("hemolysed"))) == (
+    assert error_of(written(numbers_and("hemolysed"))) == (
         "column 'chol' holds 960 numbers, but also 'hemolysed' at line 14: --coerce reads such cells as "
         "missing, --categorical chol all as categories; or correct them."
     )
-    assert "'hemolysed' at line 14 and 2 more such cells" in refused(written(numbers_and(*["hemolysed"] * 3)))
+    assert "'hemolysed' at line 14 and 2 more such cells" in error_of(
+        written(numbers_and(*["hemolysed"] * 3))
+    )
 
 
 def test_a_rare_word_among_few_numbers_is_named_too(written: Written) -> None:
     text = "grade\n" + "1\n2\n3\n" * 40 + "three\n"
-    assert "but also 'three' at line 122" in refused(written(text))
+    assert "but also 'three' at line 122" in error_of(written(text))
 
 
 def test_words_among_numbers_are_missing_on_request(written: Written) -> None:
@@ -100,7 +102,7 @@ def test_numbers_are_demanded_where_a_model_knows_them(written: Written) -> None
 
 def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> None:
     path = written("a;b;c\n1,5;x;0,1\n2,25;y;7\n")
-    assert refused(path) == (
+    assert error_of(path) == (
         "columns 'a', 'c' hold numbers with a decimal comma, as '1,5' at line 2 of column 'a': --decimal , "
         "reads them as numbers, --categorical a --categorical c as text."
     )
@@ -112,21 +114,21 @@ def test_a_comma_that_may_mean_two_things_is_asked_about(written: Written) -> No
     path = written('a,b\n"1,234",1.5\n"12",2.5\n')
     assert (
         "--thousands , reads it as 1234, --decimal , reads it as 1.234, --categorical a as text"
-        in refused(path)
+        in error_of(path)
     )
     assert column(read_file(path, rules=ReadingRules(numerals=Numerals(".", ","))), "a") == [1234.0, 12.0]
 
 
 def test_points_between_thousands_need_a_decimal_comma(written: Written) -> None:
     path = written("a;b\n1.234,5;1\n7,5;2\n")
-    assert "--decimal , --thousands . reads them as numbers" in refused(path)
-    assert "with points between thousands" in refused(path, numerals=Numerals(","))
+    assert "--decimal , --thousands . reads them as numbers" in error_of(path)
+    assert "with points between thousands" in error_of(path, numerals=Numerals(","))
     path = written("a;b\n1.5;1\n7.5;2\n")
-    assert "numbers with a decimal point, as '1.5' at line 2" in refused(path, numerals=Numerals(","))
+    assert "numbers with a decimal point, as '1.5' at line 2" in error_of(path, numerals=Numerals(","))
 
 
 def test_all_that_is_wrong_is_told_at_once(written: Written) -> None:
-    text = refused(written('a;b;c\n1,5;2011-01-31;"1 234"\n2,5;2011-02-01;"5"\n'))
+    text = error_of(written('a;b;c\n1,5;2011-01-31;"1 234"\n2,5;2011-02-01;"5"\n'))
     assert text.count(" Also, ") == 2
     for option in ("--decimal ,", "--date b ", "--thousands ' '"):
         assert option in text
@@ -155,15 +157,15 @@ def test_dates_become_numbers(written: Written) -> None:
 
 def test_a_day_that_could_be_a_month_is_asked_about(written: Written) -> None:
     path = written("seen,y\n03/04/2020,1\n05/06/2020,1\n")
-    assert "say --date seen:dmy or --date seen:mdy" in refused(path, dates=("seen",))
-    assert "say --date seen:parts:dmy or" in refused(path, dates=("seen:parts",))
+    assert "say --date seen:dmy or --date seen:mdy" in error_of(path, dates=("seen",))
+    assert "say --date seen:parts:dmy or" in error_of(path, dates=("seen:parts",))
     frame = read_file(path, rules=ReadingRules(dates=("seen:parts:mdy",)))
     assert column(frame, "seen (month)") == [3, 5]
 
 
 def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> None:
     path = written("seen,y\n31.01.2020,1\nlast week,1\n")
-    assert "'last week' (line 3) is none" in refused(path, dates=("seen",))
+    assert "'last week' (line 3) is none" in error_of(path, dates=("seen",))
     with pytest.warns(
         DataWarning, match="1 cell that is no date is read as missing, 'last week', first at line 3"
     ):
@@ -177,13 +179,13 @@ def test_words_do_not_keep_days_from_being_told_from_months(written: Written) ->
         frame = read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]
     path = written("seen,y\n01/02/2020,1\nlast week,1\n")
-    assert "say --date seen:dmy" in refused(path, dates=("seen",), coerce=True)
+    assert "say --date seen:dmy" in error_of(path, dates=("seen",), coerce=True)
 
 
-def test_a_date_that_is_not_there_or_whose_name_is_taken_is_refused(written: Written) -> None:
-    assert "date names 'seen'" in refused(written("when\n2020-01-01\n"), dates=("seen",))
+def test_a_date_that_is_not_there_or_whose_name_is_taken_raises_an_error(written: Written) -> None:
+    assert "date names 'seen'" in error_of(written("when\n2020-01-01\n"), dates=("seen",))
     for text in ("when (year),when\n1,2020-01-01\n", "when,when (year)\n2020-01-01,1\n"):
-        assert "two columns 'when (year)'" in refused(written(text), dates=("when:parts",))
+        assert "two columns 'when (year)'" in error_of(written(text), dates=("when:parts",))
 
 
 def test_one_column_of_dates_can_be_read_both_ways(written: Written) -> None:
@@ -220,9 +222,9 @@ def test_other_encodings_are_read_on_request(encoding: str, written: Written) ->
     assert column(read_file(path, rules=ReadingRules(encoding=encoding)), "größe") == [7.0]
 
 
-def test_an_encoding_that_is_wrong_or_unknown_is_refused(written: Written) -> None:
+def test_an_encoding_that_is_wrong_or_unknown_raises_an_error(written: Written) -> None:
     path = written("größe\n7\n".encode("latin-1"))
-    assert "it is not ascii, as --encoding says" in refused(path, encoding="ascii")
+    assert "it is not ascii, as --encoding says" in error_of(path, encoding="ascii")
     for name in ("utf-9", "base64", "rot13"):
         with pytest.raises(DataError, match=f"--encoding '{name}' is unknown"):
             ReadingRules(encoding=name)
@@ -295,6 +297,6 @@ def test_identifiers_in_parquet_are_left_out_too(tmp_path: Path) -> None:
 def test_rows_of_parquet_are_called_by_their_positions(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"seen": ["31.01.2020", "last week"], "y": [1, 2]}), path)
-    assert "'last week' (row 1) is none" in refused(path, dates=("seen",))
+    assert "'last week' (row 1) is none" in error_of(path, dates=("seen",))
     with pytest.warns(DataWarning, match="'last week', first at row 1"):
         read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))

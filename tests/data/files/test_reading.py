@@ -1,4 +1,4 @@
-"""Reading files: what is a number, what is missing, and what is refused with which line."""
+"""Reading files: what is a number, what is missing, and what raises an error with which line."""
 
 import gzip
 import io
@@ -130,7 +130,7 @@ def test_named_columns_stay_text_as_it_is_written(written: Written) -> None:
 
 
 @pytest.mark.parametrize("cell", ["inf", "-inf", "Infinity", "+INF", "1e999"])
-def test_infinity_among_numbers_is_refused_with_its_line(cell: str, written: Written) -> None:
+def test_infinity_among_numbers_raises_an_error_with_its_line(cell: str, written: Written) -> None:
     path = written(f'note,dose\n"two\nlines",1.5\nplain,{cell}\n')
     with pytest.raises(DataError, match=r"column 'dose' contains infinity, first at line 4 \("):
         read_file(path)
@@ -152,7 +152,7 @@ def test_infinity_among_words_is_a_word(written: Written) -> None:
         "2011/1/31",
     ],
 )
-def test_a_date_is_refused_unless_it_is_left_out_or_named_as_text(cell: str, written: Written) -> None:
+def test_a_date_raises_an_error_unless_it_is_left_out_or_named_as_text(cell: str, written: Written) -> None:
     path = written(f"admit_date,y\n{cell},1\n?,2\n")
     with pytest.raises(DataError) as error:
         read_file(path)
@@ -234,7 +234,7 @@ def test_a_table_is_made_of_what_was_read(written: Written) -> None:
     assert table.schema.target.classes == ("died", "lived")
 
 
-# -- what is refused -----------------------------------------------------------------------------------------
+# -- what raises an error ----------------------------------------------------------------------------------
 
 
 def zipped() -> bytes:
@@ -272,19 +272,19 @@ def zipped() -> bytes:
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value[:40],
 )
-def test_what_is_no_table_is_refused_in_one_line(content: bytes, message: str, written: Written) -> None:
+def test_what_is_no_table_raises_an_error_in_one_line(content: bytes, message: str, written: Written) -> None:
     with pytest.raises(DataError, match=rf"^Cannot read '.*data\.csv': .*{message}") as error:
         read_file(written(content))
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"age,x\n1,2\n", b"\x1f\x8b" + b"?" * 40], ids=["plain text", "noise"])
-def test_what_is_no_gzip_file_is_refused(content: bytes, written: Written) -> None:
+def test_what_is_no_gzip_file_raises_an_error(content: bytes, written: Written) -> None:
     with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
         read_file(written(content, "data.csv.gz"))
 
 
-def test_a_cut_off_gzip_file_is_refused(written: Written) -> None:
+def test_a_cut_off_gzip_file_raises_an_error(written: Written) -> None:
     rows = "".join(f"{number},{number * number}\n" for number in range(5000))
     with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
         read_file(written(gzip.compress(b"x,y\n" + rows.encode())[:-2000], "data.csv.gz"))
@@ -292,7 +292,7 @@ def test_a_cut_off_gzip_file_is_refused(written: Written) -> None:
 
 @pytest.mark.parametrize("option", ["categorical", "drop"])
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
-def test_an_option_that_names_no_column_is_refused(option: str, name: str, tmp_path: Path) -> None:
+def test_an_option_that_names_no_column_raises_an_error(option: str, name: str, tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [1.0], "sex": ["f"]})
     frame.to_parquet(tmp_path / name) if "parquet" in name else frame.to_csv(tmp_path / name, index=False)
     with pytest.raises(DataError, match=f"{option} names 'zip', .*The columns are 'age', 'sex'"):
@@ -301,13 +301,13 @@ def test_an_option_that_names_no_column_is_refused(option: str, name: str, tmp_p
         read_file(tmp_path / name, drop=["sex", "age"])
 
 
-def test_a_name_that_does_not_say_what_the_file_is_is_refused(written: Written) -> None:
+def test_a_name_that_does_not_say_what_the_file_is_raises_an_error(written: Written) -> None:
     with pytest.raises(DataError, match=r"must end in \.csv, \.tsv, \.txt, or one .*\.parquet, \.pq"):
         read_file(written("a,b\n1,2\n", "data.xlsx"))
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.parquet"])
-def test_a_missing_file_is_a_missing_file_and_a_folder_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_missing_file_is_a_missing_file_and_a_folder_raises_an_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as error:
         read_file(tmp_path / name)
     assert str(error.value.filename) == str(tmp_path / name)
@@ -368,7 +368,7 @@ def test_an_order_written_by_pandas_is_kept_or_its_loss_is_told(library: str, tm
     assert (feature.kind, feature.categories) == ("ordered", tuple(GRADES))
 
 
-def test_dates_and_lists_in_parquet_are_refused(library: str, tmp_path: Path) -> None:
+def test_dates_and_lists_in_parquet_raise_an_error(library: str, tmp_path: Path) -> None:
     when = pd.to_datetime(["2011-01-31", None])
     pq.write_table(pa.table({"when": when, "codes": [[1], [2, 3]], "y": [1, 2]}), tmp_path / "data.parquet")
     with pytest.raises(DataError, match=r"column 'when' holds dates, as '2011-01-31.* --drop when leaves"):
@@ -383,7 +383,9 @@ def test_dates_and_lists_in_parquet_are_refused(library: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "content", [b"", b"age,sex\n41,f\n", b"PAR1" + b"\0" * 50 + b"PAR1"], ids=["empty", "text", "noise"]
 )
-def test_a_broken_parquet_file_is_refused_in_one_line(content: bytes, library: str, written: Written) -> None:
+def test_a_broken_parquet_file_raises_an_error_in_one_line(
+    content: bytes, library: str, written: Written
+) -> None:
     with pytest.raises(DataError, match=r"Cannot read '.*': it is no Parquet file, or a broken one") as error:
         read_file(written(content, "data.parquet"))
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Arguments of a wrong type are refused under their own name, whatever else the door is given."""
+"""Arguments of a wrong type raise an error under their own name, whatever else is given."""
 
 from typing import Any
 

@@ -132,7 +132,7 @@ def test_null_and_nan_are_both_missing_numbers(values):
         pa.chunked_array([pa.array([1, None, 3], pa.uint8())]),
     ],
 )
-def test_whole_numbers_may_have_gaps(values):
+def test_integers_may_have_gaps(values):
     assert_array_equal(read(values).values, [1.0, nan, 3.0])
 
 
@@ -294,13 +294,13 @@ def test_a_time_of_day_says_what_to_derive_from_it():
         (pa.chunked_array([[b"a"]]), "bytes at row 0"),
     ],
 )
-def test_anything_that_is_neither_text_nor_number_is_refused(values, kind):
+def test_anything_that_is_neither_text_nor_number_raises_an_error(values, kind):
     with pytest.raises(TypeError, match=f"column 'c' holds a {kind}: argument must be a string or a number"):
         read(values)
 
 
 @pytest.mark.parametrize("values", [objects(1j, 2), pd.Series([1j])])
-def test_complex_numbers_are_refused(values):
+def test_complex_numbers_raise_an_error(values):
     with pytest.raises(DataError, match="Complex data not supported"):
         read(values)
 
@@ -309,12 +309,12 @@ def test_complex_numbers_are_refused(values):
     "values", [np.array([1.0, inf]), np.array([1.0, -inf]), objects(1, inf), pl.Series([1.0, inf])]
 )
 @pytest.mark.parametrize("reading", ["by dtype", "numbers", "categories"])
-def test_infinity_is_refused_by_name(values, reading):
+def test_infinity_raises_an_error_by_name(values, reading):
     with pytest.raises(DataError, match="column 'c' contains infinity"):
         read(values, reading)
 
 
-def test_infinity_is_refused_with_the_row():
+def test_infinity_raises_an_error_with_the_row():
     with pytest.raises(DataError, match="contains infinity, first at rows 1, 3"):
         read(np.array([1.0, inf, nan, -inf]))
 
@@ -361,7 +361,7 @@ LONG = [2**53, 2**53 + 1, 5]  # the first two are one float
     ],
     ids=lambda column: f"{type(column).__name__} {getattr(column, 'dtype', '')} {len(column)}",
 )
-def test_whole_numbers_that_run_together_are_told_of(column):
+def test_integers_that_run_together_are_told_of(column):
     line = as_vector(column, "x")
     with pytest.warns(DataWarning, match=r"column 'x' has integers beyond 2\*\*53 .*, as -?\d+ and -?\d+ do"):
         read_column(line, "column 'x'")

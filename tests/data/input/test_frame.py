@@ -12,7 +12,15 @@ from few_rows import X, Y
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from holdfast.data.input.frame import frame_of
+from holdfast import (
+    AdaBoostClassifier,
+    BoostingClassifier,
+    DensityTree,
+    ForestClassifier,
+    StableTreeClassifier,
+    TreeClassifier,
+)
+from holdfast.data.input.frame import frame_of, stacked
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.text.lists import row_name
@@ -22,11 +30,11 @@ def test_columns_of_an_array_are_named_as_in_scikit_learn():
     assert Table.from_arrays(X, Y).schema.names == ("x0", "x1")
 
 
-def test_whole_number_names_become_text():
+def test_integer_names_become_text():
     assert Table.from_arrays(pd.DataFrame(X), Y).schema.names == ("0", "1")
 
 
-def test_mixed_names_are_refused():
+def test_mixed_names_raise_an_error():
     with pytest.raises(TypeError, match=r"Column names must be text.*'int'"):
         Table.from_arrays(pd.DataFrame(X, columns=["a", 1]), Y)
 
@@ -72,7 +80,7 @@ def test_data_of_another_shape_gets_the_standard_message(data, message):
         Table.from_arrays(data, Y)
 
 
-def test_sparse_data_is_refused_with_the_way_out():
+def test_sparse_data_raises_an_error_with_the_way_out():
     with pytest.raises(TypeError, match=r"Sparse data was passed.*use X.toarray\(\)"):
         Table.from_arrays(csr_array(X), Y)
 
@@ -115,3 +123,42 @@ def test_rows_are_taken_by_flags_or_in_the_order_of_their_numbers(data):
             assert [row_name(place, taken.rows) for place in range(len(values))] == [
                 f"row {value - 1}" for value in values
             ]
+
+
+def test_names_that_are_only_positions_are_no_names():
+    named = [pd.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1, 2]}).lazy(), pa.table({"a": [1, 2]})]
+    unnamed = [np.ones((2, 1)), [[1.0], [2.0]], pd.DataFrame([[1.0], [2.0]])]
+    for data, is_named in [*((each, True) for each in named), *((each, False) for each in unnamed)]:
+        frame = frame_of(data)
+        assert frame.is_named is is_named
+        assert frame.taken(np.array([0])).is_named is is_named
+        assert frame_of(frame) is frame
+    both = frame_of(pd.DataFrame({"a": [1], "b": [2]}))
+    assert both.without(["b"]).is_named
+    assert stacked(both, both, ("X0", "X")).is_named
+
+
+def test_a_fit_and_a_prediction_read_a_lazy_frame_once():
+    reads = []
+
+    def seen(frame: pl.DataFrame) -> pl.DataFrame:
+        reads.append(frame.height)
+        return frame
+
+    lazy = pl.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0) % 7}).lazy().map_batches(seen)
+    y = np.arange(40) % 3 > 0
+    models = [
+        TreeClassifier(),
+        ForestClassifier(2),
+        BoostingClassifier(n_estimators=2),
+        AdaBoostClassifier(n_estimators=2),
+        DensityTree(),
+        StableTreeClassifier(n_estimators=2),
+    ]
+    for model in models:
+        reads.clear()
+        model.fit(lazy, y)
+        assert reads == [40], model
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        model.predict(lazy)
+        assert reads == [40, 40], model

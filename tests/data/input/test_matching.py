@@ -92,7 +92,7 @@ def test_a_wider_schema_takes_the_new_categories_in():
     assert_array_equal(table.target, [2, 0])
 
 
-def test_an_array_with_another_number_of_columns_is_refused():
+def test_an_array_with_another_number_of_columns_raises_an_error():
     with pytest.raises(SchemaMismatch, match="X has 2 features, but Tree is expecting 5 features as input"):
         Table.from_arrays(X, OUTCOME, schema=OLD)
 

@@ -48,7 +48,7 @@ def test_features_are_taken_in_the_asked_for_order(make, features):
     assert_array_equal(matrix, X[:, features])
 
 
-def test_whole_numbers_are_numbers():
+def test_integers_are_numbers():
     assert_array_equal(encoded(np.array([[1, 2, 3]]), NUMBERS, [2, 1]), [[3.0, 2.0]])
 
 
@@ -59,7 +59,7 @@ def test_an_array_must_have_as_many_columns_as_the_schema(width):
         encoded(np.zeros((1, width)), NUMBERS, [0])
 
 
-def test_infinity_in_an_asked_for_column_is_refused_by_name():
+def test_infinity_in_an_asked_for_column_raises_an_error_by_name():
     rows = np.array([[1.0, 2.0, 3.0], [inf, -inf, 6.0]])
     with pytest.raises(ValueError, match="column 'b' contains infinity, first at row 1"):
         encoded(rows, NUMBERS, [2, 1])
@@ -120,7 +120,7 @@ def test_rows_of_pandas_are_known_by_their_labels():
         encoded(frame, NUMBERS, [2])
 
 
-def test_duplicate_columns_are_refused():
+def test_duplicate_columns_raise_an_error():
     with pytest.raises(DataError, match="same name: 'a'"):
         encoded(pd.DataFrame(X, columns=["a", "b", "a"]), NUMBERS, [0])
 
@@ -183,7 +183,7 @@ def test_unknown_categories_count_as_missing_with_one_warning(as_frame):
     assert_array_equal(matrix, [[nan], [0], [nan]])
 
 
-def test_unknown_categories_are_refused_on_request():
+def test_unknown_categories_raise_an_error_on_request():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "er"]})
     with pytest.raises(SchemaMismatch, match=r"new categories +column 'ward': 'ccu'"):
         encoded(frame, PATIENTS, [1], unknown="error")
@@ -206,19 +206,19 @@ def test_an_unknown_category_leaves_a_question_open():
 
 
 @pytest.mark.parametrize("rows", [X, pl.DataFrame(X, schema=["a", "b", "c"])])
-def test_missing_values_are_refused_on_request_where_asked_for(rows):
+def test_missing_values_raise_an_error_on_request_where_asked_for(rows):
     with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 1"):
         encoded(rows, NUMBERS, [0, 1], missing="error")
     assert_array_equal(encoded(rows, NUMBERS, [0, 2], missing="error"), X[:, [0, 2]])
 
 
-def test_missing_values_behind_a_question_are_refused_too():
+def test_missing_values_behind_a_question_raise_an_error_too():
     with pytest.raises(DataError, match="column 'age' has 1 missing values"):
         encoded(pl.DataFrame({**NEW, "age": [None, 30]}), PATIENTS, [4], missing="error")
 
 
 @pytest.mark.parametrize("policy", [{"unknown": "ignore"}, {"missing": "drop"}])
-def test_a_policy_that_does_not_exist_is_refused(policy):
+def test_a_policy_that_does_not_exist_raises_an_error(policy):
     with pytest.raises(DataError, match="must be one of"):
         encoded(X, NUMBERS, [0], **policy)
 

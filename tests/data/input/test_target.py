@@ -40,14 +40,14 @@ def test_numbers_with_fractions_are_a_quantity(y):
     assert table.target.dtype == np.float64
 
 
-def test_more_than_twenty_whole_numbers_are_a_quantity():
+def test_more_than_twenty_integers_are_a_quantity():
     column = np.arange(21.0)[:, None]
     assert not Table.from_arrays(column, np.arange(21)).schema.target.is_classes
     assert Table.from_arrays(column[:20], np.arange(20)).schema.target.is_classes
     assert Table.from_arrays(column, np.arange(21), task="classification").schema.target.is_classes
 
 
-def test_whole_numbers_are_a_quantity_if_the_task_says_so():
+def test_integers_are_a_quantity_if_the_task_says_so():
     table = Table.from_arrays(X, Y, task="regression")
     assert table.schema.target == Target("y", low=0.0, high=1.0)
     assert_array_equal(table.target, [0.0, 1.0, 1.0, 0.0])
@@ -78,7 +78,7 @@ def test_missing_text_labels_are_counted():
 
 
 @pytest.mark.parametrize("task", ["classification", "regression", None])
-def test_an_infinite_target_is_refused(task):
+def test_an_infinite_target_raises_an_error(task):
     with pytest.raises(ValueError, match="the target 'y' contains infinity"):
         Table.from_arrays(X, [1.0, inf, 2.0, 3.0], task=task)
 
@@ -93,16 +93,16 @@ def test_a_column_vector_target_is_taken_with_a_warning(y):
 
 
 @pytest.mark.parametrize("y", [np.zeros((4, 2)), 3, pd.DataFrame({"a": Y, "b": Y})])
-def test_a_target_of_another_shape_is_refused(y):
+def test_a_target_of_another_shape_raises_an_error(y):
     with pytest.raises(ValueError, match="y should be a 1d array"):
         Table.from_arrays(X, y)
 
 
-def test_no_target_is_refused_as_in_scikit_learn():
+def test_no_target_raises_an_error_as_in_scikit_learn():
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
         Table.from_arrays(X, None)
 
 
-def test_an_unknown_task_is_refused():
+def test_an_unknown_task_raises_an_error():
     with pytest.raises(DataError, match=r"task must be .* and is 'ranking'"):
         Table.from_arrays(X, Y, task="ranking")

@@ -42,7 +42,7 @@ def test_one_number_is_the_weight_of_every_row():
         (["a", "b", "c", "d"], "sample_weight must be numbers"),
     ],
 )
-def test_bad_weights_are_refused(weight, message):
+def test_bad_weights_raise_an_error(weight, message):
     with pytest.raises(DataError, match=message):
         Table.from_arrays(X, Y, weight)
 

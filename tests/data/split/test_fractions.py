@@ -32,7 +32,7 @@ def classes_table(y: Any, seed: int = 0) -> Table:
 
 @settings(max_examples=80)
 @given(sizes, st.sampled_from(FRACTIONS), seeds, st.randoms())
-def test_every_stratum_gives_its_share_to_within_one_row(
+def test_every_stratum_gives_its_fraction_to_within_one_row(
     of_stratum: list[int], fraction: float, seed: int, random: Any
 ):
     strata = numbered(of_stratum)
@@ -46,7 +46,7 @@ def test_every_stratum_gives_its_share_to_within_one_row(
 
 @settings(max_examples=60)
 @given(sizes, st.sampled_from(FRACTIONS), seeds)
-def test_rows_of_a_group_stand_at_one_place(of_group: list[int], fraction: float, seed: int):
+def test_rows_of_a_group_have_one_position(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)
     place = random_positions(np.zeros(len(groups), np.int64), groups, (seed,))
     assert all(len(set(place[groups == group])) == 1 for group in range(len(of_group)))
@@ -72,7 +72,7 @@ def test_other_seeds_and_branches_give_other_positions():
 def test_a_group_of_two_strata_counts_for_the_lowest():
     strata, groups = np.array([1, 0, 1, 1]), np.array([0, 0, 1, 2])
     place = random_positions(strata, groups, (3,))
-    # Group 0 alone is stratum 0; groups 1 and 2 fraction stratum 1 and stand half a circle apart.
+    # Group 0 alone is stratum 0; groups 1 and 2 share stratum 1 and stand half a circle apart.
     assert (place[2] - place[3]) % 1.0 == pytest.approx(0.5)
 
 

@@ -29,6 +29,6 @@ def test_long_numbers_and_texts_of_groups_do_not_run_together(groups: Any):
     assert read_groups(groups, 3).tolist() == [1, 0, 1]
 
 
-def test_a_missing_group_is_refused():
+def test_a_missing_group_raises_an_error():
     with pytest.raises(DataError, match="groups has 1 missing values, first at row 2"):
         read_groups(["a", "b", None], 3)

@@ -57,7 +57,7 @@ def test_stages_are_numbered_in_their_order(name: str):
         ([2, 98], 0.1, 1),
     ],
 )
-def test_the_last_stages_hold_at_most_the_share_and_the_last_is_always_late(
+def test_the_last_stages_hold_at_most_the_fraction_and_the_last_is_always_late(
     rows_of: list[int], fraction: float, n_late: int
 ):
     late = late_stages(numbered(rows_of), fraction)
@@ -93,7 +93,7 @@ def test_an_unused_level_of_an_ordered_categorical_is_no_stage():
     ],
     ids=lambda stage: type(stage).__module__.split(".")[0],
 )
-def test_a_missing_stage_is_refused_with_its_row(stage: Any):
+def test_a_missing_stage_raises_an_error_with_its_row(stage: Any):
     with pytest.raises(DataError, match="stage has 1 missing values, first at row 1"):
         read_stage(stage, 3)
 
@@ -107,7 +107,7 @@ def test_a_missing_stage_is_refused_with_its_row(stage: Any):
         ([1.0, np.inf, 2.0], "stage contains infinity"),
     ],
 )
-def test_what_is_no_stage_is_refused(stage: Any, message: str):
+def test_what_is_no_stage_raises_an_error(stage: Any, message: str):
     with pytest.raises(DataError, match=message):
         read_stage(stage, 3)
 
@@ -126,7 +126,7 @@ def test_what_is_no_stage_is_refused(stage: Any, message: str):
         ([3, 1, 2, 0], 0.99, 3),
     ],
 )
-def test_early_stages_hold_the_share_and_never_the_last(stage: list[int], fraction: float, n_early: int):
+def test_early_stages_hold_the_fraction_and_never_the_last(stage: list[int], fraction: float, n_early: int):
     assert early_stages(np.array(stage), fraction).tolist() == [value < n_early for value in stage]
 
 

@@ -120,8 +120,8 @@ def frame_of(X: Any) -> Frame:
             f"Expected 2D array, got 1D array instead: X is a series of {len(native)} values. {RESHAPE}"
         )
     _check_shape(native.shape)
-    names, columns = _checked_names(native.columns), list(native.iter_columns())
-    is_named = all(isinstance(name, str) for name in native.columns)
+    given, columns = native.columns, list(native.iter_columns())
+    names, is_named = _checked_names(given), isinstance(given[0], str)
     return Frame(names, columns, native.shape[0], is_named=is_named, rows=RowLabels.of(native))
 
 

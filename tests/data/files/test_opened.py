@@ -1,0 +1,77 @@
+"""Data is opened once: its columns are named first, and then read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holdfast.data.files.reading import Choices, opened, read_file
+from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.errors import DataError
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are opened."""
+    names: list[str] = []
+    true_open = Path.open
+
+    def counted_open(path: Path, *args: Any, **options: Any) -> Any:
+        names.append(path.name)
+        return true_open(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", counted_open)
+    return names
+
+
+def test_a_csv_file_is_named_and_read_by_one_opening(tmp_path: Path, openings: list[str]) -> None:
+    path = tmp_path / "patients.csv"
+    path.write_text("age,ward\n41,a\n63,b\n")
+    openings.clear()
+    with opened(path) as source:
+        assert source.names == ("age", "ward")
+        frame = source.read(Choices(drop=["ward"]), ReadingRules())
+    assert openings == ["patients.csv"]
+    assert (frame.names, frame.column("age").tolist()) == (("age",), [41.0, 63.0])
+
+
+def test_a_parquet_file_is_named_and_read_by_one_opening(tmp_path: Path, openings: list[str]) -> None:
+    path = tmp_path / "patients.parquet"
+    pd.DataFrame({"age": [41.0, 63.0], "ward": ["a", "b"]}).to_parquet(path)
+    openings.clear()
+    with opened(path) as source:
+        assert source.names == ("age", "ward")
+        assert list(source.read(Choices(), ReadingRules()).column("ward")) == ["a", "b"]
+    assert openings == ["patients.parquet"]
+
+
+def test_a_frame_is_read_like_a_file() -> None:
+    with opened(pd.DataFrame({"age": [41.0, np.nan]})) as source:
+        assert source.is_typed
+        np.testing.assert_array_equal(source.read(Choices(), ReadingRules()).column("age"), [41.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", b"", "it is empty"),
+        ("latin.csv", b"age,ward\n41,caf\xe9\n", "it is not UTF-8 at line 2"),
+        ("wide.csv", b"age,ward\n41,a,b\n", "line 2 has 3 cells and the header has 2"),
+        ("foreign.csv", b"PAR1....", "it is a Parquet file"),
+        ("broken.csv.gz", b"\x1f\x8b nothing", "it is no gzip file"),
+    ],
+)
+def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    errors = []
+    with pytest.raises(DataError, match=message) as error:
+        read_file(path)
+    errors.append(str(error.value))
+    with pytest.raises(DataError, match=message) as error, opened(path) as source:
+        source.read(Choices(), ReadingRules())
+    errors.append(str(error.value))
+    assert errors[0] == errors[1]
+    assert errors[0].startswith(f"Cannot read '{path}': ")
