@@ -1,7 +1,7 @@
 """What two rules cost: how far apart they are, and what one costs that corresponds to none."""
 
 from collections.abc import Iterator
-from math import fsum
+from math import fsum, isinf
 from typing import Any
 
 import numpy as np
@@ -60,21 +60,22 @@ def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None 
 def feature_costs(p: Rule, q: Rule) -> Iterator[tuple[str, float]]:
     """The features along which the rules differ, and what that costs."""
     for name in dict.fromkeys([*p.restrictions, *q.restrictions]):
-        cost = _cost(p.restrictions.get(name), q.restrictions.get(name))
+        one, other = p.restrictions.get(name), q.restrictions.get(name)
+        cost = _cost(one, other) if one is not None else _cost(q.restrictions[name], None)
         if cost > 0:
             yield name, cost
 
 
-def _cost(one: Condition | None, other: Condition | None) -> float:
+def _cost(one: Condition, other: Condition | None) -> float:
     """The distance of two conditions on one feature; None restricts nothing."""
-    feature = next(each.feature for each in (one, other) if each is not None)
+    feature = one.feature
     if feature.is_subset:
-        sets = [set(feature.categories if each is None else each.categories) for each in (one, other)]
-        return len(sets[0] ^ sets[1]) / len(feature.categories)
+        others = feature.categories if other is None else other.categories
+        return len(set(one.categories) ^ set(others)) / len(feature.categories)
     whole = (feature.low, feature.high)
-    ends = zip(*(whole if each is None else each.bounds for each in (one, other)), strict=True)
-    cost = sum(float(fraction_of_range(first, second, *whole)) for first, second in ends) / 2
-    return cost if cost > NOTHING else 0.0
+    (low, high), (other_low, other_high) = one.bounds, whole if other is None else other.bounds
+    moved = fraction_of_range(low, other_low, *whole) + fraction_of_range(high, other_high, *whole)
+    return float(moved / 2) if moved / 2 > NOTHING else 0.0
 
 
 def _fraction_allowed(condition: Condition) -> float:
@@ -84,7 +85,7 @@ def _fraction_allowed(condition: Condition) -> float:
 
 def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
     """The fraction of the range that lies between two of its numbers; of several, one fraction for each."""
-    if np.isinf(high - low):
+    if isinf(high - low):
         return abs(one / 2 - other / 2) / (high / 2 - low / 2)
     return abs(one - other) / (high - low)
 

@@ -162,8 +162,8 @@ def _unlike(rows: tuple[Rule, ...], columns: tuple[Rule, ...]) -> BoolArray:
 def _key(rule: Rule) -> Any:
     """All that a distance sees of a rule."""
     allowed = (
-        (each.name, each.categories if each.feature.is_subset else each.bounds)
-        for each in rule.restrictions.values()
+        (name, each.categories if each.feature.is_subset else each.bounds)
+        for name, each in rule.restrictions.items()
     )
     return frozenset(allowed), rule.outcome
 

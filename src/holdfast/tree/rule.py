@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
-
-import numpy as np
 
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.shown import shown
@@ -71,12 +68,15 @@ class Condition:
 
     def within(self, outer: "Condition") -> "Condition":
         """The values that both allow. An interval without values has its place inside the outer one."""
-        allowed = set(outer.categories)
+        categories = self.categories
+        if categories:
+            allowed = set(outer.categories)
+            categories = tuple(label for label in categories if label in allowed)
         return Condition(
             self.feature,
             min(max(self.low, outer.low), outer.high),
             max(min(self.high, outer.high), outer.low),
-            tuple(label for label in self.categories if label in allowed),
+            categories,
             self.missing and outer.missing,
         )
 
@@ -107,11 +107,11 @@ class Rule:
     @cached_property
     def restrictions(self) -> dict[str, Condition]:
         """The conditions that count in distances, by the names of their features."""
-        return {condition.name: condition for condition in self.conditions if condition.restricts}
+        return {each.feature.name: each for each in self.conditions if each.restricts}
 
     @cached_property
     def _by_name(self) -> dict[str, Condition]:
-        return {condition.name: condition for condition in self.conditions}
+        return {each.feature.name: each for each in self.conditions}
 
 
 def tree_rules(tree: Tree) -> tuple[Rule, ...]:
@@ -122,17 +122,18 @@ def tree_rules(tree: Tree) -> tuple[Rule, ...]:
     >>> [(rule.condition("x0").bounds, rule.outcome) for rule in tree_rules(tree)]
     [((20.0, 40.0), 'no'), ((40.0, 60.0), 'yes')]
     """
+    is_leaf = (tree.feature == LEAF).tolist()
     return tuple(
         _rule(tree, node, conditions)
         for node, conditions in enumerate(conditions_by_node(tree))
-        if tree.feature[node] == LEAF
+        if is_leaf[node]
     )
 
 
 def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
     target, value = tree.schema.target, tree.value[leaf].tolist()
     return Rule(
-        conditions=tuple(condition for condition in conditions.values() if not condition.allows_all),
+        conditions=tuple([condition for condition in conditions.values() if not condition.allows_all]),
         target=target,
         outcome=target.classes[int(tree.outcome[leaf])] if target.is_classes else value[0],
         value=tuple(value),
@@ -156,19 +157,15 @@ def answer(tree: Tree, node: int, side: bool) -> Condition:
     feature = tree.schema.features[tree.feature[node]]
     missing = bool(tree.missing_left[node]) == side
     if feature.is_subset:
-        return Condition(
-            feature, categories=_picked(feature, tree.left_categories(node) == side), missing=missing
-        )
+        flags = zip(feature.categories, tree.left_categories(node).tolist(), strict=True)
+        allowed = tuple(label for label, goes_left in flags if goes_left == side)
+        return Condition(feature, categories=allowed, missing=missing)
     threshold = float(tree.threshold[node])
     if threshold >= KNOWN:  # every number is at most this
         threshold = inf
     low, high = (-inf, threshold) if side else (threshold, inf)
-    places = np.arange(len(feature.categories))
-    return Condition(feature, low, high, _picked(feature, (places <= threshold) == side), missing)
-
-
-def _picked(feature: Feature, flags: Any) -> tuple[Label, ...]:
-    return tuple(label for label, is_in in zip(feature.categories, flags.tolist(), strict=True) if is_in)
+    allowed = tuple(label for place, label in enumerate(feature.categories) if low < place <= high)
+    return Condition(feature, low, high, allowed, missing)
 
 
 def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:
@@ -190,16 +187,17 @@ def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
     # For each question on the way: its feature, and what was known of it before.
     undone: list[tuple[int, Condition | None]] = []
     yield conditions
-    for node in range(1, tree.n_nodes):
-        while len(undone) >= tree.node_depth[node]:
+    parents, lefts, features = tree.parent.tolist(), tree.left.tolist(), tree.feature.tolist()
+    for node, depth in enumerate(tree.node_depth.tolist()[1:], 1):
+        while len(undone) >= depth:
             feature, before = undone.pop()
             if before is None:
                 del conditions[feature]
             else:
                 conditions[feature] = before
-        parent = int(tree.parent[node])
-        feature = int(tree.feature[parent])
-        condition = answer(tree, parent, bool(tree.left[parent] == node))
+        parent = parents[node]
+        feature = features[parent]
+        condition = answer(tree, parent, lefts[parent] == node)
         before = conditions.get(feature)
         undone.append((feature, before))
         conditions[feature] = condition.within(before) if before is not None else condition
