@@ -97,7 +97,7 @@ def is_sound_estimator(estimator: Any, dice: random.Random) -> bool:
             estimator.decision_function(X)
         if predicted.tolist() != model_in(estimator).predict(X).tolist():
             return False
-    for name in ("frontier_", "choice_", "importances_", "clusters_"):
+    for name in ("frontier_", "choice_", "importances_", "clusters_", "size_table_", "oob_curve_"):
         repr(getattr(estimator, name, None))
     return True
 

@@ -53,8 +53,9 @@ MODEL: dict[str, Any] = {
         "has_feature_names": True,
         "label_type": "str",
         "attributes": {"ccp_alpha_": 0.125},
+        "tables": {},
         "permutation": None,
-        "stable": None,
+        "choice": None,
         "density": None,
     },
     "schema": {

@@ -13,7 +13,7 @@ from holdfast.growth.density.model import Model
 from holdfast.growth.density.rows import Units
 from holdfast.growth.density.tree import Density
 from holdfast.storage.estimator_parts import DensityPart
-from holdfast.storage.frontier_part import gapped
+from holdfast.storage.table_part import gapped
 from holdfast.tree.tree import Tree
 
 _ROUNDING = 1e-6  # by which fractions may miss 1
