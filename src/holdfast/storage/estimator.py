@@ -147,9 +147,7 @@ def _permutation_part(importances: Any) -> PermutationPart:
 def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     """The fitted estimator that the part and its tree or ensemble, which is sound, make together."""
     estimator = _unfitted(part)
-    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
-        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
-        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    _check_parts(estimator, part, model)
     _remember_columns(estimator, part, model)
     _remember_classes(estimator, part, model.schema.target.classes)
     _remember_attributes(estimator, part)
@@ -159,6 +157,21 @@ def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
         _remember_tree(estimator, part, model)
     estimator._left_out = part.left_out
     return estimator
+
+
+def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
+    """Nothing, or a ModelFileError if the parts are not those of such an estimator."""
+    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
+        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
+        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    is_stable = isinstance(estimator, StableTreeEstimator)
+    is_sound = (
+        is_stable == (part.choice is not None) == ("frontier_" in part.tables)
+        and isinstance(estimator, DensityTree) == (part.density is not None)
+        and (part.permutation is None or isinstance(estimator, BaggedEstimator))
+    )
+    if not is_sound:
+        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
 
 
 def _unfitted(part: EstimatorPart) -> Any:
@@ -259,10 +272,6 @@ def _check_link(estimator: Any, ensemble: Ensemble) -> None:
 
 def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
     estimator.tree_ = tree
-    is_density, is_stable = isinstance(estimator, DensityTree), isinstance(estimator, StableTreeEstimator)
-    is_chosen = part.choice is not None and "frontier_" in part.tables
-    if is_density != (part.density is not None) or is_stable != is_chosen:
-        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
     if part.density is not None:
         estimator._density = density_in(part.density, tree)
         estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence

@@ -52,10 +52,11 @@ def table_in(name: str, part: TablePart, target: Target) -> Any:
     for found, wanted in ((part.columns, columns), (part.texts, texts)):
         if set(found) != {field.name for field in wanted}:
             raise ModelFileError(f"{place}: it needs {', '.join(field.name for field in wanted)}.")
-    content: dict[str, Any] = {}
-    for field in columns:
-        content[field.name] = _column(name, field, part.columns[field.name])
-    if {len(column) for column in content.values()} != {max(len(next(iter(content.values()))), 1)}:
+    content: dict[str, Any] = {
+        field.name: _column(name, field, part.columns[field.name]) for field in columns
+    }
+    lengths = {len(column) for column in content.values()}
+    if len(lengths) > 1 or 0 in lengths:
         raise ModelFileError(f"{place}: all columns must have as many entries, and at least one.")
     for field in texts:
         content[field.name] = part.texts[field.name]
