@@ -19,6 +19,7 @@ WITH_PRODUCTS = {
     "growth/density/tree.py",
     "growth/grow.py",
     "growth/sample.py",
+    "storage/density_part.py",
     "distance/distances.py",
     "tree/summary.py",
     "tree/tree.py",

@@ -43,7 +43,7 @@ def risk(frame: pd.DataFrame, seed: int = 0) -> np.ndarray:
     )
 
 
-def ruler(frame: pd.DataFrame, y: np.ndarray) -> Schema:
+def schema_of(frame: pd.DataFrame, y: np.ndarray) -> Schema:
     """The schema of a table of patients; their codes are numbers, and only the reader knows better."""
     return Table.from_arrays(frame, y, categorical_features=["code"]).schema
 

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import between, patients, risk, ruler, split_in_two, with_gaps
+from made_tables import between, patients, risk, schema_of, split_in_two, with_gaps
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -84,7 +84,7 @@ def test_gaps_and_categories_go_where_lightgbm_sends_them(gaps: float) -> None:
         agree(tree, model, rows)
     model = lightgbm.LGBMClassifier(**ONE).fit(frame, y)
     for seen in (frame, patients(2000)):
-        tree = as_tree(model, ruler(seen, split_in_two(risk(seen))))
+        tree = as_tree(model, schema_of(seen, split_in_two(risk(seen))))
         assert tree.feature.max() == 5  # flags are a set on this schema
         agree(tree, model, rows)
 
@@ -226,7 +226,7 @@ def test_the_raw_scores_of_all_trees_add_up_to_the_raw_prediction(boosting: str)
         FRAME, y
     )
     raw = model.predict(FRAME, raw_score=True)
-    for trees in (forest_trees(model), forest_trees(model, ruler(FRAME, y))):
+    for trees in (forest_trees(model), forest_trees(model, schema_of(FRAME, y))):
         assert len(trees) == 7
         assert base_score(model)[0] + sum(tree.predict(FRAME) for tree in trees) == pytest.approx(
             raw, abs=1e-12

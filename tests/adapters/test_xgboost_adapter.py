@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from made_tables import between, patients, risk, ruler, split_in_two, with_gaps
+from made_tables import between, patients, risk, schema_of, split_in_two, with_gaps
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 from sklearn.exceptions import NotFittedError
 
@@ -91,20 +91,20 @@ def test_gaps_and_categories_go_where_xgboost_sends_them(gaps: float, one_hot_up
     model = xgboost.XGBClassifier(**parameters).fit(frame, y)
     agree(as_tree(model), model, rows)
     for seen in (frame, patients(2000, bar="bar")):
-        agree(as_tree(model, ruler(seen, split_in_two(risk(seen), (0, 1)))), model, rows)
+        agree(as_tree(model, schema_of(seen, split_in_two(risk(seen), (0, 1)))), model, rows)
 
 
 def test_categories_that_xgboost_cut_to_pieces_are_found_in_the_schema() -> None:
     frame = patients()
     model = xgboost.XGBRegressor(**ONE, enable_categorical=True).fit(frame, RISK)
-    agree(as_tree(model, ruler(frame, RISK)), model, frame)
+    agree(as_tree(model, schema_of(frame, RISK)), model, frame)
     polars = pl.from_pandas(frame[["ward", "age"]])  # from which XGBoost takes whole labels
     other = xgboost.XGBRegressor(**ONE, enable_categorical=True).fit(polars, RISK)
     agree(as_tree(other, Table.from_arrays(polars, RISK).schema), other, polars)
     with pytest.raises(SchemaMismatch, match=r"categories of column 'ward' that are not ASCII"):
         as_tree(model)
     with pytest.raises(SchemaMismatch, match=r"categories of column 'ward' that are not ASCII"):
-        as_tree(model, ruler(FRAME, RISK))
+        as_tree(model, schema_of(FRAME, RISK))
 
 
 def test_codes_that_the_user_made_need_a_schema() -> None:
@@ -182,7 +182,7 @@ def test_the_base_and_the_raw_scores_of_all_trees_add_up_to_the_raw_prediction()
         (xgboost.XGBRegressor(**parameters), RISK),
     ):
         raw = model.fit(FRAME, y).predict(FRAME, output_margin=True)
-        for trees in (forest_trees(model), forest_trees(model, ruler(FRAME, y))):
+        for trees in (forest_trees(model), forest_trees(model, schema_of(FRAME, y))):
             assert len(trees) == 7
             total = base_score(model)[0] + sum(tree.predict(FRAME) for tree in trees)
             assert total == pytest.approx(raw, abs=1e-5)

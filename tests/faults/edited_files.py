@@ -25,9 +25,10 @@ from typing import IO, Any
 import numpy as np
 from file_bases import bases
 from file_edits import content_edit, raw_edit
+from sklearn.base import clone
 
 from holdfast.data.schema import Feature
-from holdfast.errors import DataWarning, ModelFileError
+from holdfast.errors import DataError, DataWarning, ModelFileError
 from holdfast.storage.collection_file import load_trees, save_trees
 from holdfast.storage.model_file import load, save
 from holdfast.tree.ensemble import Ensemble
@@ -66,13 +67,39 @@ def outcome(path: Path, name: str, edited: bool, dice: random.Random) -> str:
     except ModelFileError:
         return "refused"
     for model in models:
-        if not gives_sound_predictions(model, dice):
+        if not gives_sound_predictions(model_in(model), dice):
             return "prediction"
-    trees = [tree for model in models for tree in (model if isinstance(model, Ensemble) else [model])]
+        if hasattr(model, "get_params") and not is_sound_estimator(model, dice):
+            return "prediction"
+    found = [model_in(model) for model in models]
+    trees = [tree for model in found for tree in (model if isinstance(model, Ensemble) else [model])]
     for tree in trees[:2]:
         str(tree), tree.rules(), tree.summary(), tree.to_svg(), tree.importances
     save_again(models, path, name)
     return "loaded"
+
+
+def model_in(model: Any) -> Tree | Ensemble:
+    """The model itself, or that of an estimator."""
+    found: Tree | Ensemble = getattr(model, "ensemble_", getattr(model, "tree_", model))
+    return found
+
+
+def is_sound_estimator(estimator: Any, dice: random.Random) -> bool:
+    """True if the estimator does all that one does, and predicts as its model does."""
+    X = some_rows(estimator.schema_.columns, dice)
+    repr(estimator), clone(estimator), estimator.feature_importances_
+    with suppress(DataError):  # a policy may refuse missing values and unknown categories
+        predicted = estimator.predict(X)
+        if hasattr(estimator, "score_samples"):
+            estimator.score_samples(X)
+        elif hasattr(estimator, "decision_function"):
+            estimator.decision_function(X)
+        if predicted.tolist() != model_in(estimator).predict(X).tolist():
+            return False
+    for name in ("frontier_", "choice_", "importances_", "clusters_", "size_table_", "oob_curve_"):
+        repr(getattr(estimator, name, None))
+    return True
 
 
 def gives_sound_predictions(model: Tree | Ensemble, dice: random.Random) -> bool:

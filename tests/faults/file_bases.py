@@ -3,11 +3,23 @@
 import numpy as np
 import pandas as pd
 
-from holdfast import GrowthRules, Table, grow_bootstraps
+from holdfast import (
+    C45,
+    AdaBoostClassifier,
+    BoostingRegressor,
+    DensityTree,
+    ForestClassifier,
+    GrowthRules,
+    StableTreeClassifier,
+    Table,
+    TreeClassifier,
+    TreeRegressor,
+    grow_bootstraps,
+)
 from holdfast.arrays import FloatArray
 from holdfast.storage.collection_file import trees_to_json
 from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
+from holdfast.storage.model_file import model_to_json, tree_to_json
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.ensemble_check import Link
 from holdfast.tree.tree import Tree
@@ -35,9 +47,13 @@ def rows(n_rows: int = 120) -> pd.DataFrame:
     return frame
 
 
-def _table(kind: str) -> Table:
+def _risk() -> pd.Series:
     frame, dice = rows(), np.random.default_rng(1)
-    risk = frame["age"].fillna(50) / 30 + 2 * (frame["site"] == "lung") + frame["smoker"] + dice.random(120)
+    return frame["age"].fillna(50) / 30 + 2 * (frame["site"] == "lung") + frame["smoker"] + dice.random(120)
+
+
+def _table(kind: str) -> Table:
+    frame, risk = rows(), _risk()
     if kind == "two":
         frame["y"] = np.where(risk > risk.median(), "yes", "no")
     elif kind == "three":
@@ -51,6 +67,27 @@ def _table(kind: str) -> Table:
 def _trees(table: Table, n_estimators: int) -> tuple[Tree, ...]:
     rules = SMALL if table.schema.target.is_classes else SMALL_OF_NUMBERS
     return tuple(grow_bootstraps(table, rules, n_estimators=n_estimators, seed=0))
+
+
+def _estimators() -> dict[str, bytes]:
+    """The files of estimators, with parameters of every form."""
+    frame, risk = rows(), _risk()
+    two, three = np.where(risk > risk.median(), "yes", "no"), pd.cut(risk, 3, labels=False)
+    grid = {"max_depth": [2, 3], "criterion": ["gini", "entropy"]}
+    models = {
+        "tree": TreeClassifier(
+            max_depth=3, class_weight={0: 1, 1: 2.5}, growth_rules=C45, questions=QUESTIONS
+        ).fit(frame, three),
+        "tree of numbers": TreeRegressor(max_depth="cv", cv=3).fit(frame, risk),
+        "stable tree": StableTreeClassifier(n_estimators=4, grid=grid).fit(frame, two),
+        "clusters": DensityTree(max_leaf_nodes=3, validation=None, covariance="full").fit(frame),
+        "forest": ForestClassifier(3, max_depth=3, permutation_importance=True, random_state=0).fit(
+            frame, two == "yes"
+        ),
+        "boosting": BoostingRegressor(n_estimators=3, max_depth=2).fit(frame, risk),
+        "adaboost": AdaBoostClassifier(n_estimators=3, max_depth=2).fit(frame, three.astype(np.int8)),
+    }
+    return {f"estimator, {name}": model_to_json(model) for name, model in models.items()}
 
 
 def bases() -> dict[str, bytes]:
@@ -78,6 +115,7 @@ def bases() -> dict[str, bytes]:
         "boosting, softmax": added("softmax", three, [0, 1, 2, 0, 1, 2], np.array([0.1, 0.0, -0.1])),
     }
     return {
+        **_estimators(),
         "tree of classes": tree_to_json(of_three[0]),
         "tree of numbers": tree_to_json(of_number[0]),
         "collection": trees_to_json(of_two),

@@ -18,6 +18,7 @@ NUMBERS: list[Any] = [
     *(1e300, 1e308, -1e308, 1.7976931348623157e308),
 ]
 TEXTS = ["", "age", "1", "\x00", "é" * 300, "x" * 5000, "=1+1", "mean", "softmax", "exp", "identity", "trees"]
+TEXTS += ["TreeRegressor", "StableTreeClassifier", "eval", "__class__", "unknown", "n_jobs", "int8", "object"]
 STRANGE: list[Any] = [*NUMBERS, *TEXTS, True, False, None, [], [[]], [0], {}, {"age": 1}, [None] * 100]
 QUESTIONS = ["age > 1", "age ** 99 > 1", "1 / 0 > age", "site == ward", "stage < 'late'", "a" * 2000, "("]
 
@@ -89,6 +90,7 @@ def _with_checksum(content: Any) -> bytes:
 
 def _any_place(content: Any, dice: random.Random) -> tuple[Any, Any]:
     telling = [name for name in ("nodes", "trees", "weights", "start", "link", "votes") if name in content]
+    telling += 6 * ["estimator"] * ("estimator" in content)
     container, key = content, dice.choice([*content, *telling])
     while isinstance(container[key], dict | list) and container[key] and dice.random() < 0.88:
         container = container[key]

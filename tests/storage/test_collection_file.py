@@ -162,7 +162,7 @@ def stump(feature: Feature, target: Target) -> Tree:
         (AGE, Target("survived", classes=("no", "perhaps")), r"the target \(Target\(.*'yes'.*'perhaps'"),
     ],
 )
-def test_trees_on_different_rulers_are_refused_with_the_way_out(
+def test_trees_on_different_schemas_are_refused_with_the_way_out(
     feature: Feature, target: Target, difference: str
 ) -> None:
     trees = [stump(AGE, SURVIVED), stump(AGE, SURVIVED), stump(feature, target)]

@@ -16,8 +16,8 @@ from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
 from holdfast.storage.collection_file import load_trees, trees_from_json
-from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json, load_ensemble
-from holdfast.storage.model_file import load, load_tree, save, tree_to_json
+from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json
+from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
 from holdfast.tree.ensemble import Ensemble
 from reference.trees import AGE, NUMERIC, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 
@@ -116,10 +116,10 @@ def test_the_target_of_the_ensemble_is_written_once() -> None:
 def test_an_ensemble_is_not_one_tree_and_a_tree_no_ensemble(tmp_path: Path) -> None:
     save(BOOSTED, tmp_path / "boosted.json")
     with pytest.raises(ModelFileError, match=r"an ensemble of 2 trees, not one tree: use load\(path\)"):
-        load_tree(tmp_path / "boosted.json")
+        tree_from_json((tmp_path / "boosted.json").read_bytes())
     save(NUMERIC, tmp_path / "tree.json")
     with pytest.raises(ModelFileError, match="its kind is 'tree', not 'ensemble'"):
-        load_ensemble(tmp_path / "tree.json")
+        ensemble_from_json((tmp_path / "tree.json").read_bytes())
 
 
 def test_a_changed_file_is_loaded_only_on_request() -> None:

@@ -242,8 +242,20 @@ def test_what_is_known_of_a_forest_is_kept(kind: Any, y: Any) -> None:
     assert repr(loaded.importances_) == repr(model.importances_)
     assert loaded.importances_.columns() == model.importances_.columns()
     assert (loaded.oob_score_, loaded.max_features_) == (model.oob_score_, model.max_features_)
-    with pytest.raises(NotFittedError, match="does not hold oob_curve_"):
-        _ = loaded.oob_curve_
+    assert np.array_equal(loaded.oob_curve_.scores, model.oob_curve_.scores, equal_nan=True)
+    assert loaded.max_features_table_.columns() == model.max_features_table_.columns()
+    rows = "oob_decision_function_" if y is STAY else "oob_prediction_"
+    with pytest.raises(NotFittedError, match=f"does not hold {rows}"):
+        getattr(loaded, rows)
+
+
+@pytest.mark.parametrize(("name", "y"), [("ccp_alpha", STAY), ("max_depth", DAYS)])
+def test_the_table_of_sizes_is_kept(name: str, y: Any) -> None:
+    model = (TreeClassifier if y is STAY else TreeRegressor)(**{name: "cv-1se"}).fit(PATIENTS, y)
+    loaded = again(model)
+    assert getattr(loaded, f"{name}_") == getattr(model, f"{name}_")
+    assert repr(loaded.size_table_) == repr(model.size_table_)
+    assert loaded.size_table_.columns() == model.size_table_.columns()
 
 
 def test_the_losses_of_boosting_are_kept() -> None:
@@ -299,6 +311,7 @@ def edited(model: Any, change: Callable[[dict[str, Any]], Any]) -> bytes:
 
 TREE = TreeClassifier(max_depth=2).fit(PATIENTS, STAY)
 FOREST = ForestClassifier(3, random_state=0).fit(PATIENTS, STAY)
+SIZED = TreeClassifier(max_depth="cv").fit(PATIENTS, STAY)
 STABLE = StableTreeClassifier(n_estimators=3, max_depth=3).fit(PATIENTS, STAY)
 DENSITY = DensityTree(covariance="full").fit(PATIENTS)
 
@@ -345,8 +358,18 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
         (TREE, {"label_type": "int64"}, r"classes cannot be of the type 'int64'"),
         (TREE, {"label_type": "O,O"}, r"'O,O' is no type of labels"),
         (TREE, {"label_type": ""}, r"is a TreeClassifier, and it has 2 classes"),
-        (TREE, {"attributes": {"predict_": 1.0}}, r"'predict_' is none"),
-        (TREE, {"attributes": {"ccp_alpha_": [1.0]}}, r"'ccp_alpha_' is none, or of another kind"),
+        (TREE, {"attributes": {"predict_": 1.0}}, r"which has no attribute 'predict_'"),
+        (TREE, {"attributes": {"ccp_alpha_": [1.0]}}, r"'ccp_alpha_' is of another kind"),
+        (TREE, {"attributes": {"tree_": 1.0}}, r"'tree_' is of another kind"),
+        (
+            TREE,
+            {"tables": {"oob_curve_": {"columns": {}, "texts": {}, "metric": None}}},
+            r"no attribute 'oob_c",
+        ),
+        (TREE, {"tables": {"tree_": {"columns": {}, "texts": {}, "metric": None}}}, r"'tree_' is no table"),
+        (STABLE, {"tables": {}}, r"parts of it are those of another"),
+        (TREE, {"choice": {"candidate": 0, "rule": "", "reason": ""}}, r"parts of it are those of another"),
+        (DENSITY, {"density": None}, r"parts of it are those of another"),
         (TREE, {"fitted": 1}, r"unknown field `fitted`"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
@@ -360,9 +383,8 @@ def test_an_unsound_estimator_is_refused(model: Any, change: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("model", "part", "change", "message"),
     [
-        (STABLE, "stable", {"candidate": 3}, r"candidate is 3, and the frontier has 3"),
-        (STABLE, "stable", {"candidate": -1}, r"at estimator.stable.candidate"),
-        (STABLE, "stable", {"frontier": {}}, r"its columns must be instability"),
+        (STABLE, "choice", {"candidate": 3}, r"its choice is candidate 3, and it has 3"),
+        (STABLE, "choice", {"candidate": -1}, r"at estimator.choice.candidate"),
         (DENSITY, "density", {"fractions": [0.5]}, r"fractions do not sum to 1"),
         (DENSITY, "density", {"scale": [1.0]}, r"scale must be of 1 times 2 numbers"),
         (DENSITY, "density", {"scale": [1.0, 0.0]}, r"must be above 0"),
@@ -383,16 +405,31 @@ def test_an_unsound_part_is_refused(model: Any, part: str, change: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "message"),
+    ("model", "column", "message"),
     [
-        ("score", [0.5], "all columns must have as many entries"),
-        ("n_leaves", [3.0, 3.0, 3.0], "n_leaves: its entries are of another kind"),
-        ("efficient", [1, 1, 1], "efficient: its entries are of another kind"),
+        (STABLE, {"score": [0.5]}, "all columns must have as many entries"),
+        (STABLE, {"score": [0.5, 0.5, None]}, "score: its entries are of another kind"),
+        (STABLE, {"score": [[0.5], [0.5], [0.5]]}, "score: its entries are of another kind"),
+        (STABLE, {"n_leaves": [3.0, 3.0, 3.0]}, "n_leaves: its entries are of another kind"),
+        (STABLE, {"efficient": [1, 1, 1]}, "efficient: its entries are of another kind"),
+        (STABLE, {"more": [1, 1, 1]}, "it needs instability, instability_error"),
+        (SIZED, {"scores": []}, "as many entries"),
+        (SIZED, {"scores": [0.5]}, "scores: its entries are of another kind"),
+        (SIZED, {"scores": [[0.5], [0.5, 0.5]]}, "scores: its entries are of another kind"),
     ],
 )
-def test_an_unsound_frontier_is_refused(name: str, column: list[Any], message: str) -> None:
-    data = edited(STABLE, lambda part: part["stable"]["frontier"].update({name: column}))
+def test_an_unsound_table_is_refused(model: Any, column: dict[str, Any], message: str) -> None:
+    data = edited(model, lambda part: next(iter(part["tables"].values()))["columns"].update(column))
     with pytest.raises(ModelFileError, match=message):
+        model_from_json(data, edited=True)
+
+
+def test_a_table_without_its_metric_or_with_another_parameter_is_refused() -> None:
+    data = edited(SIZED, lambda part: part["tables"]["size_table_"].update(metric=None))
+    with pytest.raises(ModelFileError, match="size_table_: it needs a metric"):
+        model_from_json(data, edited=True)
+    data = edited(SIZED, lambda part: part["tables"]["size_table_"]["texts"].update(parameter="shape"))
+    with pytest.raises(ModelFileError, match="parameter must be one of ccp_alpha"):
         model_from_json(data, edited=True)
 
 

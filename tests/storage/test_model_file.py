@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.storage.model_file import load, load_tree, save, save_tree, tree_from_json, tree_to_json
+from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import (
@@ -223,11 +223,11 @@ def test_the_old_file_survives_a_failure_and_nothing_is_left_over(
     def disk_full(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    save_tree(NUMERIC, tmp_path / "model.json")
+    save(NUMERIC, tmp_path / "model.json")
     old = (tmp_path / "model.json").read_bytes()
     monkeypatch.setattr(os if step == "fsync" else Path, step, disk_full)
     with pytest.raises(OSError, match="No space left"):
-        save_tree(SUBSET, tmp_path / "model.json")
+        save(SUBSET, tmp_path / "model.json")
     assert (tmp_path / "model.json").read_bytes() == old
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
 
@@ -238,21 +238,21 @@ def test_saving_keeps_the_mode_of_the_file_and_the_link_to_it(tmp_path: Path) ->
     stored.touch(mode=0o640)
     stored.chmod(0o640)
     link.symlink_to(stored)
-    save_tree(NUMERIC, link)
+    save(NUMERIC, link)
     assert link.is_symlink()
     assert stored.stat().st_mode & 0o777 == 0o640
-    assert_same(load_tree(stored), NUMERIC)
+    assert_same(load(stored), NUMERIC)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes of POSIX")
 def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "other").touch()
-    save_tree(NUMERIC, tmp_path / "model.json")
+    save(NUMERIC, tmp_path / "model.json")
     assert (tmp_path / "model.json").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_folder_is_not_replaced_by_a_model(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="it is a folder or a device"):
-        save_tree(NUMERIC, tmp_path)
+        save(NUMERIC, tmp_path)
     with pytest.raises(FileNotFoundError):
-        save_tree(NUMERIC, tmp_path / "nowhere" / "model.json")
+        save(NUMERIC, tmp_path / "nowhere" / "model.json")

@@ -13,10 +13,11 @@ from holdfast.growth.density.model import Model
 from holdfast.growth.density.rows import Units
 from holdfast.growth.density.tree import Density
 from holdfast.storage.estimator_parts import DensityPart
-from holdfast.storage.frontier_part import gapped
+from holdfast.storage.table_part import gapped
 from holdfast.tree.tree import Tree
 
 _ROUNDING = 1e-6  # by which fractions may miss 1
+_LEAST_EIGENVALUE = 1e-9  # of correlations: growth leaves none below 1e-6
 
 
 def density_part(density: Density) -> DensityPart:
@@ -89,8 +90,7 @@ def _models(part: DensityPart, units: Units, n_clusters: int) -> tuple[Model, ..
         _check(gap <= _ROUNDING * np.abs(covariance).max(initial=1.0), "covariance must be symmetric")
     else:
         covariance = covariance[:, :, None] * np.eye(n_measured)
-    lowest = np.linalg.eigvalsh(covariance).min(initial=np.inf)
-    _check(lowest > 0, "covariance must have eigenvalues above 0")
+    _check(_is_positive(covariance), "covariance must have eigenvalues above 0")
     log_frequency = _numbers("log_frequency", part.log_frequency, (n_clusters, n_codes))
     for first, last in zip(units.start[:-1].tolist(), units.start[1:].tolist(), strict=True):
         totals = np.exp(np.minimum(log_frequency[:, first:last], 1.0)).sum(axis=1)
@@ -98,6 +98,16 @@ def _models(part: DensityPart, units: Units, n_clusters: int) -> tuple[Model, ..
     return tuple(
         Model(*parts, units.blur, part.full) for parts in zip(mean, covariance, log_frequency, strict=True)
     )
+
+
+def _is_positive(covariance: FloatArray) -> bool:
+    """True if no combination of the numbers is without variance."""
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    if not (variance > 0).all():
+        return False
+    deviation = np.sqrt(variance)
+    correlation = covariance / deviation[:, :, None] / deviation[:, None, :]
+    return bool(np.linalg.eigvalsh(correlation).min(initial=1.0) > _LEAST_EIGENVALUE)
 
 
 def _places(entries: Sequence[int]) -> LongArray:

@@ -17,7 +17,7 @@ from holdfast.storage.document import (
     TreePart,
     TreesDocument,
 )
-from holdfast.storage.estimator_parts import EstimatorPart
+from holdfast.storage.estimator_parts import EstimatorPart, TablePart
 from holdfast.storage.json_array import Form, respelt
 
 _Spelling = Callable[[msgspec.Raw, Form, str], msgspec.Raw]
@@ -86,7 +86,7 @@ def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
 
 def _estimator_lines(part: EstimatorPart) -> Iterator[bytes]:
     """A line for each parameter, each attribute and each array."""
-    blocks = ("parameters", "attributes", "permutation", "stable", "density")
+    blocks = ("parameters", "attributes", "tables", "permutation", "choice", "density")
     lines: dict[str, Iterable[bytes]] = {}
     for name, entry in asdict(part).items():
         lines[name] = _lines_of(entry, indent=4) if name in blocks and entry is not None else _line(entry)
@@ -94,10 +94,10 @@ def _estimator_lines(part: EstimatorPart) -> Iterator[bytes]:
 
 
 def _lines_of(part: Any, indent: int) -> Iterator[bytes]:
-    """A line for each entry; a mapping in it is a block of its own."""
+    """A line for each entry; tables and their columns are blocks of their own."""
     entries = part if isinstance(part, dict) else asdict(part)
     named = (
-        (name, _lines_of(entry, indent + 2) if isinstance(entry, dict) else _line(entry))
+        (name, _lines_of(entry, indent + 2) if isinstance(entry, dict | TablePart) else _line(entry))
         for name, entry in entries.items()
     )
     return _object(named, indent)

@@ -1,14 +1,10 @@
 """The model file of an ensemble: its trees on one list of features, and how they add up."""
 
-import os
-from pathlib import Path
-
 import msgspec
 import numpy as np
 
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.files import replace_file
-from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
+from holdfast.storage.content import document_in, kind_of, refusals_of
 from holdfast.storage.document import FORMS, EnsembleDocument
 from holdfast.storage.document_text import text_of
 from holdfast.storage.estimator_parts import EstimatorPart
@@ -17,27 +13,6 @@ from holdfast.storage.json_array import array_in
 from holdfast.storage.parts import ensemble_document_of, schema_in, target_in, trees_in
 from holdfast.tree.check import check_schema, check_trees
 from holdfast.tree.ensemble import Ensemble
-
-# -- whole files --------------------------------------------------------------------------------------
-
-
-def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str]) -> None:
-    """Write the ensemble to the file at `path`, all or nothing."""
-    replace_file(path, ensemble_to_json(ensemble), ModelFileError)
-
-
-def load_ensemble(
-    path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES
-) -> Ensemble:
-    """The ensemble in the file, checked in full, or a ModelFileError that says what is wrong where.
-
-    `edited=True` takes a file that was changed by hand after it was written, if the ensemble is still sound.
-    """
-    with refusals_of(f"the model file '{os.fspath(path)}'"):
-        return read_ensemble(content_of(Path(path), max_bytes), edited)[0]
-
-
-# -- an ensemble as bytes -----------------------------------------------------------------------------
 
 
 def ensemble_to_json(
@@ -52,7 +27,7 @@ def ensemble_to_json(
 
 
 def ensemble_from_json(data: bytes, *, edited: bool = False) -> Ensemble:
-    """The ensemble that the bytes describe. See `load_ensemble`."""
+    """The ensemble that the bytes describe. See `load`."""
     with refusals_of("the model"):
         return read_ensemble(data, edited)[0]
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import get_annotations
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from holdfast.estimators.predictions import ClassifierBase
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.stability.choice import Choice
 from holdfast.storage.density_part import density_in, density_part
-from holdfast.storage.estimator_parts import EstimatorPart, PermutationPart
-from holdfast.storage.frontier_part import choice_and_frontier, gapped, metric_in, metric_part, stable_part
+from holdfast.storage.estimator_parts import ChoicePart, EstimatorPart, PermutationPart
 from holdfast.storage.parameters import parameters_in, parameters_of
+from holdfast.storage.table_part import TABLES, gapped, metric_in, metric_part, table_in, table_part
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree, label_array
@@ -64,7 +66,7 @@ ARRAYS = ("estimator_errors_", "oob_improvement_", "train_loss_", "validation_lo
 # Attributes that are made again from the tree, the ensemble or the other parts of the document.
 _MADE = (
     *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),
-    *("tree_", "ensemble_", "estimator_weights_", "importances_", "frontier_", "choice_", "instability_"),
+    *("tree_", "ensemble_", "estimator_weights_", "importances_", "choice_", "instability_"),
     *("clusters_", "n_clusters_", "evidence_"),
 )
 _LABEL_TYPES = (
@@ -104,8 +106,9 @@ def estimator_part(estimator: Any) -> EstimatorPart:
             **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
             **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
         },
+        tables={name: table_part(fitted[name]) for name in TABLES if name in fitted},
         permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
-        stable=stable_part(fitted["choice_"], fitted["frontier_"]) if "frontier_" in fitted else None,
+        choice=_choice_part(fitted["choice_"]) if "choice_" in fitted else None,
         density=density_part(fitted["_density"]) if "_density" in fitted else None,
     )
 
@@ -113,7 +116,7 @@ def estimator_part(estimator: Any) -> EstimatorPart:
 def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
     """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
     fitted = vars(estimator)
-    held = {*parameters, *NUMBERS, *ARRAYS, *_MADE}
+    held = {*parameters, *NUMBERS, *ARRAYS, *TABLES, *_MADE}
     attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
     names = {*attributes, *fitted.get("_left_out", ())} - held
     return tuple(sorted(names | set(others)))
@@ -122,6 +125,10 @@ def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[st
 def _label_type(classes: NDArray[Any]) -> str:
     name = "str" if classes.dtype.kind == "U" else classes.dtype.name
     return name if name in _LABEL_TYPES else "object"
+
+
+def _choice_part(choice: Choice) -> ChoicePart:
+    return ChoicePart(candidate=int(choice.candidate), rule=choice.rule, reason=choice.reason)
 
 
 def _permutation_part(importances: Any) -> PermutationPart:
@@ -140,9 +147,7 @@ def _permutation_part(importances: Any) -> PermutationPart:
 def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     """The fitted estimator that the part and its tree or ensemble, which is sound, make together."""
     estimator = _unfitted(part)
-    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
-        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
-        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    _check_parts(estimator, part, model)
     _remember_columns(estimator, part, model)
     _remember_classes(estimator, part, model.schema.target.classes)
     _remember_attributes(estimator, part)
@@ -152,6 +157,21 @@ def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
         _remember_tree(estimator, part, model)
     estimator._left_out = part.left_out
     return estimator
+
+
+def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
+    """Nothing, or a ModelFileError if the parts are not those of such an estimator."""
+    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
+        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
+        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    is_stable = isinstance(estimator, StableTreeEstimator)
+    is_sound = (
+        is_stable == (part.choice is not None) == ("frontier_" in part.tables)
+        and isinstance(estimator, DensityTree) == (part.density is not None)
+        and (part.permutation is None or isinstance(estimator, BaggedEstimator))
+    )
+    if not is_sound:
+        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
 
 
 def _unfitted(part: EstimatorPart) -> Any:
@@ -203,14 +223,21 @@ def _class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
 
 
 def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
+    known = {name for kind in type(estimator).__mro__ for name in get_annotations(kind)}
+    if strange := [name for name in (*part.attributes, *part.tables) if name not in known]:
+        raise ModelFileError(f"its estimator is a {part.name}, which has no attribute {strange[0][:40]!r}.")
     for name, entry in part.attributes.items():
         if name in NUMBERS and isinstance(entry, int | float):
             value: Any = NUMBERS[name](entry)
         elif name in ARRAYS and isinstance(entry, tuple):
             value = np.array(entry, np.float64)
         else:
-            raise ModelFileError(f"at estimator.attributes: {name[:40]!r} is none, or of another kind.")
+            raise ModelFileError(f"at estimator.attributes: {name[:40]!r} is of another kind.")
         setattr(estimator, name, value)
+    for name, table in part.tables.items():
+        if name not in TABLES:
+            raise ModelFileError(f"at estimator.tables: {name[:40]!r} is no table.")
+        setattr(estimator, name, table_in(name, table, estimator.schema_.target))
 
 
 def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) -> None:
@@ -245,13 +272,13 @@ def _check_link(estimator: Any, ensemble: Ensemble) -> None:
 
 def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
     estimator.tree_ = tree
-    is_density, is_stable = isinstance(estimator, DensityTree), isinstance(estimator, StableTreeEstimator)
-    if is_density != (part.density is not None) or is_stable != (part.stable is not None):
-        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
     if part.density is not None:
         estimator._density = density_in(part.density, tree)
         estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence
         estimator.n_clusters_ = tree.n_leaves
-    if part.stable is not None:
-        estimator.choice_, estimator.frontier_ = choice_and_frontier(part.stable, tree.schema.target)
-        estimator.instability_ = float(estimator.frontier_.instability[estimator.choice_.candidate])
+    if part.choice is not None:
+        choice, frontier = part.choice, estimator.frontier_
+        if choice.candidate >= len(frontier):
+            raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
+        estimator.choice_ = Choice(choice.candidate, choice.rule, choice.reason)
+        estimator.instability_ = float(frontier.instability[choice.candidate])

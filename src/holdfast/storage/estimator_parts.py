@@ -52,14 +52,20 @@ class PermutationPart(Part):
     error: GappedNumbers
 
 
-class StablePart(Part):
-    """The choice of a stable tree, and the frontier that it was made from."""
+class ChoicePart(Part):
+    """The choice of a stable tree from its frontier."""
 
     candidate: Index
     rule: str
     reason: str
+
+
+class TablePart(Part):
+    """A table: its columns and its texts by name."""
+
+    columns: dict[str, tuple[Integer | float | bool | tuple[float, ...] | None, ...]]
+    texts: dict[str, str]
     metric: MetricPart | None
-    frontier: dict[str, tuple[Integer | float | bool | None, ...]]  # its columns by name
 
 
 class DensityPart(Part):
@@ -89,6 +95,7 @@ class EstimatorPart(Part):
     has_feature_names: bool  # it was fitted to columns with names
     label_type: str  # of classes_; empty if it has none
     attributes: dict[str, Integer | float | GappedNumbers]
+    tables: dict[str, TablePart]
     permutation: PermutationPart | None
-    stable: StablePart | None
+    choice: ChoicePart | None
     density: DensityPart | None

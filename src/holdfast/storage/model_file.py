@@ -51,20 +51,6 @@ def load_model(
         return _read(content_of(Path(path), max_bytes), edited)[0]
 
 
-def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
-    """Write the tree to the file at `path`, all or nothing: after a failure an older file there is intact."""
-    replace_file(path, tree_to_json(tree), ModelFileError)
-
-
-def load_tree(path: str | os.PathLike[str], *, edited: bool = False, max_bytes: int = MAX_BYTES) -> Tree:
-    """The tree in the file, checked in full: it routes any row, or a ModelFileError says what is wrong where.
-
-    `edited=True` takes a file that was changed by hand after it was written, if it is still a sound tree.
-    """
-    with refusals_of(f"the model file '{os.fspath(path)}'"):
-        return read_tree(content_of(Path(path), max_bytes), edited)[0]
-
-
 # -- a model as bytes ---------------------------------------------------------------------------------
 
 
@@ -139,7 +125,7 @@ def tree_to_json(tree: Tree, estimator: EstimatorPart | msgspec.UnsetType = msgs
 
 
 def tree_from_json(data: bytes, *, edited: bool = False) -> Tree:
-    """The tree that the bytes describe. See `load_tree`."""
+    """The tree that the bytes describe. See `load`."""
     with refusals_of("the model"):
         return read_tree(data, edited)[0]
 

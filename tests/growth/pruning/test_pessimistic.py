@@ -18,7 +18,7 @@ from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.storage.model_file import load_tree, save_tree, tree_to_json
+from holdfast.storage.model_file import load, save, tree_to_json
 from holdfast.tree.builder import Nodes, preorder
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
@@ -492,8 +492,8 @@ def test_a_tree_of_many_leaves_is_raised_as_by_the_twin() -> None:
 
 def test_a_raised_tree_is_saved_and_loaded(tmp_path: Any) -> None:
     tree = grow(noisy(0), C45)
-    save_tree(tree, tmp_path / "tree.json")
-    again = load_tree(tmp_path / "tree.json")
+    save(tree, tmp_path / "tree.json")
+    again = load(tmp_path / "tree.json")
     assert tree_to_json(again) == tree_to_json(tree)
     assert again.apply(noisy(0)).tolist() == tree.apply(noisy(0)).tolist()
 
