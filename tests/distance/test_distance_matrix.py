@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+from holdfast.distance.distances import distance_matrix, distances_between, mean_distance, tree_distance
+from holdfast.distance.settings import settings_for
 from holdfast.errors import RulesError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
@@ -48,6 +49,18 @@ def test_every_entry_is_the_distance_of_its_pair(way: dict[str, Any]) -> None:
     of_pairs = {"depth": greatest_depth(*trees)} | way  # one depth for the collection
     pairs = [[tree_distance(a, b, **of_pairs).total for b in trees] for a in trees]
     assert matrix.tolist() == pairs
+
+
+@every_way
+def test_own_trees_and_settings_that_are_complete_need_no_reading(way: dict[str, Any]) -> None:
+    early, late = collection()[:3], collection()[5:]
+    options: dict[str, Any] = {"label_weight": None, "outcome": None, "normalised": False, "depth": None}
+    settings = settings_for([*early, *late], **(options | way))
+    of_pairs = {"depth": greatest_depth(*early, *late)} | way
+    between = distances_between(early, late, settings)
+    assert between.tolist() == [[tree_distance(a, b, **of_pairs).total for b in late] for a in early]
+    among = distances_between(early, None, settings)
+    assert among.tolist() == [[tree_distance(a, b, **of_pairs).total for b in early] for a in early]
 
 
 @every_way

@@ -110,6 +110,8 @@ def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -
     found: dict[int, _Measured] = {}
     for number in range(len(rows.division.validation)):
         own = np.flatnonzero(candidates.division == number).tolist()
+        if not own:  # fewer trees than divisions
+            continue
         trees = [candidates.trees[place] for place in own]
         if scoring.refit:
             samples = [scoring.refit[place] for place in own]
