@@ -25,7 +25,7 @@ _received: list[int] = []  # signals, the first of which ends the command
 _waiting: list[threading.Timer] = []  # to send one again
 
 
-class Refusal(click.ClickException):
+class InputError(click.ClickException):
     """What the user gave cannot be used: one line on stderr, no traceback, exit code 2."""
 
     exit_code = 2
@@ -60,9 +60,9 @@ def one_line_errors() -> Iterator[None]:
         if _received or isinstance(error, KeyboardInterrupt):  # whatever became of the exception on its way
             raise Stopped(_received[0] if _received else signal.SIGINT) from error
         if isinstance(error, HoldfastError):
-            raise Refusal(one_line(on_terminal(str(error), _SETTINGS))) from error
+            raise InputError(one_line(on_terminal(str(error), _SETTINGS))) from error
         if isinstance(error, OSError) and error.errno != errno.EPIPE:  # with which click ends quietly
-            raise Refusal(one_line(_text_of(error))) from error
+            raise InputError(one_line(_text_of(error))) from error
         raise
 
 

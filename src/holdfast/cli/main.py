@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast._version import __version__
-from holdfast.cli.endings import Refusal, one_line_errors, signals_end_it
+from holdfast.cli.endings import InputError, one_line_errors, signals_end_it
 from holdfast.cli.options import (
     RAW,
     CompareSettings,
@@ -24,7 +24,7 @@ from holdfast.runs.settings import RunSettings
 SLOGAN = "decision trees that hold their shape as the data changes"
 
 
-class Verbs(click.Group):
+class Commands(click.Group):
     """The commands, whose errors are lines of text."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ class Verbs(click.Group):
         """Read the arguments, none of which may hold what no system takes."""
         for each in args:
             if "\0" in each:
-                raise Refusal(f"Cannot use {each!r}: it holds a NUL character.")
+                raise InputError(f"Cannot use {each!r}: it holds a NUL character.")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -53,7 +53,7 @@ class Verbs(click.Group):
             return result
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="holdfast")
 def main() -> None:
     """Decision trees that hold their shape as the data changes."""

@@ -25,7 +25,7 @@ def scores_disagree(fit: AnyFit) -> bool:
     """True if later rows give the model another score than earlier ones, by more than chance."""
     later, earlier = fit.test, fit.earlier_test
     rows = fit.roles.test, fit.roles.earlier_test
-    if later is None or earlier is None or not all(each and each.can_tell(fit.metric) for each in rows):
+    if later is None or earlier is None or not all(each and each.can_be_scored(fit.metric) for each in rows):
         return False
     return abs(later.value - earlier.value) > CHANCE * hypot(later.error, earlier.error)
 
@@ -39,7 +39,7 @@ def stages_text(stages: tuple[str, ...]) -> str:
 def _too_few_text(fit: AnyFit) -> str:
     """A sentence if the later rows can say nothing of the score."""
     roles, metric = fit.roles, fit.metric
-    if not roles.test_stages or roles.test is None or roles.test.can_tell(metric):
+    if not roles.test_stages or roles.test is None or roles.test.can_be_scored(metric):
         return ""
     return (
         f"The later rows are too few, or too much alike, to say what the {metric.title} will be: hold out "

@@ -10,7 +10,7 @@ from holdfast.runs.json_file import finite
 from holdfast.runs.kernels import Ready, ready_kernels
 from holdfast.runs.model_facts import model_facts
 from holdfast.runs.model_fit import fit_model, fit_smallest
-from holdfast.runs.notes import noted, timed
+from holdfast.runs.notes import collect_notes, timed
 from holdfast.runs.roles import RowRoles, assign_roles
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.runs.run import Run
@@ -55,7 +55,7 @@ class PreparedRun:
         """The run; `ready` tells how the kernels came to be ready, if they are."""
         ready = ready or self.ready_kernels()
         fit_kind = fit_stable if self.settings.is_stable else fit_model
-        with noted() as notes:
+        with collect_notes() as notes:
             fit, fitting = timed(lambda: fit_kind(self.roles, self.settings, verbose=verbose))
         about = {
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
@@ -75,7 +75,7 @@ class PreparedRun:
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
     """The rows of a frame or a file in their roles."""
-    with noted() as notes:
+    with collect_notes() as notes:
         rows, reading = timed(lambda: read_rows(data, settings))
         roles = assign_roles(rows, settings)
     return PreparedRun(settings, roles, {"reading": reading}, notes)
@@ -83,7 +83,7 @@ def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
 
 def prepare_rows(rows: Rows, settings: RunSettings) -> PreparedRun:
     """The same with rows that have been read."""
-    with noted() as notes:
+    with collect_notes() as notes:
         roles = assign_roles(rows, settings)
     return PreparedRun(settings, roles, {}, notes)
 

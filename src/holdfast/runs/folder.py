@@ -15,8 +15,10 @@ from holdfast.runs.lock import locked
 from holdfast.runs.swap import swapped
 
 # What a run consists of, and what tells it from a folder of someone else's.
-OURS = frozenset(("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"))
-MARKS = ("model.json", "summary.json")
+FILES = frozenset(
+    ("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv")
+)
+REQUIRED = ("model.json", "summary.json")
 
 
 def model_file(path: Path) -> Path:
@@ -71,7 +73,7 @@ def _check_content(target: Path, refusal: str) -> None:
             f"Give a folder in it, such as '{target / 'run'}'."
         )
     entries = {entry.name for entry in target.iterdir()}
-    if entries and not entries.issuperset(MARKS):
+    if entries and not entries.issuperset(REQUIRED):
         raise DataError(
             f"{refusal}: it holds other things, such as '{min(entries)}', and is no earlier run of holdfast. "
             "Give a new folder, or an empty one."
@@ -91,10 +93,10 @@ def reserved(folder: Path) -> Iterator["Place"]:
     try:
         with locked(place.work / "lock", f"Cannot write the run to '{folder}'"):
             try:
-                place.settle()
+                place.clean_up()
                 yield place
             finally:
-                to_the_end(place.settle)
+                to_the_end(place.clean_up)
     except OSError as error:
         place.rename_in(error)
         raise
@@ -135,9 +137,9 @@ class Place:
             yield draft
             self._put(draft.rename(self.work / "ready"))
         finally:
-            self.settle()
+            self.clean_up()
 
-    def settle(self) -> None:
+    def clean_up(self) -> None:
         """Leave a whole run at the target, if there is any, and nothing else.
 
         It goes by what is there, not by what was done, and so serves after any end of any process.
@@ -161,7 +163,7 @@ class Place:
             error.filename, error.filename2 = str(self.folder.joinpath(*parts)), None
 
     def _put(self, ready: Path) -> None:
-        """Let the complete run take the place of the target; what stood there is left to `settle`."""
+        """Let the complete run take the place of the target; what stood there is left to `clean_up`."""
         if self.target.exists() and swapped(ready, self.target):
             return
         if self.target.exists():
@@ -172,7 +174,7 @@ class Place:
 def _keep_foreign(former: Path, target: Path) -> None:
     """Move the files that others have put into the former run to the new one."""
     for entry in former.iterdir():
-        if entry.name not in OURS:
+        if entry.name not in FILES:
             names = chain([entry.name], (f"{entry.name}.{number}" for number in count(1)))
             entry.rename(next(target / name for name in names if not os.path.lexists(target / name)))
 

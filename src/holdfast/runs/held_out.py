@@ -16,7 +16,7 @@ from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.tree.wording import class_names
 
-LEAST_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
+MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
 MOST_NAMED = 4  # stages or classes in a sentence
 
 
@@ -39,7 +39,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
     if fraction == 0:
         return HeldOut(none, none)
     if rows.stage is None or kind == "random":
-        is_test = _drawn(whole, rows, fraction, seed)
+        is_test = _draw(whole, rows, fraction, seed)
         if is_test.all():
             units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
             raise DataError(
@@ -59,11 +59,11 @@ def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: 
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
     before, early = whole.taken(~is_late), rows.taken(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
-    drawn = _drawn(before, early, fraction / 2, seed)
+    drawn = _draw(before, early, fraction / 2, seed)
     if not drawn.all():
         earlier[~is_late] = drawn
     is_test = is_late & ~_of_new_class(whole, is_late, stages)
-    if (~(is_test | earlier)).sum() < LEAST_TRAINED * whole.n_rows:
+    if (~(is_test | earlier)).sum() < MIN_TRAINED * whole.n_rows:
         _report_few_to_train(stages, int(is_test.sum()), int(earlier.sum()), whole.n_rows)
     return HeldOut(is_test, earlier, stages)
 
@@ -105,24 +105,24 @@ def _named(stages: tuple[str, ...]) -> str:
     return joined([printable(stage) for stage in stages], MOST_NAMED)
 
 
-def _drawn(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
+def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
-    marks = [mark for mark in (rows.stage, rows.groups) if mark is not None]
-    order = fixed_order(whole, marks)
-    ordered, marks = whole.taken(order), [mark[order] for mark in marks]
+    labels = [label for label in (rows.stage, rows.groups) if label is not None]
+    order = fixed_order(whole, labels)
+    ordered, labels = whole.taken(order), [label[order] for label in labels]
     flags = hold_out(
         ordered,
         fraction,
-        stage=None if rows.stage is None else marks[0],
-        groups=unit_numbers(ordered, marks) if rows.groups is None else marks[-1],
+        stage=None if rows.stage is None else labels[0],
+        groups=unit_numbers(ordered, labels) if rows.groups is None else labels[-1],
         seed=seed,
     )
     is_test = np.empty(whole.n_rows, np.bool_)
     is_test[order] = flags
-    return np.asarray(is_test & ~_needed(whole, rows, is_test), np.bool_)
+    return np.asarray(is_test & ~_rows_of_rare_classes(whole, rows, is_test), np.bool_)
 
 
-def _needed(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
+def _rows_of_rare_classes(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
     """The rows of classes that would have no other row to train on, with all of their groups."""
     n_classes = len(whole.schema.target.classes)
     if not n_classes or is_test.all():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning
 from holdfast.kernels.jit import Kernel
-from holdfast.runs.notes import noted, timed
+from holdfast.runs.notes import collect_notes, timed
 from holdfast.stability.settings import Settings
 from holdfast.stability.training import train
 
@@ -23,7 +23,7 @@ class Ready(NamedTuple):
 
 def ready_kernels(work: Callable[[], object] | None = None) -> Ready:
     """The kernels that the work calls made ready; without it, those of stable trees."""
-    with noted() as notes, warnings.catch_warnings():
+    with collect_notes() as notes, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
         warnings.simplefilter("always", CacheWarning)
         _, seconds = timed(work or _train_smallest)

@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 from holdfast.errors import CacheWarning, DataWarning, GrowthWarning
 from holdfast.text.lines import printable
 
-OURS = (DataWarning, GrowthWarning, CacheWarning)
+CATEGORIES = (DataWarning, GrowthWarning, CacheWarning)
 _R = TypeVar("_R")
 
 
 @contextmanager
-def noted() -> Iterator[list[str]]:
+def collect_notes() -> Iterator[list[str]]:
     """Within it, warnings of holdfast become entries of the list, each once; at the end they are given."""
     found: dict[str, Warning] = {}
     notes: list[str] = []
 
     def keep(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if not issubclass(category, OURS) or not isinstance(message, Warning):
+        if not issubclass(category, CATEGORIES) or not isinstance(message, Warning):
             outer(message, category, *rest, **more)
             return
         text = printable(" ".join(str(message).split()))
@@ -31,7 +31,7 @@ def noted() -> Iterator[list[str]]:
     outer: Any = warnings.showwarning
     try:
         with warnings.catch_warnings():
-            for category in OURS:
+            for category in CATEGORIES:
                 warnings.simplefilter("always", category)
             warnings.showwarning = keep
             yield notes

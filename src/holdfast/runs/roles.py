@@ -21,7 +21,7 @@ from holdfast.stability.training import prepare
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
-LEAST_TOLD = 10  # rows or groups; the standard error of fewer says too little
+MIN_UNITS = 10  # rows or groups; the standard error of fewer says too little
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,12 @@ class TestRows:
     frame: Frame
     true_values: TrueValues
 
-    def can_tell(self, metric: Metric) -> bool:
+    def can_be_scored(self, metric: Metric) -> bool:
         """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
         units = (
             self.true_values.values if self.true_values.groups is None else np.unique(self.true_values.groups)
         )
-        return len(units) >= LEAST_TOLD and len(np.unique(self.true_values.values)) >= metric.least_values
+        return len(units) >= MIN_UNITS and len(np.unique(self.true_values.values)) >= metric.least_values
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""

@@ -16,7 +16,7 @@ from holdfast.stability.training import StableTrees, train_divided
 from holdfast.tree.tree import Tree
 
 CHOSEN = "chosen"
-LANDMARKS = ("most-stable", "best-score")  # the ends of the frontier, between which the choice lies
+ENDS = ("most-stable", "best-score")  # the ends of the frontier, between which the choice lies
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,7 @@ def fit_stable(roles: RowRoles, settings: RunSettings, *, verbose: bool = False)
         trained = train_divided(rows.table, rows.division, training, groups=rows.groups)
         choice = choose(trained.frontier, trained.metric, selection_rule(settings))
         ends = {
-            rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate
-            for rule in LANDMARKS
+            rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate for rule in ENDS
         }
         chosen_trees = _chosen_trees(roles, trained, {CHOSEN: choice.candidate, **ends})
     references, candidates = trained.references.trees, trained.candidates.trees
