@@ -14,7 +14,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_size, log_fractions, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import node_features, thresholds
@@ -85,10 +85,8 @@ class Rounds:
         if loss.check is not None:
             loss.check(table.schema.target, y[learnt])
         start = np.zeros(n_outputs)
-        if rules.start == "constant" and loss.start is None:
-            start = log_fractions(y[learnt], weight[learnt], n_outputs)
-        elif rules.start == "constant" and loss.start is not None:
-            start[:] = loss.start(y[learnt], weight[learnt], rules.alpha)
+        if rules.start == "constant":
+            start[:] = best_constant(loss, y[learnt], weight[learnt], rules.alpha, n_outputs)
         least = LEAST_HESSIAN * float(weight[learnt].sum() / repeats[learnt].sum())
         _ = table.coded
         state = cls(
@@ -211,9 +209,8 @@ class Rounds:
             value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
             score, gradient = self.score[output], self.gradient[output]
             if not loss.is_quadratic:
-                check_steps(
-                    fields, rows, loss.number, float(output), self.y, score, gradient, self.weight, value
-                )
+                measured = self.y, score, gradient, self.weight, self.lost
+                check_steps(fields, rows, loss.number, float(output), *measured, value)
             if self.rules.leaf_steps > 1:
                 how, further = (loss.number, loss.is_quadratic), self.rules.leaf_steps - 1
                 l2 = self.rules.l2_regularization

@@ -99,7 +99,7 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
     weight = None if true_values.weight is None else true_values.weight[rows]
     known = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
-    said = bagging.said(index, leaves)
+    said = bagging.tree_values(index, leaves)
     score = metric.value(said, known)
     is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
@@ -107,7 +107,7 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
         column = X[:, feature].copy()
         X[:, feature] = column[_permutation(bags.sampling.seed, index, int(place[feature]), len(rows))]
         changed = said.copy()
-        changed[changing] = bagging.said(index, routes.leaves(frozen(X), frozen(changing)))
+        changed[changing] = bagging.tree_values(index, routes.leaves(frozen(X), frozen(changing)))
         X[:, feature] = column
         lost[feature] = score - metric.value(changed, known)
     return lost
