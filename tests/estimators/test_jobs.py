@@ -20,8 +20,8 @@ from holdfast import (
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.features_drawn import Search
 from holdfast.ensembles.importances import permutation_importance
+from holdfast.ensembles.max_features import MaxFeaturesSearch
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import CART
@@ -75,7 +75,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
         lambda n_jobs: BAGGING.ensemble.values(X, n_jobs=n_jobs),
         lambda n_jobs: BAGGING.ensemble.leaves(X, n_jobs=n_jobs),
         lambda n_jobs: Settings(n_jobs=n_jobs),
-        lambda n_jobs: Search(n_jobs=n_jobs),
+        lambda n_jobs: MaxFeaturesSearch(n_jobs=n_jobs),
     ],
 )
 @pytest.mark.parametrize("n_jobs", OUT_OF_RANGE)

@@ -1,6 +1,6 @@
 """What a question about unlabelled rows gains, by the definition: densities row by row, no sums kept.
 
-Every value is known only to within a step, so that its log density is the mean over a blur of variance b
+Every value is known only to within a step, so that its log density is the mean over a measurement variance b
 around it: of a Gaussian of variance s2, the log density at the value minus b / (2 s2).
 """
 
@@ -15,22 +15,22 @@ from scipy.stats import norm
 class Rows:
     """Standardised numbers and codes of categories; NaN and -1 where missing."""
 
-    numbers: np.ndarray  # (rows, measured)
-    codes: np.ndarray  # (rows, counted)
+    numbers: np.ndarray  # (rows, numeric)
+    codes: np.ndarray  # (rows, categorical)
     weight: np.ndarray
-    blur: np.ndarray  # (measured,)
+    measurement_variance: np.ndarray  # (numeric,)
 
 
 def log_likelihood(rows: Rows, inside: np.ndarray) -> float:
     """Weighted log likelihood of these rows under the Gaussians and frequencies fitted to them."""
     total = 0.0
-    for column, blur in zip(rows.numbers.T, rows.blur, strict=True):
+    for column, measurement_variance in zip(rows.numbers.T, rows.measurement_variance, strict=True):
         known = inside & ~np.isnan(column)
         if known.any():
             values, weight = column[known], rows.weight[known]
             mean = np.average(values, weights=weight)
-            variance = np.average((values - mean) ** 2, weights=weight) + blur
-            densities = norm.logpdf(values, mean, np.sqrt(variance)) - blur / (2 * variance)
+            variance = np.average((values - mean) ** 2, weights=weight) + measurement_variance
+            densities = norm.logpdf(values, mean, np.sqrt(variance)) - measurement_variance / (2 * variance)
             total += float(weight @ densities)
     for column in rows.codes.T:
         known = inside & (column >= 0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import check_n_trees
+from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.errors import GrowthWarning, RulesError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
@@ -69,7 +69,7 @@ def grow_adaboost(
     >>> boosted.errors.round(3), boosted.ensemble.predict([[1.0], [2.5], [4.5]])
     (array([0.2  , 0.25 , 0.167]), array(['no', 'yes', 'no'], dtype='<U3'))
     """
-    check_n_trees(n_estimators)
+    check_n_estimators(n_estimators)
     _check_rate(learning_rate)
     fixed = fixed_point_sample(table, rules)
     n_classes = len(np.unique(table.target[fixed.repeats > 0]))

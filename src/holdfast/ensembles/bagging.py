@@ -43,7 +43,7 @@ class Bagging:
         tree = self.ensemble[index]
         return Routes.of(tree, np.arange(len(tree.schema.features)))
 
-    def said(self, index: int, leaves: IntArray) -> FloatArray:
+    def tree_values(self, index: int, leaves: IntArray) -> FloatArray:
         """What tree `index` says of rows in these leaves: class fractions or its vote, or a number."""
         return tree_values(self.ensemble[index], leaves, votes=self.ensemble.votes)
 
@@ -69,7 +69,7 @@ def grow_bagging(
     >>> bagging.bags[0], bagging.bags.left_out(0)
     (array([0, 0, 1, 3], dtype=int32), array([0, 1]))
     """
-    check_n_trees(n_estimators)
+    check_n_estimators(n_estimators)
     check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
         raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
@@ -116,7 +116,7 @@ def _grown(
     return grow_samples(table, rules, fixed, samples, [bags.tree_seed(index) for index in indices])
 
 
-def check_n_trees(n_estimators: Any, name: str = "n_estimators") -> None:
+def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:
     """Raise a RulesError unless it is an integer of at least 1."""
     if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
         raise RulesError(f"{name}={n_estimators!r} is out of range: it must be an integer of at least 1.")

@@ -61,26 +61,26 @@ def boost(
     """
     check_jobs(n_jobs)
     check_table(table)
-    marks = None if groups is None else read_groups(groups, table.n_rows)
-    folds = _folds(table, rules, marks, seed)
+    group_numbers = None if groups is None else read_groups(groups, table.n_rows)
+    folds = _folds(table, rules, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = fixed_order(table, [] if marks is None else [marks], by_relevance=False)
-    table, marks = table.taken(order), None if marks is None else marks[order]
+    order = fixed_order(table, [] if group_numbers is None else [group_numbers], by_relevance=False)
+    table, group_numbers = table.taken(order), None if group_numbers is None else group_numbers[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
         if rules.early_stopping != "cv":
             (fold,) = folds
-            rounds = Rounds.of(table, rules, marks, fold, seed, pool)
+            rounds = Rounds.of(table, rules, group_numbers, fold, seed, pool)
             return _history(rounds, progress).result(rounds)
         by_round = []
         for number, fold in enumerate(folds):
-            rounds = Rounds.of(table, rules, marks, fold, seed, pool)
+            rounds = Rounds.of(table, rules, group_numbers, fold, seed, pool)
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
         n_estimators = int(without_last_digits(mean).argmin()) + 1  # the first of several
         best = replace(rules, n_estimators=n_estimators, early_stopping=False)
-        rounds = Rounds.of(table, best, marks, _whole(table), seed, pool)
+        rounds = Rounds.of(table, best, group_numbers, _whole(table), seed, pool)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
 

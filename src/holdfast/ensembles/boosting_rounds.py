@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.folds import Fold
@@ -13,13 +13,13 @@ from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
+from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
 from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.ensembles.losses import Loss, check_size, log_fractions, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, RulesError
 from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import weights_of
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
@@ -40,12 +40,7 @@ class Rounds:
     pool: ThreadPool
     groups: LongArray | None
     splits: list[Splits]  # one for each output, which has its own memory
-    y: FloatArray  # the number, or the class
-    weight: FloatArray  # times 2 ** -weight_exponent
-    weight_exponent: int
-    importance: FloatArray  # the weight of one repetition, times 2 ** -weight_exponent
-    repeats: IntArray
-    role: ByteArray
+    data: BoostingRows
     start: FloatArray  # (outputs,)
     score: FloatArray  # (outputs, rows)
     gradient: FloatArray
@@ -68,28 +63,21 @@ class Rounds:
         pool: ThreadPool,
     ) -> "Rounds":
         """Where boosting starts."""
-        loss = loss_of(rules.loss, table.schema.target)
-        n_outputs = len(table.schema.target.classes) if loss.is_per_class else 1
+        target = table.schema.target
+        loss = loss_of(rules.loss, target)
+        n_outputs = len(target.classes) if loss.is_per_class else 1
         _check_steps(rules, n_outputs)
-        taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
-        chosen = GrowthRules(class_weight=rules.class_weight)
-        repeats, importance, exponent = weights_of(table, chosen, taken)
-        rules = _on_scale(rules, exponent)
-        role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
-        role[repeats == 0] = UNUSED
-        _check_roles(role)
-        y, weight = table.target.astype(np.float64), repeats * importance
-        learnt = role == LEARNT
-        growth = rules.growth(int(repeats[learnt].sum(dtype=np.int64)))
-        check_size(table.schema.target, y[role != UNUSED])
+        data = BoostingRows.of(table, rules.class_weight, fold)
+        rules = _on_scale(rules, data.weight_exponent)
+        learnt = data.role == LEARNT
+        y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
+        check_size(target, data.y[data.role != UNUSED])
         if loss.check is not None:
-            loss.check(table.schema.target, y[learnt])
+            loss.check(target, y)
         start = np.zeros(n_outputs)
-        if rules.start == "constant" and loss.start is None:
-            start = log_fractions(y[learnt], weight[learnt], n_outputs)
-        elif rules.start == "constant" and loss.start is not None:
-            start[:] = loss.start(y[learnt], weight[learnt], rules.alpha)
-        least = LEAST_HESSIAN * float(weight[learnt].sum() / repeats[learnt].sum())
+        if rules.start == "constant":
+            start[:] = best_constant(loss, y, weight, rules.alpha, n_outputs)
+        growth, least = rules.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
         _ = table.coded
         state = cls(
             table=table,
@@ -98,19 +86,14 @@ class Rounds:
             seed=seed,
             pool=pool,
             groups=groups,
-            splits=[_splits(table, rules, growth, repeats, least) for _ in range(n_outputs)],
-            y=y,
-            weight=weight,
-            weight_exponent=exponent,
-            importance=importance,
-            repeats=repeats,
-            role=role,
+            splits=[_splits(table, rules, growth, data.repeats, least) for _ in range(n_outputs)],
+            data=data,
             start=start,
             score=np.repeat(start[:, None], table.n_rows, axis=1),
             gradient=np.empty((n_outputs, table.n_rows)),
             hessian=np.empty((n_outputs, table.n_rows)),
             lost=np.empty(table.n_rows),
-            weight_by_role=sums_by_role(role, weight),
+            weight_by_role=sums_by_role(data.role, data.weight),
             lost_by_role=np.empty(N_ROLES),
         )
         state.derive()
@@ -127,14 +110,14 @@ class Rounds:
                 self.loss.number,
                 self.alpha,
                 self.first_alpha,
-                self.y,
+                self.data.y,
                 self.score,
-                self.weight,
+                self.data.weight,
                 *parts[part],
                 self.gradient,
                 self.hessian,
                 self.lost,
-                self.role,
+                self.data.role,
                 sums[part],
             ),
             range(len(parts)),
@@ -144,15 +127,15 @@ class Rounds:
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
             return self.rules.alpha
-        learnt = (self.role == LEARNT) | (self.role == LEFT_OUT)
-        size = np.abs(self.y[learnt] - self.score[0, learnt])
-        return weighted_quantile(size, self.weight[learnt], self.rules.alpha)
+        learnt = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
+        size = np.abs(self.data.y[learnt] - self.score[0, learnt])
+        return weighted_quantile(size, self.data.weight[learnt], self.rules.alpha)
 
     def draw(self, number: int) -> None:
         """Draw the rows that a round learns from."""
         if self.rules.subsample == 1.0:
             return
-        known = (self.role == LEARNT) | (self.role == LEFT_OUT)
+        known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
         drawn = bootstrap_counts(
             known.astype(np.int32),
@@ -162,15 +145,15 @@ class Rounds:
             n_draws=max(round(self.rules.subsample * n_units), 1),
             replacement=False,
         )
-        self.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
-        if self.rules.early_stopping == "oob" and not (self.role == LEFT_OUT).any():
+        self.data.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+        if self.rules.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
                 "early_stopping='oob' needs rows that a round leaves out, and "
                 f"subsample={self.rules.subsample:g} of {n_units} {units} leaves none out: set it lower."
             )
-        self.weight_by_role = sums_by_role(self.role, self.weight)
-        self.lost_by_role = sums_by_role(self.role, self.lost)
+        self.weight_by_role = sums_by_role(self.data.role, self.data.weight)
+        self.lost_by_role = sums_by_role(self.data.role, self.lost)
 
     @cached_property
     def distinct(self) -> list[FloatArray]:
@@ -184,7 +167,7 @@ class Rounds:
 
     def round_of_trees(self, number: int) -> list[Steps]:
         """One tree for each output, all from the same scores, to which their steps are added."""
-        rows = np.flatnonzero(self.role == LEARNT).astype(np.int32)
+        rows = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
         outputs = range(len(self.splits))
         if len(outputs) == 1:
             return [self._tree(0, rows, number, self.pool)]
@@ -196,12 +179,12 @@ class Rounds:
         by = hessian if self.rules.second_order else np.ones(len(hessian))
         seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
         shape = self.splits[output].tree(
-            Derivatives(gradient, by, self.importance, self.role, rows), seed, pool
+            Derivatives(gradient, by, self.data.importance, self.data.role, rows), seed, pool
         )
-        sums = summed(shape, (gradient, hessian, self.weight, self.repeats), pool)
+        sums = summed(shape, (gradient, hessian, self.data.weight, self.data.repeats), pool)
         value = self._values(shape, sums, output)
         self._add(shape, value, output, pool)
-        return Steps(shape.grown, sums, value, self.weight_exponent)
+        return Steps(shape.grown, sums, value, self.data.weight_exponent)
 
     def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
         """The step of every leaf."""
@@ -211,18 +194,19 @@ class Rounds:
             value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
             score, gradient = self.score[output], self.gradient[output]
             if not loss.is_quadratic:
-                check_steps(
-                    fields, rows, loss.number, float(output), self.y, score, gradient, self.weight, value
-                )
+                measured = self.data.y, score, gradient, self.data.weight, self.lost
+                check_steps(fields, rows, loss.number, float(output), *measured, value)
             if self.rules.leaf_steps > 1:
                 how, further = (loss.number, loss.is_quadratic), self.rules.leaf_steps - 1
                 l2 = self.rules.l2_regularization
-                refine(fields, rows, *how, self.y, score, self.weight, further, l2, value)
+                refine(fields, rows, *how, self.data.y, score, self.data.weight, further, l2, value)
             return value
         value = np.zeros(len(fields))
         for leaf in np.flatnonzero(is_leaf).tolist():
             own = rows[fields[leaf, START] : fields[leaf, END]]
-            value[leaf] = loss.leaf_value(self.y[own] - self.score[output, own], self.weight[own], self.alpha)
+            value[leaf] = loss.leaf_value(
+                self.data.y[own] - self.score[output, own], self.data.weight[own], self.alpha
+            )
         return value
 
     def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
@@ -232,7 +216,7 @@ class Rounds:
             lambda part: add_values(fields, rows, step, *part, score),
             node_parts(fields, len(rows), pool),
         )
-        others = np.flatnonzero((self.role == LEFT_OUT) | (self.role == HELD_OUT)).astype(np.int32)
+        others = np.flatnonzero((self.data.role == LEFT_OUT) | (self.data.role == HELD_OUT)).astype(np.int32)
         if len(others):
             fields = self._with_last_ranks(fields)
             add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
@@ -248,11 +232,6 @@ class Rounds:
             values = self.distinct[asked[node]]
             fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
         return fields
-
-
-def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
-    """What the values of the rows of each role add up to."""
-    return np.asarray(np.bincount(role, values, N_ROLES), np.float64)
 
 
 def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:
@@ -278,8 +257,3 @@ def _splits(
     if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
         return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
     return ExactSplits(table, repeats, growth, least)
-
-
-def _check_roles(role: ByteArray) -> None:
-    if not (role == LEARNT).any():
-        raise DataError("There is nothing to boost trees on: all rows that count are held out.")

@@ -99,25 +99,25 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
     weight = None if true_values.weight is None else true_values.weight[rows]
     known = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
-    said = _said(bagging, index, leaves, metric)
-    score = metric.value(said, known)
+    values = _tree_values(bagging, index, leaves, metric)
+    score = metric.value(values, known)
     is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
         X[:, feature] = column[_permutation(bags.sampling.seed, index, int(place[feature]), len(rows))]
-        changed = said.copy()
-        changed[changing] = _said(bagging, index, routes.leaves(frozen(X), frozen(changing)), metric)
+        changed = values.copy()
+        changed[changing] = _tree_values(bagging, index, routes.leaves(frozen(X), frozen(changing)), metric)
         X[:, feature] = column
         lost[feature] = score - metric.value(changed, known)
     return lost
 
 
-def _said(bagging: Bagging, index: int, leaves: IntArray, metric: Metric) -> FloatArray:
+def _tree_values(bagging: Bagging, index: int, leaves: IntArray, metric: Metric) -> FloatArray:
     """What the tree says of rows in these leaves: for a metric of labels the class that it predicts."""
     if metric.by_labels:
         return node_predictions(metric, bagging.ensemble[index], leaves)
-    return bagging.said(index, leaves)
+    return bagging.tree_values(index, leaves)
 
 
 def features_asked(tree: Tree) -> BoolArray:

@@ -126,13 +126,17 @@ def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> flo
     return float(corners[place - 1] - gradient[place - 1] / hessian[place - 1])
 
 
-def log_fractions(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    """The logarithms of the fractions of the classes, of one that no row has too."""
+# -- the constants that lose least ----------------------------------------------------------------------
+
+
+def best_constant(
+    loss: Loss, y: FloatArray, weight: FloatArray, alpha: float, n_classes: int
+) -> FloatArray | float:
+    """The score, or the score of every class, that loses least if it is the same for all rows."""
+    if loss.start is not None:
+        return loss.start(y, weight, alpha)
     of_class = np.bincount(y.astype(np.int64), weight, n_classes)
     return np.asarray(np.log(np.maximum(of_class / of_class.sum(), _LEAST_FRACTION)), np.float64)
-
-
-# -- the constants that lose least ----------------------------------------------------------------------
 
 
 def _mean(y: FloatArray, weight: FloatArray, alpha: float) -> float:

@@ -92,7 +92,7 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     n_estimators = np.zeros(table.n_rows, np.int64)
     truth, errors = target_values(table.schema.target, table.target), PairSums.of(*total.shape)
     for index, rows, leaves in _left_out(bagging, table, n_jobs):
-        said = bagging.said(index, leaves)
+        said = bagging.tree_values(index, leaves)
         total[rows] += np.ldexp(said, -spare)
         n_estimators[rows] += 1
         errors.add(rows, said, truth[rows])

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import frame_of
 from holdfast.ensembles.adaboost import grow_adaboost
-from holdfast.ensembles.bagging import check_n_trees
+from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import ClassEnsemble
 from holdfast.growth.rules import MaxFeatures
@@ -101,7 +101,7 @@ class AdaBoostClassifier(ClassEnsemble):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees on rows X, an array or a frame of any library, with classes y."""
-        check_n_trees(self.n_estimators, "n_estimators")
+        check_n_estimators(self.n_estimators, "n_estimators")
         rules = self._rules()
         X = frame_of(X)
         table = self._table(X, y, sample_weight, "classification")

@@ -13,11 +13,11 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, check_n_trees, grow_bagging, voting_by_threshold
+from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, voting_by_threshold
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.features_drawn import MaxFeaturesTable, Search, choose_max_features
 from holdfast.ensembles.importance_table import Importances
 from holdfast.ensembles.importances import importances, permutation_importance
+from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
 from holdfast.ensembles.out_of_bag import Curve, OutOfBag, oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
 from holdfast.errors import RulesError
@@ -81,9 +81,9 @@ class BaggedEstimator(EnsembleEstimator):
 
     def _sampling(self, table: Table, groups: Any) -> Sampling:
         """How the bags are drawn; a RulesError names a parameter that is out of range."""
-        check_n_trees(self.n_estimators, "n_estimators")
-        marks = None if groups is None else read_groups(groups, table.n_rows)
-        return Sampling(drawn_seed(self.random_state), self.bootstrap, self.max_samples, marks)
+        check_n_estimators(self.n_estimators, "n_estimators")
+        group_numbers = None if groups is None else read_groups(groups, table.n_rows)
+        return Sampling(drawn_seed(self.random_state), self.bootstrap, self.max_samples, group_numbers)
 
     def _grown(
         self, table: Table, sampling: Sampling, scoring: Any
@@ -104,7 +104,9 @@ class BaggedEstimator(EnsembleEstimator):
             return bagging, None
         rules = self._rules(max_features=type(self)().max_features)
         folds = getattr(self, "cv", None)
-        search = Search(selection_rule, self.n_estimators, scoring, folds, votes, self.n_jobs, progress)
+        search = MaxFeaturesSearch(
+            selection_rule, self.n_estimators, scoring, folds, votes, self.n_jobs, progress
+        )
         return choose_max_features(table, rules, search=search, sampling=sampling)
 
     def _selection_rule(self) -> Any:

@@ -56,7 +56,7 @@ class BaggingClassifier(BaggedClasses):
         Of every feature the total decrease of impurity, the decrease per split and, on request, the loss by
         permutation, each with its spread over the trees. It prints itself as a table.
     feature_importances_
-        One number per column, as scikit-learn has them; a question's share is divided among its columns.
+        One number per column, as scikit-learn has them; what a question brought is divided among its columns.
     oob_score_, oob_curve_, oob_decision_function_
         With `oob_score`: the score, that of the first trees by their number, and the class fractions of every
         row, NaN where all bags hold it.

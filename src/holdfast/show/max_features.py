@@ -1,6 +1,6 @@
 """The scores of forests that draw more or fewer features, as a table of text."""
 
-from holdfast.ensembles.features_drawn import MaxFeaturesTable
+from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.text.numbers import with_error
 from holdfast.text.table import table_lines
 

@@ -10,7 +10,7 @@ from holdfast.data.schema import Schema
 from holdfast.errors import ModelFileError
 from holdfast.growth.density.evidence import HeldOutGain
 from holdfast.growth.density.model import Model
-from holdfast.growth.density.rows import Units
+from holdfast.growth.density.rows import StandardUnits
 from holdfast.growth.density.tree import Density
 from holdfast.storage.estimator_parts import DensityPart
 from holdfast.storage.table_part import gapped
@@ -25,12 +25,12 @@ def density_part(density: Density) -> DensityPart:
     units, models = density.units, density.models
     full = models[0].full
     return DensityPart(
-        measured=tuple(units.measured.tolist()),
-        counted=tuple(units.counted.tolist()),
+        numeric=tuple(units.numeric.tolist()),
+        categorical=tuple(units.categorical.tolist()),
         centre=tuple(units.centre.tolist()),
         scale=tuple(units.scale.tolist()),
-        step_variance=tuple(units.blur.tolist()),
-        fractions=tuple(density.shares.tolist()),
+        measurement_variance=tuple(units.measurement_variance.tolist()),
+        fractions=tuple(density.fractions.tolist()),
         mean=tuple(tuple(model.mean.tolist()) for model in models),
         full=full,
         covariance=tuple(
@@ -61,42 +61,48 @@ def density_in(part: DensityPart, tree: Tree) -> Density:
     )
 
 
-def _units(part: DensityPart, schema: Schema) -> Units:
+def _units(part: DensityPart, schema: Schema) -> StandardUnits:
     kinds = [feature.kind for feature in schema.features]
-    for name, places in (("measured", part.measured), ("counted", part.counted)):
+    for name, places in (("numeric", part.numeric), ("categorical", part.categorical)):
         in_order = list(places) == sorted(set(places)) and all(place < len(kinds) for place in places)
         _check(in_order, f"{name} must list features, each once and in order")
-        is_sound = all((kinds[place] == "numeric") == (name == "measured") for place in places)
+        is_sound = all((kinds[place] == "numeric") == (name == "numeric") for place in places)
         _check(is_sound, f"{name} lists features of the other kind")
-    n_measured = len(part.measured)
-    centre, scale, step_variance = (
-        _numbers(name, [getattr(part, name)], (1, n_measured))[0]
-        for name in ("centre", "scale", "step_variance")
+    n_numeric = len(part.numeric)
+    centre, scale, measurement_variance = (
+        _numbers(name, [getattr(part, name)], (1, n_numeric))[0]
+        for name in ("centre", "scale", "measurement_variance")
     )
-    _check((scale > 0).all() and (step_variance >= 0).all(), "scale and step_variance must be above 0")
-    sizes = [len(schema.features[place].categories) for place in part.counted]
+    _check(
+        (scale > 0).all() and (measurement_variance >= 0).all(),
+        "scale and measurement_variance must be above 0",
+    )
+    sizes = [len(schema.features[place].categories) for place in part.categorical]
     start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-    return Units(_places(part.measured), _places(part.counted), centre, scale, step_variance, start)
+    return StandardUnits(
+        _places(part.numeric), _places(part.categorical), centre, scale, measurement_variance, start
+    )
 
 
-def _models(part: DensityPart, units: Units, n_clusters: int) -> tuple[Model, ...]:
-    n_measured, n_codes = len(units.measured), int(units.start[-1])
-    mean = _numbers("mean", part.mean, (n_clusters, n_measured))
-    width = n_measured**2 if part.full else n_measured
+def _models(part: DensityPart, units: StandardUnits, n_clusters: int) -> tuple[Model, ...]:
+    n_numeric, n_codes = len(units.numeric), int(units.start[-1])
+    mean = _numbers("mean", part.mean, (n_clusters, n_numeric))
+    width = n_numeric**2 if part.full else n_numeric
     covariance = _numbers("covariance", part.covariance, (n_clusters, width))
     if part.full:
-        covariance = covariance.reshape(n_clusters, n_measured, n_measured)
+        covariance = covariance.reshape(n_clusters, n_numeric, n_numeric)
         gap = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0)
         _check(gap <= _ROUNDING * np.abs(covariance).max(initial=1.0), "covariance must be symmetric")
     else:
-        covariance = covariance[:, :, None] * np.eye(n_measured)
+        covariance = covariance[:, :, None] * np.eye(n_numeric)
     _check(_is_positive(covariance), "covariance must have eigenvalues above 0")
     log_frequency = _numbers("log_frequency", part.log_frequency, (n_clusters, n_codes))
     for first, last in zip(units.start[:-1].tolist(), units.start[1:].tolist(), strict=True):
         totals = np.exp(np.minimum(log_frequency[:, first:last], 1.0)).sum(axis=1)
         _check(first == last or (abs(totals - 1.0) < _ROUNDING).all(), "frequencies do not sum to 1")
     return tuple(
-        Model(*parts, units.blur, part.full) for parts in zip(mean, covariance, log_frequency, strict=True)
+        Model(*parts, units.measurement_variance, part.full)
+        for parts in zip(mean, covariance, log_frequency, strict=True)
     )
 
 

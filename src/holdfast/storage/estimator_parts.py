@@ -71,11 +71,11 @@ class TablePart(Part):
 class DensityPart(Part):
     """The clusters of a density tree, in standard units."""
 
-    measured: tuple[Index, ...]  # features that are numbers
-    counted: tuple[Index, ...]  # features that are categories
+    numeric: tuple[Index, ...]  # features that are numbers
+    categorical: tuple[Index, ...]  # features that are categories
     centre: Numbers
     scale: Numbers
-    step_variance: Numbers
+    measurement_variance: Numbers
     fractions: Numbers
     mean: tuple[Numbers, ...]
     full: bool  # with correlations; else each covariance is the variances alone

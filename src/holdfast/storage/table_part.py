@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Target
-from holdfast.ensembles.features_drawn import MaxFeaturesTable
+from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
 from holdfast.errors import ModelFileError, RulesError
 from holdfast.growth.size.table import SizeTable

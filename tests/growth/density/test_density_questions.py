@@ -47,7 +47,9 @@ def test_the_gain_of_a_question_is_that_of_the_rows_it_divides() -> None:
     assert data.rows.numbers.shape == (60, 2)
     assert data.rows.codes.shape == (60, 0)
     density = grow_density(table, DensityRules(validation=None, max_leaf_nodes=2))
-    rows = reference.Rows(data.rows.numbers, data.rows.codes, data.rows.weight, data.units.blur)
+    rows = reference.Rows(
+        data.rows.numbers, data.rows.codes, data.rows.weight, data.units.measurement_variance
+    )
     best = max(
         [
             reference.gain(rows, data.table.columns[2] == 1.0),

@@ -30,7 +30,7 @@ def grown(X: FloatArray, seed: int = 0, weight: FloatArray | None = None, **rule
 def log_likelihoods(tree: Tree, X: FloatArray, is_held: BoolArray) -> FloatArray:
     """Of every row: the mixture down the tree, fitted to the rows that are not held out, by definition."""
     data = unlabelled(Table.from_arrays(X, np.zeros(len(X)), task="regression"))
-    step, scale = data.units.blur, data.units.scale
+    step, scale = data.units.measurement_variance, data.units.scale
     columns = np.column_stack(data.table.columns)
 
     def below(node: int, inside: BoolArray) -> FloatArray:

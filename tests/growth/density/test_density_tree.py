@@ -58,13 +58,13 @@ def random_rows(seed: int) -> tuple[DensityRows, np.ndarray]:
     rows = DensityRows(
         numbers, codes, 6, weight, np.ones(n_rows, np.int64), np.array([0.1**2 / 12, 1e-6, 0.01])
     )
-    for array in (rows.numbers, rows.codes, rows.weight, rows.repeats, rows.blur):
+    for array in (rows.numbers, rows.codes, rows.weight, rows.repeats, rows.measurement_variance):
         array.flags.writeable = False
     return rows, numbers[:, int(generator.integers(3))].copy()
 
 
 def twin_of(rows: DensityRows) -> reference.Rows:
-    return reference.Rows(rows.numbers, rows.codes, rows.weight, rows.blur)
+    return reference.Rows(rows.numbers, rows.codes, rows.weight, rows.measurement_variance)
 
 
 @pytest.mark.kernel
@@ -96,7 +96,7 @@ def test_sets_of_few_categories_are_tried_one_and_all(seed: int) -> None:
     frame = pd.DataFrame({"x": generator.normal(size=24), "site": generator.choice(list("abcd"), 24)})
     frame.loc[generator.random(24) < 0.1, "site"] = None
     data = unlabelled(table_of(frame))
-    search = Search(data, Family(data.units.blur, data.units.start), 2)
+    search = Search(data, Family(data.units.measurement_variance, data.units.start), 2)
     question = search._best_of_sets(1, np.arange(24, dtype=np.int32), 0.0)
     site = data.rows.codes[:, 0]
     best = reference.best_set(twin_of(data.rows), site, 2)
@@ -108,7 +108,7 @@ def test_sets_of_few_categories_are_tried_one_and_all(seed: int) -> None:
 
 def test_both_ways_of_summing_give_one_likelihood() -> None:
     rows, _ = random_rows(3)
-    family = Family(rows.blur, np.array([0, 3, 6]))
+    family = Family(rows.measurement_variance, np.array([0, 3, 6]))
     everything = np.arange(len(rows.weight), dtype=np.int32)
     group = everything.astype(np.int64) % 2
     total = family.log_likelihood(sums_of(rows, everything, group, 2, full=False)).sum()
@@ -122,7 +122,7 @@ def test_both_ways_of_summing_give_one_likelihood() -> None:
 def test_the_likelihood_of_correlated_rows_is_that_of_one_gaussian() -> None:
     X = np.random.default_rng(0).normal(size=(40, 3)) @ np.array([[1, 0.8, 0], [0, 1, 0.5], [0, 0, 1]])
     data = unlabelled(table_of(X))
-    family = Family(data.units.blur * 0 + 1e-12, data.units.start, full=True, shrinkage=0.0)
+    family = Family(data.units.measurement_variance * 0 + 1e-12, data.units.start, full=True, shrinkage=0.0)
     everything, half = np.arange(40, dtype=np.int32), np.arange(40) % 2
     found = family.log_likelihood(sums_of(data.rows, everything, half, 2, full=True))
     for side in (0, 1):
@@ -183,17 +183,17 @@ def test_a_uniform_square_is_nearly_always_one_cluster() -> None:
 
 
 def test_whole_numbers_are_no_clusters_because_they_are_whole() -> None:
-    # Without the blur of a step, each value would be a point of infinite density.
+    # Without the measurement_variance of a step, each value would be a point of infinite density.
     dice = np.random.default_rng(0).integers(1, 7, (300, 2)).astype(float)
     assert grown(dice).tree.n_leaves == 1
 
 
 def test_a_step_between_two_values_neither_gains_nor_loses() -> None:
     # 0 and 1 in steps of 1: variance 1/4 + 1/12 = 1/3 together, 1/12 apart. Per row the gain of the sides is
-    # log(1/3 / (1/12)) / 2 = log 2, just what their shares cost.
+    # log(1/3 / (1/12)) / 2 = log 2, just what their fractions cost.
     data = unlabelled(table_of(np.tile([[0.0], [1.0]], (50, 1))))
-    assert (data.units.blur * data.units.scale**2).tolist() == pytest.approx([1 / 12])
-    question = Search(data, Family(data.units.blur, data.units.start), 5).best_question(
+    assert (data.units.measurement_variance * data.units.scale**2).tolist() == pytest.approx([1 / 12])
+    question = Search(data, Family(data.units.measurement_variance, data.units.start), 5).best_question(
         np.argsort(data.ranks, kind="stable").astype(np.int32)
     )
     assert question is not None
@@ -276,13 +276,13 @@ def test_the_evidence_is_the_likelihood_of_rows_that_the_search_did_not_see() ->
     is_held = held_out(data, 0.3, 4)  # no row lies in the gap, so that moving the threshold changes nothing
     assert is_held.sum() == 60
     (evidence,) = density.evidence
-    z, blur = data.rows.numbers[:, 0], data.units.blur[0]
+    z, measurement_variance = data.rows.numbers[:, 0], data.units.measurement_variance[0]
     left = data.table.columns[0] <= density.tree.threshold[0]
 
     def log_density(inside: np.ndarray) -> np.ndarray:
         seen = z[inside & ~is_held]
-        variance = seen.var() + blur
-        return norm.logpdf(z, seen.mean(), np.sqrt(variance)) - blur / (2 * variance)
+        variance = seen.var() + measurement_variance
+        return norm.logpdf(z, seen.mean(), np.sqrt(variance)) - measurement_variance / (2 * variance)
 
     alone = log_density(np.ones(200, bool))
     of_sides = np.where(

@@ -41,7 +41,7 @@ class Group:
 def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
     """The group of all rows, divided as far as the limits allow."""
     held = np.flatnonzero(is_held).astype(np.int32)
-    most_idle = LOOK_AHEAD if len(held) else np.inf  # nobody to judge: on to the limits
+    most_idle = LOOK_AHEAD if len(held) else np.inf  # without rows held out: on to the limits
     root = _group(search, _sorted_rows(search, ~is_held), held, depth=0)
     waiting = [root]
     while waiting:
@@ -69,7 +69,7 @@ def _group(search: Search, orders: IntArray, held: IntArray, depth: int) -> Grou
     rows = search.data.rows
     sums = sums_of(rows, orders[0], np.zeros(orders.shape[1], np.int64), 1, full=search.family.full)
     model = search.family.models(sums)[0]
-    log_density = model.log_density(rows.numbers[held], rows.codes[held], blurred=True)
+    log_density = model.log_density(rows.numbers[held], rows.codes[held], rounded=True)
     return Group(depth, 0, float(sums.weight[0]), held, log_density, orders)
 
 

@@ -21,11 +21,11 @@ class Sums:
 
     weight: FloatArray  # (groups,)
     count: FloatArray  # (groups,) rows
-    known: FloatArray  # (groups, measured) weight of the known values
-    total: FloatArray  # (groups, measured)
-    square: FloatArray  # (groups, measured)
+    known: FloatArray  # (groups, numeric) weight of the known values
+    total: FloatArray  # (groups, numeric)
+    square: FloatArray  # (groups, numeric)
     counts: FloatArray  # (groups, codes)
-    pairs: FloatArray | None  # (groups, 3, measured, measured) products, totals, weights where both are known
+    pairs: FloatArray | None  # (groups, 3, numeric, numeric) products, totals, weights where both are known
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> "Sums":
         """The sums after one change to every array, all of which have the groups first."""
@@ -59,9 +59,9 @@ def sums_of(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int,
     by_group = np.argsort(group, kind="stable")
     ends = np.searchsorted(group[by_group], np.arange(n_groups + 1))
     parts = [by_group[ends[i] : ends[i + 1]] for i in range(n_groups)]
-    n_measured = numbers.shape[1]
-    pairs = np.empty((n_groups, 3, n_measured, n_measured)) if full else None
-    known_sum, total, square = (np.empty((n_groups, n_measured)) for _ in range(3))
+    n_numeric = numbers.shape[1]
+    pairs = np.empty((n_groups, 3, n_numeric, n_numeric)) if full else None
+    known_sum, total, square = (np.empty((n_groups, n_numeric)) for _ in range(3))
     for i, part in enumerate(parts):
         there, values, heavy = known[part].astype(np.float64), filled[part], filled[part] * weight[part, None]
         known_sum[i], total[i] = weight[part] @ there, weight[part] @ values
@@ -83,19 +83,19 @@ def sums_of(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int,
 class Family:
     """The models that may describe a group."""
 
-    blur: FloatArray  # (measured,)
-    start: LongArray  # (counted + 1,)
+    measurement_variance: FloatArray  # (numeric,)
+    start: LongArray  # (categorical + 1,)
     full: bool = False
     shrinkage: float | None = None  # of the correlations; None: by how uncertain they are
 
     def log_likelihood(self, sums: Sums) -> FloatArray:
         """Of every group, up to what all divisions of the same rows have in common."""
-        variance = _moments(sums)[1] + self.blur
+        variance = _moments(sums)[1] + self.measurement_variance
         total = -0.5 * (sums.known * np.log(variance)).sum(axis=1)
         for first, last in zip(self.start[:-1], self.start[1:], strict=True):
             counts = sums.counts[:, first:last]
             total = total + _x_log_x(counts).sum(axis=1) - _x_log_x(counts.sum(axis=1))
-        if self.full and sums.pairs is not None and len(self.blur) > 1:
+        if self.full and sums.pairs is not None and len(self.measurement_variance) > 1:
             before = np.linalg.eigvalsh(correlations(sums, variance))
             after = self._shrunk(before, self.intensity(sums, variance))
             fit = np.log(after) + before / after - 1.0
@@ -132,13 +132,14 @@ class Family:
         """The model of every group."""
         mean, variance = _moments(sums)
         known = sums.known > NO_WEIGHT
-        mean, variance = np.where(known, mean, 0.0), np.where(known, variance, 1.0) + self.blur
+        mean = np.where(known, mean, 0.0)
+        variance = np.where(known, variance, 1.0) + self.measurement_variance
         frequency = np.empty_like(sums.counts)
         for first, last in zip(self.start[:-1], self.start[1:], strict=True):
             counts = sums.counts[:, first:last]
             frequency[:, first:last] = (counts + HALF) / (counts + HALF).sum(axis=1, keepdims=True)
-        covariance = variance[:, :, None] * np.eye(len(self.blur))
-        if self.full and sums.pairs is not None and len(self.blur) > 1:
+        covariance = variance[:, :, None] * np.eye(len(self.measurement_variance))
+        if self.full and sums.pairs is not None and len(self.measurement_variance) > 1:
             r = correlations(sums, variance)
             intensity = self.intensity(sums, variance)
             values, vectors = np.linalg.eigh(r)
@@ -147,7 +148,7 @@ class Family:
             covariance = np.einsum("gij,gj,gkj->gik", vectors, after, vectors)
             covariance = covariance * deviation[:, :, None] * deviation[:, None, :]
         return [
-            Model(*parts, self.blur, self.full)
+            Model(*parts, self.measurement_variance, self.full)
             for parts in zip(mean, covariance, np.log(frequency), strict=True)
         ]
 
@@ -156,29 +157,29 @@ class Family:
 class Model:
     """A Gaussian, and the frequencies of the categories, in standard units."""
 
-    mean: FloatArray  # (measured,)
-    covariance: FloatArray  # (measured, measured)
+    mean: FloatArray  # (numeric,)
+    covariance: FloatArray  # (numeric, numeric)
     log_frequency: FloatArray  # (codes,)
-    blur: FloatArray  # (measured,)
+    measurement_variance: FloatArray  # (numeric,)
     full: bool
 
-    def log_density(self, numbers: FloatArray, codes: IntArray, *, blurred: bool = False) -> FloatArray:
+    def log_density(self, numbers: FloatArray, codes: IntArray, *, rounded: bool = False) -> FloatArray:
         """Of every row; what is missing takes no part.
 
-        `blurred` is the mean over all numbers that a recorded one stands for.
+        With `rounded` it is the mean over all numbers that a recorded one stands for.
         """
-        blur = self.blur if blurred else np.zeros(len(self.blur))
-        total = self._of_full(numbers, blur) if self.full else self._of_diagonal(numbers, blur)
+        within = self.measurement_variance if rounded else np.zeros(len(self.mean))
+        total = self._of_full(numbers, within) if self.full else self._of_diagonal(numbers, within)
         for code in codes.T:
             total += np.where(code >= 0, np.append(self.log_frequency, 0.0)[code], 0.0)
         return total
 
-    def _of_diagonal(self, numbers: FloatArray, blur: FloatArray) -> FloatArray:
+    def _of_diagonal(self, numbers: FloatArray, within: FloatArray) -> FloatArray:
         variance = np.diagonal(self.covariance)
-        parts = (numbers - self.mean) ** 2 / variance + (blur / variance + np.log(variance) + LOG_2_PI)
+        parts = (numbers - self.mean) ** 2 / variance + (within / variance + np.log(variance) + LOG_2_PI)
         return np.asarray(-0.5 * np.nansum(parts, axis=1), np.float64)
 
-    def _of_full(self, numbers: FloatArray, blur: FloatArray) -> FloatArray:
+    def _of_full(self, numbers: FloatArray, within: FloatArray) -> FloatArray:
         total = np.empty(len(numbers))
         patterns, which = np.unique(~np.isnan(numbers), axis=0, return_inverse=True)
         for i, known in enumerate(patterns):
@@ -186,7 +187,7 @@ class Model:
             part = self.covariance[np.ix_(known, known)]
             inverse = np.linalg.inv(part)
             shift = numbers[rows][:, known] - self.mean[known]
-            square = np.einsum("ni,ij,nj->n", shift, inverse, shift) + np.diagonal(inverse) @ blur[known]
+            square = np.einsum("ni,ij,nj->n", shift, inverse, shift) + np.diagonal(inverse) @ within[known]
             total[rows] = -0.5 * (square + np.linalg.slogdet(part)[1] + known.sum() * LOG_2_PI)
         return total
 

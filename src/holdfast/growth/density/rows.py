@@ -20,49 +20,57 @@ FINE = 10  # steps for every value that occurs: then equal values are no acciden
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """How the columns are measured: numbers by mean and deviation, categories by their places in one list."""
+class StandardUnits:
+    """The units of the columns: numbers by mean and deviation, categories by their places in one list.
 
-    measured: LongArray  # features that are numbers and have two values at least
-    counted: LongArray  # features that are categories, in order or not; the user's questions are none
-    centre: FloatArray  # (measured,)
-    scale: FloatArray  # (measured,)
-    blur: FloatArray  # (measured,) variance within one step, in standard units
-    start: LongArray  # (counted + 1,) where the categories of each counted feature begin
+    A number recorded in steps stands for all within a step: their variance is the measurement variance.
+    """
+
+    numeric: LongArray  # features that are numbers and have two values at least
+    categorical: LongArray  # features that are categories, in order or not; the user's questions are none
+    centre: FloatArray  # (numeric,)
+    scale: FloatArray  # (numeric,)
+    measurement_variance: FloatArray  # (numeric,) variance within one step, in standard units
+    start: LongArray  # (categorical + 1,) where the categories of each begin
 
     def numbers(self, columns: tuple[FloatArray, ...]) -> FloatArray:
-        """The measured columns in standard units; NaN where missing."""
-        numbers = np.empty((len(columns[0]), len(self.measured)))
-        for k, feature in enumerate(self.measured.tolist()):
+        """The numeric columns in standard units; NaN where missing."""
+        numbers = np.empty((len(columns[0]), len(self.numeric)))
+        for k, feature in enumerate(self.numeric.tolist()):
             # Halves, lest the difference of two huge numbers be infinite.
             numbers[:, k] = (columns[feature] / 2 - self.centre[k] / 2) / self.scale[k] * 2
         return numbers
 
     def codes(self, columns: tuple[FloatArray, ...]) -> IntArray:
-        """The counted columns as places in the list of all their categories; -1 where missing."""
-        codes = np.empty((len(columns[0]), len(self.counted)), np.int32)
-        for k, feature in enumerate(self.counted.tolist()):
+        """The categorical columns as places in the list of all their categories; -1 where missing."""
+        codes = np.empty((len(columns[0]), len(self.categorical)), np.int32)
+        for k, feature in enumerate(self.categorical.tolist()):
             column = columns[feature]
             codes[:, k] = np.where(np.isnan(column), -1, column + self.start[k])
         return codes
 
 
-def units_of(table: Table, weight: FloatArray) -> Units:
+def standard_units(table: Table, weight: FloatArray) -> StandardUnits:
     """The units that all rows of a table give."""
     features = table.schema.features
-    numeric = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
-    found = {index: _measure(table.columns[index], weight) for index in numeric}
-    measured = [index for index in numeric if found[index] is not None]
-    centre, scale, blur = np.array([found[index] for index in measured], np.float64).reshape(-1, 3).T
-    counted = [index for index, feature in enumerate(features) if feature.kind in ("nominal", "ordered")]
-    sizes = [len(features[index].categories) for index in counted]
+    of_numbers = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
+    found = {index: _column_units(table.columns[index], weight) for index in of_numbers}
+    numeric = [index for index in of_numbers if found[index] is not None]
+    centre, scale, within = np.array([found[index] for index in numeric], np.float64).reshape(-1, 3).T
+    categorical = [index for index, feature in enumerate(features) if feature.kind in ("nominal", "ordered")]
+    sizes = [len(features[index].categories) for index in categorical]
     start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    return Units(
-        np.array(measured, np.int64), np.array(counted, np.int64), centre, scale, blur, start.astype(np.int64)
+    return StandardUnits(
+        numeric=np.array(numeric, np.int64),
+        categorical=np.array(categorical, np.int64),
+        centre=centre,
+        scale=scale,
+        measurement_variance=within,
+        start=start.astype(np.int64),
     )
 
 
-def _measure(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
+def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
     """Mean, deviation, and variance within a step as a fraction of all; None if there are no two values."""
     known = ~np.isnan(column)
     values, steps = np.unique(column[known], return_inverse=True)
@@ -77,7 +85,7 @@ def _measure(column: FloatArray, weight: FloatArray) -> tuple[float, float, floa
         return None
     gaps = np.diff(values)
     step = float(gaps[gaps > LEAST_STEP * (values[-1] - values[0])].min()) / deviation
-    # A number recorded in steps stands for all within a step: 1/12 of its square is their variance.
+    # Numbers spread evenly over a step have 1/12 of its square as their variance.
     return (
         float(np.ldexp(mean, exponent)),
         float(np.ldexp(deviation, exponent)),
@@ -93,10 +101,10 @@ class Unlabelled:
     """Rows in one fixed order, copies of a row as one, ready for the search."""
 
     table: Table
-    units: Units
+    units: StandardUnits
     rows: DensityRows
     ranks: IntArray  # (features, rows) of the values of each column; -1 where missing
-    unit_numbers: LongArray | None  # rows with one number are copies of one; None if no row is a copy
+    copy_numbers: LongArray | None  # rows with one number are copies of one; None if no row is a copy
 
     @property
     def schema(self) -> Schema:
@@ -104,25 +112,25 @@ class Unlabelled:
         return self.table.schema
 
     @property
-    def n_units(self) -> int:
+    def n_distinct(self) -> int:
         """Number of rows that are not copies of each other."""
-        return self.table.n_rows if self.unit_numbers is None else int(self.unit_numbers.max()) + 1
+        return self.table.n_rows if self.copy_numbers is None else int(self.copy_numbers.max()) + 1
 
 
 def unlabelled(table: Table) -> Unlabelled:
-    """The rows of a table, sorted by all that is known of them and measured in standard units."""
-    table, copies = _settled(table)
+    """The rows of a table, sorted by all that is known of them and in standard units."""
+    table, copies = _in_fixed_order(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance, _ = relative(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
-    units = units_of(table, weight)
+    units = standard_units(table, weight)
     rows = DensityRows(
         numbers=frozen(units.numbers(table.columns)),
         codes=frozen(units.codes(table.columns)),
         n_codes=int(units.start[-1]),
         weight=frozen(weight),
         repeats=frozen(repeats.astype(np.int64)),
-        blur=frozen(units.blur),
+        measurement_variance=frozen(units.measurement_variance),
     )
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for feature, column in enumerate(table.columns):
@@ -133,10 +141,10 @@ def unlabelled(table: Table) -> Unlabelled:
 def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
     """The rows that the search does not see: about that fraction of them, drawn by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
-    return below(random_positions(strata, data.unit_numbers, (seed,)), fraction)
+    return below(random_positions(strata, data.copy_numbers, (seed,)), fraction)
 
 
-def _settled(table: Table) -> tuple[Table, LongArray | None]:
+def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
     """The rows in one order; whole weights written out as rows, apart from copies, which become one row."""
     order = fixed_order(table)
     if table.weight is not None:

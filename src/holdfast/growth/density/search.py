@@ -187,7 +187,7 @@ class Search:
     def _profiles(self, feature: int, taken: IntArray, group: LongArray, n_groups: int) -> Sums:
         """The sums of each category of a feature, without the counts of these categories themselves."""
         sums = sums_of(self.data.rows, taken, group, n_groups + 1, full=False)
-        place = int(np.flatnonzero(self.data.units.counted == feature)[0])
+        place = int(np.flatnonzero(self.data.units.categorical == feature)[0])
         own = np.arange(*self.data.units.start[place : place + 2])
         return replace(sums, counts=np.delete(sums.counts, own, axis=1))
 
@@ -242,8 +242,8 @@ def _line(profiles: Sums) -> LongArray:
     """
     weight = profiles.weight[:-1]
     means = profiles.total[:-1] / np.maximum(profiles.known[:-1], NO_WEIGHT)
-    shares = profiles.counts[:-1] / weight[:, None]
-    profile = np.column_stack([means, shares])
+    fractions = profiles.counts[:-1] / weight[:, None]
+    profile = np.column_stack([means, fractions])
     if not profile.shape[1]:  # no other column: nothing tells the groups apart
         return np.arange(len(weight))
     shift = (profile - np.average(profile, axis=0, weights=weight)) * np.sqrt(weight)[:, None]

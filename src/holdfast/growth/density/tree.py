@@ -15,7 +15,7 @@ from holdfast.errors import RulesError
 from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide
 from holdfast.growth.density.groups import Group, groups_of, grown_groups
 from holdfast.growth.density.model import Family, Model, sums_of
-from holdfast.growth.density.rows import Units, Unlabelled, held_out, unlabelled
+from holdfast.growth.density.rows import StandardUnits, Unlabelled, held_out, unlabelled
 from holdfast.growth.density.search import Search
 from holdfast.growth.density.size import DensitySizeTable, divide_only, division_order, size_table
 from holdfast.growth.rules import GrowthRules, rows_needed
@@ -73,8 +73,8 @@ class Density:
     """A tree whose leaves are clusters, and the model of each: their weighted sum is a density."""
 
     tree: Tree
-    units: Units
-    shares: FloatArray  # (clusters,)
+    units: StandardUnits
+    fractions: FloatArray  # (clusters,) of the rows
     models: tuple[Model, ...]
     evidence: tuple[HeldOutGain, ...]  # of the questions of the tree; none without rows held out
     size_table: DensitySizeTable | None  # None without rows held out, or from a file
@@ -87,14 +87,16 @@ class Density:
             numbers, codes = self.units.numbers(columns), self.units.codes(columns)
             parts = [model.log_density(numbers, codes) for model in self.models]
         of_units = ~np.isnan(numbers) @ np.log(self.units.scale)
-        return np.asarray(logsumexp(np.array(parts).T + np.log(self.shares), axis=1) - of_units, np.float64)
+        return np.asarray(
+            logsumexp(np.array(parts).T + np.log(self.fractions), axis=1) - of_units, np.float64
+        )
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters in the units of the data, from left to right."""
         return tuple(
             _cluster(self.tree.schema, self.units, float(fraction), model)
-            for fraction, model in zip(self.shares, self.models, strict=True)
+            for fraction, model in zip(self.fractions, self.models, strict=True)
         )
 
 
@@ -102,17 +104,17 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
     """The tree of the rows of a table, whose target is not looked at, and the density that it makes.
 
     A fraction of the rows, drawn by the seed, is held out of the search for questions; then every question
-    has to be worth its while to them. The clusters are described from all rows.
+    has to make them more likely. The clusters are described from all rows.
 
     >>> rows = [[value + step / 10] for value in (0.0, 100.0) for step in range(50)]
     >>> density = grow_density(Table.from_arrays(rows, [0.0] * 100, task="regression"))
-    >>> density.tree.threshold[0], density.shares
+    >>> density.tree.threshold[0], density.fractions
     (np.float64(52.45), array([0.5, 0.5]))
     """
     rules = rules or DensityRules()
     data = unlabelled(table)
     is_held = np.zeros(data.table.n_rows, np.bool_)
-    if rules.validation is not None and data.n_units > 1:
+    if rules.validation is not None and data.n_distinct > 1:
         is_held = held_out(data, rules.validation, seed)
     search = _search(data, rules, int(data.rows.repeats[~is_held].sum()))
     root = grown_groups(search, is_held, rules.max_depth)
@@ -128,7 +130,7 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
 
 def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
     shrinkage = None if rules.shrinkage == "auto" else float(rules.shrinkage)
-    family = Family(data.units.blur, data.units.start, rules.covariance == "full", shrinkage)
+    family = Family(data.units.measurement_variance, data.units.start, rules.covariance == "full", shrinkage)
     return Search(data, family, rows_needed(rules.min_samples_leaf, n_rows))
 
 
@@ -145,8 +147,8 @@ def _finished(search: Search, root: Group, sizes: DensitySizeTable | None) -> De
     target = Target("cluster", tuple(range(len(leaves))))
     tree = _tree(replace(data.schema, target=target), data, groups, cluster)
     models = tuple(search.family.models(sums))
-    shares = frozen(sums.weight / sums.weight.sum())
-    return Density(tree, data.units, shares, models, evidence_of(search, root), sizes)
+    fractions = frozen(sums.weight / sums.weight.sum())
+    return Density(tree, data.units, fractions, models, evidence_of(search, root), sizes)
 
 
 def _clusters_of_rows(data: Unlabelled, root: Group, numbers: Mapping[Group, int]) -> LongArray:
@@ -204,15 +206,15 @@ def _of(questions: Mapping[int, Any], n_nodes: int, name: str, absent: float) ->
     return np.array([getattr(questions.get(node), name, absent) for node in range(n_nodes)], np.float64)
 
 
-def _cluster(schema: Schema, units: Units, fraction: float, model: Model) -> Cluster:
-    names = [schema.names[feature] for feature in units.measured.tolist()]
+def _cluster(schema: Schema, units: StandardUnits, fraction: float, model: Model) -> Cluster:
+    names = [schema.names[feature] for feature in units.numeric.tolist()]
     mean = units.centre + model.mean * units.scale
     frequency = np.exp(model.log_frequency)
     categories = {
         schema.names[feature]: dict(
             zip(schema.features[feature].categories, frequency[first:].tolist(), strict=False)
         )
-        for feature, first in zip(units.counted.tolist(), units.start[:-1].tolist(), strict=True)
+        for feature, first in zip(units.categorical.tolist(), units.start[:-1].tolist(), strict=True)
     }
     with np.errstate(over="ignore"):  # the square of a huge number is infinite
         covariance = model.covariance * units.scale[:, None] * units.scale

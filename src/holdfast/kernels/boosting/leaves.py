@@ -68,11 +68,13 @@ def check_steps(
     score: FloatArray,
     gradient: FloatArray,
     weight: FloatArray,
+    lost: FloatArray,
     value: FloatArray,
 ) -> None:
     """Shorten the steps of leaves that would lose more by them, and those without a measure.
 
-    `label` is the class whose score the tree moves, for the multinomial loss.
+    `lost` is weight times loss of every row before the step, and `label` the class whose score the tree
+    moves, for the multinomial loss.
     """
     for node in range(len(fields)):
         if fields[node, FEATURE] != NONE or abs(value[node]) <= SURE_STEP:
@@ -84,10 +86,9 @@ def check_steps(
             if loss == MULTINOMIAL:
                 is_label = 1.0 if y[row] == label else 0.0
                 own = math.log1p((gradient[row] + is_label) * math.expm1(step)) - is_label * step
+                more += weight[row] * own
             else:
-                before = derived(loss, 0.0, y[row], score[row])[0]
-                own = derived(loss, 0.0, y[row], score[row] + step)[0] - before
-            more += weight[row] * own
+                more += weight[row] * derived(loss, 0.0, y[row], score[row] + step)[0] - lost[row]
         value[node] = step if more < 0.0 else shortened(value[node])
 
 

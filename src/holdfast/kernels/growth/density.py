@@ -22,24 +22,24 @@ TIE = 1e-10
 class DensityRows(NamedTuple):
     """The rows in standard units."""
 
-    numbers: FloatArray  # (rows, measured) NaN where missing
-    codes: IntArray  # (rows, counted) category among those of all counted columns; -1 where missing
+    numbers: FloatArray  # (rows, numeric) NaN where missing
+    codes: IntArray  # (rows, categorical) category among those of all such columns; -1 where missing
     n_codes: int
     weight: FloatArray  # 1 on average, where a row stands for one
     repeats: LongArray  # how many rows each stands for
-    blur: FloatArray  # (measured,) variance within one step of the column
+    measurement_variance: FloatArray  # (numeric,) variance within one step of the column
 
 
 class Tally(NamedTuple):
     """The sums of one side."""
 
     head: FloatArray  # weight and number of rows
-    known: FloatArray  # (measured,) weight of the known values
-    total: FloatArray  # (measured,)
-    square: FloatArray  # (measured,)
-    known_codes: FloatArray  # (counted,)
+    known: FloatArray  # (numeric,) weight of the known values
+    total: FloatArray  # (numeric,)
+    square: FloatArray  # (numeric,)
+    known_codes: FloatArray  # (categorical,)
     counts: FloatArray  # (codes,)
-    ordered: FloatArray  # (counted,) sum of n log n over the categories
+    ordered: FloatArray  # (categorical,) sum of n log n over the categories
 
 
 @inner
@@ -51,15 +51,15 @@ def x_log_x(x: float) -> float:
 @allocating
 def empty_tally(rows: DensityRows) -> Tally:
     """The sums of no rows."""
-    n_measured, n_counted = rows.numbers.shape[1], rows.codes.shape[1]
+    n_numeric, n_categorical = rows.numbers.shape[1], rows.codes.shape[1]
     return Tally(
         np.zeros(2),
-        np.zeros(n_measured),
-        np.zeros(n_measured),
-        np.zeros(n_measured),
-        np.zeros(n_counted),
+        np.zeros(n_numeric),
+        np.zeros(n_numeric),
+        np.zeros(n_numeric),
+        np.zeros(n_categorical),
         np.zeros(rows.n_codes),
-        np.zeros(n_counted),
+        np.zeros(n_categorical),
     )
 
 
@@ -92,7 +92,7 @@ def log_likelihood(rows: DensityRows, tally: Tally) -> float:
         weight = tally.known[k]
         if weight > NO_WEIGHT:
             mean = tally.total[k] / weight
-            variance = max(tally.square[k] / weight - mean * mean, 0.0) + rows.blur[k]
+            variance = max(tally.square[k] / weight - mean * mean, 0.0) + rows.measurement_variance[k]
             total -= 0.5 * weight * math.log(variance)
     for k in range(len(tally.known_codes)):
         total += tally.ordered[k] - x_log_x(tally.known_codes[k])

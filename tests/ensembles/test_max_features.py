@@ -8,7 +8,12 @@ from sklearn.metrics import accuracy_score, r2_score
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.features_drawn import MaxFeaturesTable, Search, candidates, choose_max_features
+from holdfast.ensembles.max_features import (
+    MaxFeaturesSearch,
+    MaxFeaturesTable,
+    candidates,
+    choose_max_features,
+)
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
@@ -16,7 +21,7 @@ from holdfast.scoring.metric import metric_of
 ILL = people()
 RISK = people(numbers=True)
 FOREST = GrowthRules(max_features="sqrt")
-SMALL = Search(n_estimators=15)
+SMALL = MaxFeaturesSearch(n_estimators=15)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,7 @@ def test_scores_of_folds_are_those_of_forests_that_never_saw_them(table: Table) 
     rules = rules_for(table, max_features="sqrt")
     rows = np.arange(150)
     pairs = [(rows[rows % 3 != fold], rows[rows % 3 == fold]) for fold in range(3)]
-    search = Search("cv", n_estimators=5, cv=pairs)
+    search = MaxFeaturesSearch("cv", n_estimators=5, cv=pairs)
     found = choose_max_features(table, rules, search=search, sampling=Sampling(2)).table
     for line, number in enumerate((1, 2, 4)):
         for place, (learnt, held_out) in enumerate(pairs):
@@ -81,7 +86,7 @@ def test_scores_of_folds_are_those_of_forests_that_never_saw_them(table: Table) 
 
 def test_folds_keep_groups_together_and_do_not_depend_on_the_order_of_the_rows() -> None:
     groups = np.arange(150) // 5
-    search = Search("cv", n_estimators=4, cv=3)
+    search = MaxFeaturesSearch("cv", n_estimators=4, cv=3)
     one = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(1, groups=groups)).table
     order = np.random.default_rng(0).permutation(150)
     shuffled = Sampling(1, groups=groups[order])
@@ -91,7 +96,7 @@ def test_folds_keep_groups_together_and_do_not_depend_on_the_order_of_the_rows()
 
 
 def test_a_number_of_draws_that_a_fold_does_not_have_is_all_of_its_rows() -> None:
-    search = Search("cv", n_estimators=2, cv=3)
+    search = MaxFeaturesSearch("cv", n_estimators=2, cv=3)
     found = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(max_samples=150))
     assert found.bagging.bags.n_draws == 150
 
@@ -105,7 +110,7 @@ def test_of_numbers_that_score_alike_the_smallest_is_taken() -> None:
 
 
 def test_the_table_is_a_frame_with_a_row_for_every_number() -> None:
-    by_folds = choose_max_features(ILL, FOREST, search=Search("cv", n_estimators=2, cv=2)).table
+    by_folds = choose_max_features(ILL, FOREST, search=MaxFeaturesSearch("cv", n_estimators=2, cv=2)).table
     frame = by_folds.to_frame("pandas")
     assert frame["max_features"].tolist() == [1, 2, 4]
     assert frame["chosen"].sum() == 1

@@ -84,7 +84,7 @@ class MaxFeaturesTable:
         return shown("max_features_text", self)
 
 
-class Drawing(NamedTuple):
+class ChosenForest(NamedTuple):
     """A forest whose number of features was chosen, and what was said of the other numbers."""
 
     bagging: Bagging
@@ -92,7 +92,7 @@ class Drawing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
+class MaxFeaturesSearch:
     """How the number of features is chosen, and how large the forests are."""
 
     evidence: Literal["oob", "cv"] = "oob"
@@ -108,8 +108,8 @@ class Search:
 
 
 def choose_max_features(
-    table: Table, rules: GrowthRules, *, search: Search, sampling: Sampling = BOOTSTRAP
-) -> Drawing:
+    table: Table, rules: GrowthRules, *, search: MaxFeaturesSearch, sampling: Sampling = BOOTSTRAP
+) -> ChosenForest:
     """The forest whose number of features drawn at every split serves best on rows its trees do not know.
 
     With the evidence "oob", a forest is grown on the same bags for each number, and the best out-of-bag score
@@ -126,7 +126,7 @@ def choose_max_features(
     n_folds = scores.shape[1]
     error = scores.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds)
     found = MaxFeaturesTable(numbers, scores, error, "cv", metric)
-    return Drawing(_grown(table, rules, found.chosen_value, search, sampling), found)
+    return ChosenForest(_grown(table, rules, found.chosen_value, search, sampling), found)
 
 
 def candidates(n_features: int, default: int) -> LongArray:
@@ -140,8 +140,13 @@ def candidates(n_features: int, default: int) -> LongArray:
 
 
 def _by_left_out(
-    table: Table, rules: GrowthRules, numbers: LongArray, metric: Metric, search: Search, sampling: Sampling
-) -> Drawing:
+    table: Table,
+    rules: GrowthRules,
+    numbers: LongArray,
+    metric: Metric,
+    search: MaxFeaturesSearch,
+    sampling: Sampling,
+) -> ChosenForest:
     scores = np.full((len(numbers), 1), -np.inf)
     error = np.zeros(len(numbers))
     for place, number in enumerate(numbers.tolist()):
@@ -150,11 +155,16 @@ def _by_left_out(
         found = MaxFeaturesTable(numbers, scores.copy(), error.copy(), "oob", metric)
         if found.chosen == place:  # so far
             best = bagging
-    return Drawing(best, found)
+    return ChosenForest(best, found)
 
 
 def _scores_by_folds(
-    table: Table, rules: GrowthRules, numbers: LongArray, metric: Metric, search: Search, sampling: Sampling
+    table: Table,
+    rules: GrowthRules,
+    numbers: LongArray,
+    metric: Metric,
+    search: MaxFeaturesSearch,
+    sampling: Sampling,
 ) -> FloatArray:
     """The score of every number on every fold, (numbers, folds)."""
     seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
@@ -186,7 +196,9 @@ def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, 
     return learnt, folds.table.taken(folds.held_out[place]), bags
 
 
-def _grown(table: Table, rules: GrowthRules, number: int, search: Search, sampling: Sampling) -> Bagging:
+def _grown(
+    table: Table, rules: GrowthRules, number: int, search: MaxFeaturesSearch, sampling: Sampling
+) -> Bagging:
     return grow_bagging(
         table,
         rules.replace(max_features=number),

@@ -1,0 +1,42 @@
+"""The rows of a run of boosting: their targets and weights, and what each does in a round."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import ByteArray, FloatArray, IntArray
+from holdfast.data.split.folds import Fold
+from holdfast.data.table import Table
+from holdfast.errors import DataError
+from holdfast.growth.rules import ClassWeight, GrowthRules
+from holdfast.growth.sample import weights_of
+from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, N_ROLES, UNUSED
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRows:
+    """One entry per row; weights are times 2 ** -weight_exponent."""
+
+    y: FloatArray  # the number, or the class
+    weight: FloatArray
+    weight_exponent: int
+    importance: FloatArray  # the weight of one repetition
+    repeats: IntArray
+    role: ByteArray  # a round that draws rows writes it anew
+
+    @classmethod
+    def of(cls, table: Table, class_weight: ClassWeight, fold: Fold) -> "BoostingRows":
+        """The rows of a table, some of them held out."""
+        taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
+        repeats, importance, exponent = weights_of(table, GrowthRules(class_weight=class_weight), taken)
+        role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
+        role[repeats == 0] = UNUSED
+        if not (role == LEARNT).any():
+            raise DataError("There is nothing to boost trees on: all rows that count are held out.")
+        y, weight = table.target.astype(np.float64), repeats * importance
+        return cls(y, weight, exponent, importance, repeats, role)
+
+
+def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
+    """What the values of the rows of each role add up to."""
+    return np.asarray(np.bincount(role, values, N_ROLES), np.float64)
