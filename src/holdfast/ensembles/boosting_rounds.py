@@ -16,9 +16,9 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, check_size, check_targets, log_shares, loss_of, weighted_quantile
 from holdfast.ensembles.newton import BinnedSplits, ExactSplits, Shaped, Slopes, Splits, runs
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
+from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, UNUSED
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
