@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import grow, midpoint
+from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import class_importance, fixed_point_sample, split_weight, whole_units
+from holdfast.growth.sample import class_importance, fixed_point_sample, integer_multiples, split_weight
+from holdfast.growth.thresholds import midpoint
 from holdfast.tree.check import check_tree
 
 SQUARES = GrowthRules("squared_error")
@@ -29,7 +30,7 @@ def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = No
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20), st.integers(20, 10**6))
 def test_units_are_fine_and_leave_room_for_every_sum(values: list[int], n_repeats: int) -> None:
     given_values = np.array(values) / 7
-    whole, unit = whole_units(given_values, float(n_repeats), 62)
+    whole, unit = integer_multiples(given_values, float(n_repeats), 62)
     largest = np.abs(given_values).max()
     assert int(np.abs(whole).max()) * n_repeats < 2**62
     assert np.all(np.abs(whole * unit - given_values) <= largest * n_repeats * 2.0**-59)

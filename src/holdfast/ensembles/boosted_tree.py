@@ -11,7 +11,7 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
-from holdfast.growth.grow import node_features, thresholds
+from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
 from holdfast.tree.tree import LEAF, Tree

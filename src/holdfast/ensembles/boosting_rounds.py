@@ -18,8 +18,8 @@ from holdfast.ensembles.boosting_rules import BoostingRules
 from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, RulesError
-from holdfast.growth.grow import node_features, thresholds
 from holdfast.growth.rules import GrowthRules
+from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START

@@ -9,7 +9,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.errors import RulesError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
-from holdfast.growth.pruning.path import WHOLE, SizeParameter
+from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
 from holdfast.growth.size.table import SizeTable
 from holdfast.tree.tree import Tree
 
@@ -38,7 +38,7 @@ class SizedTreeEstimator(TreeEstimator):
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.reduced_error import grow_reduced_error
 
-        for name in ("size_table_", *(f"{parameter}_" for parameter in WHOLE)):  # of an earlier fit
+        for name in ("size_table_", *(f"{parameter}_" for parameter in UNLIMITED)):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         selection_rule = self._size_search()
@@ -53,7 +53,7 @@ class SizedTreeEstimator(TreeEstimator):
     def _size_search(self) -> tuple[SizeParameter, Rule] | None:
         """Which parameter is to be chosen, and how; None if all are given."""
         wishes: list[tuple[SizeParameter, Any]] = [
-            (name, value) for name in WHOLE if isinstance(value := getattr(self, name), str)
+            (name, value) for name in UNLIMITED if isinstance(value := getattr(self, name), str)
         ]
         for name, value in wishes:
             if value not in ("cv", "cv-1se"):
@@ -67,7 +67,7 @@ class SizedTreeEstimator(TreeEstimator):
     def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
         from holdfast.growth.size.search import SizeSearch, choose_size
 
-        rules = self._rules(**{name: WHOLE[name]})
+        rules = self._rules(**{name: UNLIMITED[name]})
         search = SizeSearch(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
         tree, self.size_table_ = choose_size(table, rules, name, search=search, groups=groups)
         value = self.size_table_.chosen_value
@@ -89,7 +89,7 @@ class SizedTreeEstimator(TreeEstimator):
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.path import pruning_path
 
-        to_choose = {name: whole for name, whole in WHOLE.items() if isinstance(getattr(self, name), str)}
+        to_choose = {name: whole for name, whole in UNLIMITED.items() if isinstance(getattr(self, name), str)}
         rules = self._rules(**to_choose).replace(ccp_alpha=0.0)
         tree = grow(self._table(frame_of(X), y, sample_weight, self._task), rules, seed=self._seed(rules))
         path = pruning_path(tree, rules.ccp_risk)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, RulesError
@@ -17,12 +17,13 @@ from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
+from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.growth.values import node_values
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.search import FULL_ROWS
-from holdfast.tree.tree import KNOWN, LEAF, Tree
+from holdfast.tree.tree import Tree
 
 NO_LIMIT = 2**40
 LONGEST_TIMER = 1e8  # seconds; more than three years are no limit
@@ -274,46 +275,3 @@ def _notes(rules: GrowthRules, grown: kernels.Grown, leaves_in_memory: int) -> t
     if len(grown.fields) + 1 >= 2 * leaves_in_memory:
         return (f"Growth ended at {rules.memory_limit} bytes (memory_limit): {left}.",)
     return ()
-
-
-def node_features(table: Table, fields: LongArray) -> IntArray:
-    """The feature of the table that each node asks about; LEAF at a leaf. Kernels count columns by name."""
-    order = np.array([*table.schema.name_order, LEAF], np.int32)
-    return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
-
-
-def thresholds(table: Table, fields: LongArray) -> FloatArray:
-    """The midpoint between the two values on either side of each split."""
-    threshold, features = np.full(len(fields), np.nan), node_features(table, fields)
-    below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
-    asks = (features != LEAF) & (below >= 0)
-    threshold[asks & (above < 0)] = KNOWN
-    between = np.flatnonzero(asks & (above >= 0))
-    asked = features[between].astype(np.int64)
-    middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
-    is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[asked]
-    threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
-    return threshold
-
-
-def _values(table: Table, features: LongArray, rows: LongArray) -> FloatArray:
-    """The value of each feature in each row: one by one if they are few, else column by column."""
-    columns = table.columns
-    if len(rows) < 4 * len(columns):
-        cells = zip(features.tolist(), rows.tolist(), strict=True)
-        return np.array([columns[feature][row] for feature, row in cells], np.float64)
-    values = np.empty(len(rows))
-    for feature in set(features.tolist()):
-        places = np.flatnonzero(features == feature)
-        values[places] = columns[feature][rows[places]]
-    return values
-
-
-def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:
-    """Numbers t with below <= t < above, half-way if floats allow.
-
-    >>> midpoint(np.array([1e308]), np.array([1.5e308]))
-    array([1.25e+308])
-    """
-    middle = below / 2 + above / 2
-    return np.asarray(np.where((below <= middle) & (middle < above), middle, below), np.float64)

@@ -50,10 +50,10 @@ class GrowthRules:
         for field in fields(self):
             object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
         _check_criterion(self.criterion)
-        _check_whole("max_depth", self.max_depth, 1)
-        _check_whole("max_leaf_nodes", self.max_leaf_nodes, 2)
-        _check_whole("max_nodes", self.max_nodes, 1)
-        _check_whole("memory_limit", self.memory_limit, 1)
+        _check_integer("max_depth", self.max_depth, 1)
+        _check_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
+        _check_integer("max_nodes", self.max_nodes, 1)
+        _check_integer("memory_limit", self.memory_limit, 1)
         _check_rows("min_samples_split", self.min_samples_split, 2)
         _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
         _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
@@ -110,7 +110,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
         raise RulesError(
             f"max_features={max_features!r} is out of range: it must be a number above 0, a name, or None."
         )
-    elif _is_whole(max_features):
+    elif _is_integer(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
         raise RulesError(f"max_features={max_features!r} is out of range: a fraction must be at most 1.0.")
@@ -121,7 +121,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
 
 def rows_needed(value: int | float, n_rows: float) -> int:
     """A number of rows that was given as a number or as a fraction of all rows."""
-    return int(value) if _is_whole(value) else math.ceil(value * n_rows)
+    return int(value) if _is_integer(value) else math.ceil(value * n_rows)
 
 
 def _plain(value: Any) -> Any:
@@ -135,7 +135,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -158,17 +158,17 @@ def _check_class_weight(class_weight: object) -> None:
             raise RulesError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
 
 
-def _check_whole(name: str, value: int | None, least: int) -> None:
+def _check_integer(name: str, value: int | None, least: int) -> None:
     if value is None:
         return
-    if not _is_whole(value) or value < least:
+    if not _is_integer(value) or value < least:
         raise RulesError(
             f"{name}={value!r} is out of range: it must be an integer of at least {least}, or None."
         )
 
 
 def _check_rows(name: str, value: int | float, least: int) -> None:
-    if _is_whole(value):
+    if _is_integer(value):
         fits = value >= least
     else:
         # The root has all rows to split, but none of its children can have them all.

@@ -1,6 +1,6 @@
 """Rows as integers: what each row adds to the statistics of a node.
 
-Weights and targets are turned into whole multiples of a small unit, a power of two, so that sums are exact in
+Weights and targets are integer multiples of a small unit, a power of two, so that sums are exact in
 any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows. A row that
 does not count takes no part in choosing it.
 """
@@ -149,8 +149,8 @@ def fixed_point(
     if not n_classes:
         numbers, exponent = scaled(np.where(counted, values, values[counted][0]))
         middle = np.where(counted, centred(numbers, criterion), 0.0)
-        total, total_unit = whole_units(importance * middle, n_repeats, bits)
-        square, square_unit = whole_units(importance * middle * middle, n_repeats, bits - 1)
+        total, total_unit = integer_multiples(importance * middle, n_repeats, bits)
+        square, square_unit = integer_multiples(importance * middle * middle, n_repeats, bits - 1)
         square = square + 1  # rounded up, for an upper bound
     return FixedPointSample(
         criterion=criterion,
@@ -185,7 +185,7 @@ def reweighted(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSam
 
 def _weights_in_units(importance: FloatArray, repeats: IntArray, bits: int) -> tuple[LongArray, float]:
     n_repeats = float(repeats.sum(dtype=np.int64))
-    weight, unit = whole_units(np.where(repeats > 0, importance, 0.0), n_repeats, bits)
+    weight, unit = integer_multiples(np.where(repeats > 0, importance, 0.0), n_repeats, bits)
     return np.maximum(weight, 1), unit  # a row that counts at all counts for something
 
 
@@ -271,8 +271,8 @@ def centred(target: NDArray[np.float64], criterion: Criterion) -> FloatArray:
     return np.asarray(target - middle, np.float64)
 
 
-def whole_units(values: FloatArray, n_repeats: float, bits: int) -> tuple[LongArray, float]:
-    """The values as whole multiples of a unit, so small that n_repeats of the largest still fit; the unit."""
+def integer_multiples(values: FloatArray, n_repeats: float, bits: int) -> tuple[LongArray, float]:
+    """The values as multiples of a unit, so small that n_repeats of the largest still fit; the unit."""
     largest = float(np.abs(values).max())
     if largest == 0.0:
         return np.zeros(len(values), np.int64), 1.0

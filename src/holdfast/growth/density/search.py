@@ -12,7 +12,7 @@ from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.schema import Kind
 from holdfast.growth.density.model import Family, Sums, sums_of
 from holdfast.growth.density.rows import Unlabelled
-from holdfast.growth.grow import midpoint
+from holdfast.growth.thresholds import midpoint
 from holdfast.kernels.growth.density import NO_WEIGHT, TIE, best_thresholds
 
 MOST_FREE = 10  # categories in a node of which all sets are tried; of more, prefixes of one order

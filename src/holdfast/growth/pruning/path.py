@@ -18,7 +18,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
 # The value of each parameter that leaves a tree as large as it grows.
-WHOLE: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
+UNLIMITED: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
 DIGITS = 12  # of gains, as fractions of the root's risk: rounding does not tell ties apart
 LEAST = float(np.nextafter(0.0, 1.0))
 
@@ -121,9 +121,9 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     weakest_links(tree.left, tree.right, risks, alphas)
     inner = np.flatnonzero(tree.feature != LEAF)
     order = inner[np.argsort(alphas[inner], kind="stable")]
-    blur = ROUNDING * risks[order]
+    rounding = ROUNDING * risks[order]
     starts = np.diff(alphas[order], prepend=-np.inf) > np.maximum(
-        blur, np.append(0.0, blur[:-1])[: len(blur)]
+        rounding, np.append(0.0, rounding[:-1])[: len(rounding)]
     )
     step = np.zeros(tree.n_nodes, np.int64)
     step[order] = np.cumsum(starts)

@@ -15,7 +15,7 @@ from holdfast.errors import DataError, DataWarning, RulesError
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
-    WHOLE,
+    UNLIMITED,
     PruningPath,
     SizeParameter,
     depth_path,
@@ -80,11 +80,11 @@ def choose_size(
     if the rules say so, in the end.
     """
     check_table(table)
-    if parameter not in WHOLE:
-        raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(WHOLE)}.")
+    if parameter not in UNLIMITED:
+        raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
     if search.rule not in ("cv", "cv-1se"):
         raise RulesError(f"rule={search.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
-    whole: dict[str, Any] = {parameter: WHOLE[parameter], "merge_leaves": False}
+    whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
     metric = metric_of(search.scoring or by_default, table.schema.target)
