@@ -63,7 +63,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         rounds; the model has the rounds up to its lowest. "cv" takes the number of rounds with the lowest
         mean loss over `cv` folds and boosts on all rows again. "oob", with `subsample` below 1, holds no rows
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
-        tends to stop too early.
+        stops too early: earlier rounds knew these rows.
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs
