@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.paths import boxes
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import (
@@ -26,6 +25,7 @@ from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.storage.model_file import tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
+from reference.rules import boxes
 from reference.trees import AGE, FARE, SURVIVED, leaf, split, tree_of
 
 LETTERS = Target("letter", classes=("a", "b", "c"))

@@ -13,7 +13,7 @@ from holdfast.runs.folder import unfinished
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.json_file import write_json
 from holdfast.storage.collection_file import load_trees, save_trees
-from holdfast.storage.model_file import load, save
+from holdfast.storage.model_file import load_model, save
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -58,7 +58,7 @@ def read_run_files(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"'{folder}' is no run: it has no summary.json. Give a folder that a run was saved to."
         )
-    content: dict[str, Any] = {"facts": _facts(summary), "model": load(there / "model.json")}
+    content: dict[str, Any] = {"facts": _facts(summary), "model": load_model(there / "model.json")}
     if frontier.is_file():
         trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
         content |= {**trees, "frontier_columns": _columns(frontier)}
