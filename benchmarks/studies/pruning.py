@@ -74,31 +74,31 @@ def by_validation(table: Table) -> Tree:
 MAIN: dict[str, Way] = {
     "unpruned": unpruned,
     "cv": by_folds,
-    "cv-1se": partial(by_folds, rule="cv-1se"),
+    "cv-1se": partial(by_folds, selection_rule="cv-1se"),
     "C4.5": by_confidence,
     "reduced error": by_validation,
 }
 FURTHER: dict[str, Way] = {
     "cv, 5 folds": partial(by_folds, cv=5),
-    "cv-1se, 5 folds": partial(by_folds, rule="cv-1se", cv=5),
+    "cv-1se, 5 folds": partial(by_folds, selection_rule="cv-1se", cv=5),
     "cv, a third held out": partial(by_folds, cv=1 / 3),
     "cv of max_depth": partial(by_folds, parameter="max_depth"),
     "cv of max_leaf_nodes": partial(by_folds, parameter="max_leaf_nodes"),
 }
 OF_CLASSES: dict[str, Way] = {
     "cv by accuracy": partial(by_folds, scoring="accuracy"),
-    "cv-1se by accuracy": partial(by_folds, scoring="accuracy", rule="cv-1se"),
+    "cv-1se by accuracy": partial(by_folds, scoring="accuracy", selection_rule="cv-1se"),
     "cv by log loss": partial(by_folds, scoring="log_loss"),
-    "cv-1se by log loss": partial(by_folds, scoring="log_loss", rule="cv-1se"),
+    "cv-1se by log loss": partial(by_folds, scoring="log_loss", selection_rule="cv-1se"),
     "cv by Brier score": partial(by_folds, scoring="brier"),
-    "cv-1se by Brier score": partial(by_folds, scoring="brier", rule="cv-1se"),
+    "cv-1se by Brier score": partial(by_folds, scoring="brier", selection_rule="cv-1se"),
     "cv by accuracy, 5 folds": partial(by_folds, scoring="accuracy", cv=5),
     "cv by log loss, 5 folds": partial(by_folds, scoring="log_loss", cv=5),
     "cv by Brier score, 5 folds": partial(by_folds, scoring="brier", cv=5),
 }
 OF_NUMBERS: dict[str, Way] = {
     "cv by squared error": partial(by_folds, scoring="squared_error"),
-    "cv-1se by squared error": partial(by_folds, scoring="squared_error", rule="cv-1se"),
+    "cv-1se by squared error": partial(by_folds, scoring="squared_error", selection_rule="cv-1se"),
 }
 WAYS = MAIN | FURTHER | OF_CLASSES | OF_NUMBERS
 

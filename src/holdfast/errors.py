@@ -17,7 +17,7 @@ class QuestionError(HoldfastError, ValueError):
     """A question the user wrote is not in the small language of questions."""
 
 
-class RulesError(HoldfastError, ValueError):
+class ParameterError(HoldfastError, ValueError):
     """A growth rule is outside its range."""
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.backends.interruption import current_group
 from holdfast.backends.tasks import batches, check_jobs, run_all
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
@@ -40,7 +40,7 @@ def test_threads_are_the_default() -> None:
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
 def test_what_is_no_number_of_jobs_raises_an_error(n_jobs: Any) -> None:
-    with pytest.raises(RulesError, match="n_jobs"):
+    with pytest.raises(ParameterError, match="n_jobs"):
         check_jobs(n_jobs)
 
 

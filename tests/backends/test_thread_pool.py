@@ -5,7 +5,7 @@ import pytest
 from joblib.parallel import ThreadingBackend
 
 from holdfast.backends.thread_pool import ThreadPool
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
@@ -21,7 +21,7 @@ def test_the_error_of_a_task_in_another_thread_is_raised() -> None:
 
 
 def test_no_jobs_at_all_raise_an_error() -> None:
-    with pytest.raises(RulesError, match="n_jobs=0"):
+    with pytest.raises(ParameterError, match="n_jobs=0"):
         ThreadPool(0)
 
 

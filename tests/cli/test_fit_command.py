@@ -250,9 +250,9 @@ def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Pa
     leaves = {}
     for rule in RULES:
         gamma = ("--gamma", 0.01) if rule == "weighted" else ()
-        assert fit(patients, tmp_path / "run", "--rule", rule, *gamma, *PLAIN).exit_code == 0
+        assert fit(patients, tmp_path / "run", "--selection-rule", rule, *gamma, *PLAIN).exit_code == 0
         facts = summary(tmp_path / "run")
-        assert facts["choice"]["rule"] == rule
+        assert facts["choice"]["selection_rule"] == rule
         leaves[rule] = facts["trees"]["chosen"]["instability"]
     assert leaves["most-stable"] <= leaves["best-score"]
 
@@ -333,7 +333,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
         (["--validation", "many"], "--validation 'many' is out of range"),
         (["--validation", "1"], "--validation 1 is out of range"),
-        (["--rule", "weighted"], "--rule weighted needs --gamma"),
+        (["--selection-rule", "weighted"], "--selection-rule weighted needs --gamma"),
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': 0 jobs do no work"),
     ],
 )
@@ -406,7 +406,7 @@ def test_one_group_leaves_nothing_to_train_on(patients: Path, tmp_path: Path) ->
         ["--test", "1"],
         ["--random-state", "-1"],
         ["--n-jobs", "-2"],
-        ["--rule", "any"],
+        ["--selection-rule", "any"],
         ["--task", "sorting"],
         ["--growth", "id3"],
         ["--method", "grown"],

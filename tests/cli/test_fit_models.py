@@ -316,8 +316,8 @@ def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
     [
         (
             "forest",
-            ["--rule", "knee"],
-            "--rule goes with --model stable, and the model is forest: leave it out.",
+            ["--selection-rule", "knee"],
+            "--selection-rule goes with --model stable, and the model is forest: leave it out.",
         ),
         ("tree", ["--n-estimators", "5"], "--n-estimators goes with --model stable or forest or boosting"),
         ("boosting", ["--growth", "c4.5"], "--growth goes with --model stable or tree or forest"),

@@ -225,7 +225,16 @@ def test_a_sentence_says_when_no_early_tree_asks_the_first_question(tmp_path: Pa
     path = tmp_path / "turned.csv"
     path.write_text("\n".join(lines) + "\n")
     said = words(
-        fit(path, tmp_path / "run", "--stage", "year", "--early-fraction", 0.1, "--rule", "best-score")
+        fit(
+            path,
+            tmp_path / "run",
+            "--stage",
+            "year",
+            "--early-fraction",
+            0.1,
+            "--selection-rule",
+            "best-score",
+        )
     )
     assert "disagree on what comes first: 0 % of the reference trees, of stage 2016, ask the root's" in said
 

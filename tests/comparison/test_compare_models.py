@@ -29,7 +29,7 @@ from holdfast import (
     DataWarning,
     HoldfastError,
     ModelError,
-    RulesError,
+    ParameterError,
     Target,
     TreeClassifier,
     TreeRegressor,
@@ -459,7 +459,7 @@ def test_a_model_without_shares_counts_where_labels_are_all_that_is_needed() -> 
     theirs = cross_validate(LinearSVC(), X, y, cv=cv, scoring=["accuracy", "balanced_accuracy", "f1_macro"])
     for number, name in enumerate(("accuracy", "balanced_accuracy", "f1_macro")):
         assert found.all_scores[number, 0] == pytest.approx(theirs[f"test_{name}"])
-    with pytest.raises(RulesError, match=r"The model 'machine' has no predict_proba, and scoring='auc'"):
+    with pytest.raises(ParameterError, match=r"The model 'machine' has no predict_proba, and scoring='auc'"):
         compare_models({"machine": LinearSVC()}, X, y)
 
 

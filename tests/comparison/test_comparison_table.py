@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from holdfast import RulesError
+from holdfast import ParameterError
 from holdfast.comparison.table import Failure
 from reference.comparisons import FOUR_FOLDS, comparison, folds_of
 
@@ -95,7 +95,7 @@ def test_differences_to_another_baseline_change_their_sign() -> None:
     assert found.differences().mean[0] == pytest.approx(0.3)
     assert found.differences("forest").mean[2] == pytest.approx(-0.3)
     with pytest.raises(
-        RulesError, match=r"baseline='wood' is none of the models.*'forest', 'stable', 'tree'"
+        ParameterError, match=r"baseline='wood' is none of the models.*'forest', 'stable', 'tree'"
     ):
         found.differences("wood")
 
@@ -129,7 +129,9 @@ def test_another_metric_can_decide() -> None:
     assert other.best == "stable"
     assert other.metric.name == "log_loss"
     assert other.by("auc") == found
-    with pytest.raises(RulesError, match="metric='brier' was not scored by: choose one of 'auc', 'log_loss'"):
+    with pytest.raises(
+        ParameterError, match="metric='brier' was not scored by: choose one of 'auc', 'log_loss'"
+    ):
         found.by("brier")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import rule_distance, rule_weight, tree_distance, tree_rules
 from holdfast.data.schema import Feature, Target
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rule import Rule
 from holdfast.tree.tree import KNOWN, Tree
 from reference.distances import rule_cost, unmatched_weight
@@ -137,11 +137,11 @@ def test_rules_on_two_schemas_are_not_compared() -> None:
 
 def test_options_that_make_no_sense_are_named() -> None:
     p = rules_of(NO)[0]
-    with pytest.raises(RulesError, match="leaves no rule unmatched"):
+    with pytest.raises(ParameterError, match="leaves no rule unmatched"):
         rule_weight(p, matching="cover")
-    with pytest.raises(RulesError, match="needs a label_weight"):
+    with pytest.raises(ParameterError, match="needs a label_weight"):
         rule_weight(p, matching="metric")
-    with pytest.raises(RulesError, match="label_weight=-1"):
+    with pytest.raises(ParameterError, match="label_weight=-1"):
         rule_distance(p, p, label_weight=-1)
-    with pytest.raises(RulesError, match="outcome='value'"):
+    with pytest.raises(ParameterError, match="outcome='value'"):
         rule_distance(p, p, label_weight=1.0, outcome="value")

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
-from holdfast.errors import BrokenTreeError, RulesError, SchemaMismatch
+from holdfast.errors import BrokenTreeError, ParameterError, SchemaMismatch
 from holdfast.tree.tree import Tree
 from reference.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of
 
@@ -52,14 +52,14 @@ def message_of(measure: Door, a: Tree, b: Tree, **options: Any) -> str:
 
 @every_door
 def test_an_unknown_matching_is_named_with_those_there_are(measure: Door) -> None:
-    with pytest.raises(RulesError, match="optimal") as caught:
+    with pytest.raises(ParameterError, match="optimal") as caught:
         measure(NUMERIC, NUMERIC, matching="optimal")
     assert all(name in str(caught.value) for name in ("matching", "paper", "cover", "metric"))
 
 
 @every_door
 def test_an_unknown_outcome_is_named_with_those_there_are(measure: Door) -> None:
-    with pytest.raises(RulesError, match="probability") as caught:
+    with pytest.raises(ParameterError, match="probability") as caught:
         measure(NUMERIC, NUMERIC, outcome="probability")
     assert all(name in str(caught.value) for name in ("outcome", "label", "distribution"))
 
@@ -67,14 +67,14 @@ def test_an_unknown_outcome_is_named_with_those_there_are(measure: Door) -> None
 @every_door
 @pytest.mark.parametrize("outcome", ["label", "distribution"])
 def test_numbers_have_no_labels_and_no_distributions(measure: Door, outcome: str) -> None:
-    with pytest.raises(RulesError, match=outcome) as caught:
+    with pytest.raises(ParameterError, match=outcome) as caught:
         measure(PRICE, PRICE, outcome=outcome)
     assert "value" in str(caught.value)
 
 
 @every_door
 def test_classes_have_no_values(measure: Door) -> None:
-    with pytest.raises(RulesError, match="value") as caught:
+    with pytest.raises(ParameterError, match="value") as caught:
         measure(NUMERIC, NUMERIC, outcome="value")
     assert "label" in str(caught.value)
 
@@ -82,7 +82,7 @@ def test_classes_have_no_values(measure: Door) -> None:
 @every_door
 @pytest.mark.parametrize("label_weight", [-1.0, -1e-300, 1e7, np.nan, np.inf, "2"])
 def test_a_label_weight_is_a_number_from_zero_up(measure: Door, label_weight: Any) -> None:
-    with pytest.raises(RulesError, match="label_weight") as caught:
+    with pytest.raises(ParameterError, match="label_weight") as caught:
         measure(NUMERIC, NUMERIC, label_weight=label_weight)
     assert repr(label_weight).strip("'") in str(caught.value)
 
@@ -90,7 +90,7 @@ def test_a_label_weight_is_a_number_from_zero_up(measure: Door, label_weight: An
 @every_door
 @pytest.mark.parametrize("depth", [0, -3, 2.5, 1001])
 def test_a_depth_is_a_whole_number_from_one_up(measure: Door, depth: Any) -> None:
-    with pytest.raises(RulesError, match="depth") as caught:
+    with pytest.raises(ParameterError, match="depth") as caught:
         measure(NUMERIC, NUMERIC, depth=depth)
     assert str(depth) in str(caught.value)
 

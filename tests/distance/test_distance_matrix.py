@@ -11,7 +11,7 @@ import pytest
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix, distances_between, mean_distance, tree_distance
 from holdfast.distance.settings import settings_for
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered
@@ -204,7 +204,7 @@ def test_a_limit_holds_where_normalising_leaves_next_to_nothing() -> None:
 
 @pytest.mark.parametrize("limit", [-1.0, np.nan, "2"])
 def test_a_limit_is_a_number_from_zero_up(limit: Any) -> None:
-    with pytest.raises(RulesError, match="at_most"):
+    with pytest.raises(ParameterError, match="at_most"):
         mean_distance(collection()[:2], collection()[:2], at_most=limit)
 
 

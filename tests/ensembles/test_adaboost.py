@@ -12,7 +12,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.adaboost import AdaBoost, grow_adaboost
-from holdfast.errors import GrowthWarning, RulesError
+from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.ensemble import Ensemble
 from reference.adaboost import Row, Stump, adaboost, probabilities
@@ -102,12 +102,12 @@ def test_a_great_learning_rate_overflows_nothing() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, "fast", True])
 def test_a_learning_rate_out_of_range_is_refused(rate: Any) -> None:
-    with pytest.raises(RulesError, match="learning_rate"):
+    with pytest.raises(ParameterError, match="learning_rate"):
         grow_adaboost(Table.from_arrays(FIVE, MIDDLE), learning_rate=rate)
 
 
 def test_numbers_are_no_target_for_adaboost() -> None:
-    with pytest.raises(RulesError, match="gini"):
+    with pytest.raises(ParameterError, match="gini"):
         grow_adaboost(Table.from_arrays(FIVE, [0.5, 1.5, 2.5, 3.5, 4.5]))
 
 

@@ -13,7 +13,7 @@ from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Bags, Sampling
-from holdfast.errors import DataError, GrowthWarning, RulesError
+from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 
@@ -186,24 +186,24 @@ def test_the_variance_of_bagging_is_that_of_correlated_trees() -> None:
 
 @pytest.mark.parametrize("most", [0, -1, 0.0, 1.5, "half", True, float("nan")])
 def test_a_strange_max_samples_is_named(most: object) -> None:
-    with pytest.raises(RulesError, match=r"max_samples=.* is out of range"):
+    with pytest.raises(ParameterError, match=r"max_samples=.* is out of range"):
         Sampling(max_samples=most)  # type: ignore[arg-type]
 
 
 def test_more_draws_than_rows_are_refused_with_both_numbers() -> None:
-    with pytest.raises(RulesError, match="max_samples=41 is out of range: there are 40 rows"):
+    with pytest.raises(ParameterError, match="max_samples=41 is out of range: there are 40 rows"):
         bags_of(40, Sampling(max_samples=41))
 
 
 @pytest.mark.parametrize("n_estimators", [0, -3, 2.5, True, "ten"])
 def test_a_strange_number_of_trees_is_named(n_estimators: object) -> None:
-    with pytest.raises(RulesError, match=r"n_estimators=.* is out of range"):
+    with pytest.raises(ParameterError, match=r"n_estimators=.* is out of range"):
         grow_bagging(people(), n_estimators=n_estimators)  # type: ignore[arg-type]
 
 
 def test_votes_are_for_classes() -> None:
     table = people(numbers=True)
-    with pytest.raises(RulesError, match="votes are for classes, and the target 'y' is a number"):
+    with pytest.raises(ParameterError, match="votes are for classes, and the target 'y' is a number"):
         grow_bagging(table, rules_for(table), votes=True)
 
 
@@ -213,7 +213,7 @@ def test_groups_must_be_as_long_as_the_rows() -> None:
 
 
 def test_bootstrap_is_a_flag() -> None:
-    with pytest.raises(RulesError, match="bootstrap='yes' is no flag"):
+    with pytest.raises(ParameterError, match="bootstrap='yes' is no flag"):
         Sampling(bootstrap="yes")  # type: ignore[arg-type]
 
 

@@ -12,8 +12,8 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.errors import DataError, RulesError
+from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.boosting import BoostingClassifier
 
 SAMPLES = 52  # branch of the seed
@@ -39,7 +39,7 @@ def losses_by_round(run: Boosting, table: Table, kind: str) -> FloatArray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_round_gains_on_rows_it_left_out_adds_up(kind: str) -> None:
     table, seed, n_rounds = noisy(kind, weighted=True), 8, 6
-    rules = BoostingRules(LOSSES.get(kind, kind), n_rounds, subsample=0.6, **GREEDY)
+    rules = BoostingSettings(LOSSES.get(kind, kind), n_rounds, subsample=0.6, **GREEDY)
     run = boost(table, rules, seed=seed)
     losses, weight = losses_by_round(run, table, kind), weights_of(table)
     for number in range(n_rounds):
@@ -63,7 +63,7 @@ def test_scikit_learn_has_twice_the_loss_of_the_same_rows(monkeypatch: pytest.Mo
     monkeypatch.setattr("sklearn.ensemble._gb._random_sample_mask", lambda *_: next(masks))
     options = {"learning_rate": GREEDY["learning_rate"], "min_samples_leaf": GREEDY["min_samples_leaf"]}
     theirs = GradientBoostingRegressor(n_estimators=8, subsample=0.5, init="zero", **options)
-    own = boost(table, BoostingRules("squared_error", 8, subsample=0.5, start="zero", **GREEDY), seed=3)
+    own = boost(table, BoostingSettings("squared_error", 8, subsample=0.5, start="zero", **GREEDY), seed=3)
     theirs.fit(X, y)
     assert theirs.train_score_ == pytest.approx(2 * own.train_loss)
     assert theirs.oob_scores_ == pytest.approx(2 * own.oob_scores)
@@ -74,12 +74,12 @@ def test_scikit_learn_has_twice_the_loss_of_the_same_rows(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("kind", KINDS)
 def test_stopping_keeps_the_rounds_up_to_the_highest_sum_of_gains(kind: str) -> None:
     table, seed = noisy(kind, weighted=True), 5
-    rules = BoostingRules(
+    rules = BoostingSettings(
         LOSSES.get(kind, kind), 60, subsample=0.5, early_stopping="oob", n_iter_no_change=6, **GREEDY
     )
     run = boost(table, rules, seed=seed)
     n_tried = len(run.oob_improvement)
-    everything = BoostingRules(LOSSES.get(kind, kind), n_tried, subsample=0.5, **GREEDY)
+    everything = BoostingSettings(LOSSES.get(kind, kind), n_tried, subsample=0.5, **GREEDY)
     whole = boost(table, everything, seed=seed)
     losses, weight = losses_by_round(whole, table, kind), weights_of(table)
     gains = [
@@ -104,9 +104,9 @@ def test_the_estimator_stops_by_the_rows_left_out() -> None:
 
 
 def test_rows_must_be_left_out() -> None:
-    with pytest.raises(RulesError, match=r"subsample=1\.0 leaves none out"):
-        BoostingRules("squared_error", early_stopping="oob")
-    rules = BoostingRules("squared_error", early_stopping="oob", subsample=0.99)
+    with pytest.raises(ParameterError, match=r"subsample=1\.0 leaves none out"):
+        BoostingSettings("squared_error", early_stopping="oob")
+    rules = BoostingSettings("squared_error", early_stopping="oob", subsample=0.99)
     with pytest.raises(DataError, match=r"0\.99 of 20 rows leaves none out"):
         boost(noisy("squared_error", 20), rules)
 
@@ -120,7 +120,7 @@ def test_groups_are_left_out_of_a_round_as_a_whole(splits: Any) -> None:
         generator.normal(size=(30, 2))[groups], generator.normal(size=120), task="regression"
     )
     options = {**GREEDY, "splits": splits, "max_depth": 6}
-    run = boost(table, BoostingRules("squared_error", 8, subsample=0.5, **options), groups=groups, seed=1)
+    run = boost(table, BoostingSettings("squared_error", 8, subsample=0.5, **options), groups=groups, seed=1)
     counts = np.concatenate([tree.count for tree in run.ensemble])
     assert [float(tree.count[0]) for tree in run.ensemble] == [60.0] * 8
     assert (counts % 4 == 0).all()
@@ -128,6 +128,6 @@ def test_groups_are_left_out_of_a_round_as_a_whole(splits: Any) -> None:
 
 def test_without_a_draw_the_seed_changes_nothing() -> None:
     table = noisy("two classes")
-    one, other = (boost(table, BoostingRules("log_loss", 5), seed=seed) for seed in (0, 1))
+    one, other = (boost(table, BoostingSettings("log_loss", 5), seed=seed) for seed in (0, 1))
     assert np.array_equal(one.ensemble.scores(table), other.ensemble.scores(table))
     assert len(one.validation_loss) == len(one.oob_improvement) == 0

@@ -13,7 +13,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.tree.tree import LEAF, Tree
 from reference.boosting import Boosted, Node, boosted
 from reference.boosting_losses import Setting
@@ -62,7 +62,7 @@ def reference_run(loss: str, n_classes: int, weights: str, **options: Any) -> Bo
 
 
 def library_run(table: Table, loss: Any, splits: Any, **options: Any) -> Boosting:
-    return boost(table, BoostingRules(loss, splits=splits, **{"min_samples_leaf": 1, **options}))
+    return boost(table, BoostingSettings(loss, splits=splits, **{"min_samples_leaf": 1, **options}))
 
 
 def differences(node: Node, tree: Tree, at: int, table: Table, place: str = "root") -> list[str]:
@@ -218,7 +218,7 @@ def test_a_round_on_drawn_rows_is_that_of_the_slow_twin(loss: Any, splits: str) 
     order = fixed_order(table, by_relevance=False)  # in which the rows are counted off
     row_sets = [tuple(np.sort(order[np.flatnonzero(counts)]).tolist()) for counts in drawn]
     reference = boosted(table, Setting(loss, n_estimators=4), row_sets)
-    rules = BoostingRules(loss, n_estimators=4, min_samples_leaf=1, subsample=0.6, splits=splits)
+    rules = BoostingSettings(loss, n_estimators=4, min_samples_leaf=1, subsample=0.6, splits=splits)
     assert_same_run(boost(table, rules, seed=7), reference, table, 0.1)
 
 

@@ -15,7 +15,7 @@ from scipy.special import log_softmax, xlogy
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
 from holdfast.tree.tree import LEAF
 
@@ -73,7 +73,7 @@ def highest_rise(losses: FloatArray) -> float:
 def test_no_round_raises_the_loss_of_two_classes(
     loss: Any, splits: Any, seed: int, shares: list[float], rate: float, options: dict[str, Any]
 ) -> None:
-    rules = BoostingRules(loss, 20, rate, splits=splits, **options)
+    rules = BoostingSettings(loss, 20, rate, splits=splits, **options)
     run = boost(rare_classes(seed, shares), rules)
     assert highest_rise(run.train_loss) <= 1e-12
 
@@ -92,7 +92,7 @@ def test_no_round_raises_the_loss_of_rare_large_counts(
     splits: Any, seed: int, rate: float, options: dict[str, Any]
 ) -> None:
     table = rare_counts(seed)
-    run = boost(table, BoostingRules("poisson", 20, rate, splits=splits, **options))
+    run = boost(table, BoostingSettings("poisson", 20, rate, splits=splits, **options))
     assert highest_rise(deviance(run.train_loss, table.target)) <= 1e-12
     assert np.isfinite(run.ensemble.predict(table)).all()
 
@@ -106,23 +106,23 @@ def test_a_long_step_that_pays_is_taken_whole() -> None:
     # From a score of 0, counts of 12 have the gradient 1 - 12 and the hessian 1: a step of 11 goes too far,
     # for e^11 - 12 * 11 is more than 1, and so it is 1 + log(11). Counts of 0 step by -1.
     counts = Table.from_arrays([[0.0]] * 5 + [[1.0]] * 5, [12.0] * 5 + [0.0] * 5, task="regression")
-    rules = BoostingRules("poisson", 1, 1.0, min_samples_leaf=1, start="zero")
+    rules = BoostingSettings("poisson", 1, 1.0, min_samples_leaf=1, start="zero")
     assert leaf_values(counts, rules) == pytest.approx([1 + math.log(11), -1.0])
     # Two no's that a score of log(1 / 3) from 2 yes's and 6 no's holds for 1 : 3 step by -p / (p (1 - p)), or
     # -4/3; the two yes's by 1 / p, or 4, which lowers their loss: it is not shortened.
     classes = Table.from_arrays([[0.0]] * 6 + [[1.0]] * 2, ["no"] * 6 + ["yes"] * 2)
-    rules = BoostingRules("log_loss", 1, 1.0, min_samples_leaf=1)
+    rules = BoostingSettings("log_loss", 1, 1.0, min_samples_leaf=1)
     assert leaf_values(classes, rules) == pytest.approx([-4 / 3, 4.0])
 
 
 def test_no_step_is_longer_than_thirty() -> None:
     # One yes in 100: p = 0.01, and a step of 1 / p = 100 would be as sure as e^100 to one.
     classes = Table.from_arrays([[0.0]] * 99 + [[1.0]], ["no"] * 99 + ["yes"])
-    rules = BoostingRules("log_loss", 1, 1.0, min_samples_leaf=1, splits="binned")
+    rules = BoostingSettings("log_loss", 1, 1.0, min_samples_leaf=1, splits="binned")
     assert leaf_values(classes, rules) == pytest.approx([-1 / 0.99, 30.0])
 
 
-def leaf_values(table: Table, rules: BoostingRules) -> list[float]:
+def leaf_values(table: Table, rules: BoostingSettings) -> list[float]:
     tree = boost(table, rules).ensemble[0]
     values: list[float] = tree.value[tree.feature == LEAF, 0].tolist()
     return values
@@ -132,7 +132,7 @@ def leaf_values(table: Table, rules: BoostingRules) -> list[float]:
 @pytest.mark.parametrize("loss", ["log_loss", "exponential", "poisson"])
 def test_many_steps_of_a_leaf_end_where_it_loses_least(loss: Any, l2: float, splits: Any) -> None:
     table = rare_counts(3) if loss == "poisson" else rare_classes(3, [0.8, 0.2])
-    rules = BoostingRules(
+    rules = BoostingSettings(
         loss, 1, 1.0, max_depth=2, leaf_steps=60, min_samples_leaf=30, l2_regularization=l2, splits=splits
     )
     run = boost(table, rules)
@@ -174,7 +174,7 @@ def test_no_round_raises_the_loss_of_several_classes_at_a_low_rate(seed: int, sp
     X[:, 1] += 2.0 * (y == 2)
     X[:, 2] += 1.0 * (y == 3)
     table = Table.from_arrays(X, y, task="classification")
-    run = boost(table, BoostingRules("log_loss", 60, 0.1, splits=splits))
+    run = boost(table, BoostingSettings("log_loss", 60, 0.1, splits=splits))
     assert highest_rise(run.train_loss) <= 0
     shares = run.ensemble.predict_proba(table)
     assert np.isfinite(shares).all()

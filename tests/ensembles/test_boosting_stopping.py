@@ -11,8 +11,8 @@ from holdfast.arrays import FloatArray
 from holdfast.data.split.folds import Fold, steady_folds
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.errors import DataError, RulesError
+from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.errors import DataError, ParameterError
 from holdfast.tree.ensemble import Ensemble
 
 VALIDATION = 53  # branch of the seed
@@ -21,7 +21,7 @@ VALIDATION = 53  # branch of the seed
 def held_out_losses(table: Table, kind: str, fold: Fold, n_estimators: int) -> FloatArray:
     """The mean loss of the rows held out, after every round of boosting on the others alone."""
     rows = np.repeat(np.arange(table.n_rows), fold.times)
-    rules = BoostingRules(LOSSES.get(kind, kind), n_estimators, **GREEDY)
+    rules = BoostingSettings(LOSSES.get(kind, kind), n_estimators, **GREEDY)
     alone = boost(table.taken(rows), rules).ensemble
     held_out = table.taken(fold.held_out)
     return np.average(staged_losses(alone, held_out, kind), axis=1, weights=weights_of(held_out))
@@ -39,7 +39,7 @@ def assert_same(one: Ensemble, other: Ensemble, table: Table) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rounds_that_lose_least_on_the_rows_held_out_are_kept(kind: str, weighted: bool) -> None:
     table, seed = noisy(kind, weighted=weighted), 4
-    rules = BoostingRules(
+    rules = BoostingSettings(
         LOSSES.get(kind, kind),
         40,
         early_stopping=True,
@@ -61,7 +61,7 @@ def test_the_rounds_that_lose_least_on_the_rows_held_out_are_kept(kind: str, wei
 def test_a_gain_below_the_tolerance_is_none() -> None:
     table = noisy("squared_error")
     options = {**GREEDY, "tol": 10.0, "learning_rate": 0.1}
-    rules = BoostingRules("squared_error", 50, early_stopping=True, n_iter_no_change=4, **options)
+    rules = BoostingSettings("squared_error", 50, early_stopping=True, n_iter_no_change=4, **options)
     run = boost(table, rules)
     assert (run.n_estimators, len(run.validation_loss)) == (1, 5)
 
@@ -70,7 +70,9 @@ def test_a_gain_below_the_tolerance_is_none() -> None:
 def test_groups_are_held_out_as_a_whole(kind: str) -> None:
     table, seed = noisy(kind), 1
     groups = np.random.default_rng(0).integers(0, 30, table.n_rows)
-    rules = BoostingRules(LOSSES.get(kind, kind), 10, early_stopping=True, validation_fraction=0.3, **GREEDY)
+    rules = BoostingSettings(
+        LOSSES.get(kind, kind), 10, early_stopping=True, validation_fraction=0.3, **GREEDY
+    )
     run = boost(table, rules, groups=groups, seed=seed)
     (fold,) = steady_folds(table, np.unique(groups, return_inverse=True)[1], 0.3, (seed, VALIDATION))
     assert not set(groups[fold.held_out]) & set(groups[~fold.held_out])
@@ -81,7 +83,7 @@ def test_groups_are_held_out_as_a_whole(kind: str) -> None:
 def test_the_rows_held_out_do_not_depend_on_their_order() -> None:
     table = noisy("three classes")
     mixed = table.taken(np.random.default_rng(0).permutation(table.n_rows))
-    rules = BoostingRules("log_loss", 15, early_stopping=True, subsample=0.6, max_features=2, **GREEDY)
+    rules = BoostingSettings("log_loss", 15, early_stopping=True, subsample=0.6, max_features=2, **GREEDY)
     one, other = (boost(each, rules, seed=3) for each in (table, mixed))
     assert one.validation_loss == pytest.approx(other.validation_loss)
     assert one.oob_improvement == pytest.approx(other.oob_improvement)
@@ -89,7 +91,7 @@ def test_the_rows_held_out_do_not_depend_on_their_order() -> None:
 
 
 def test_a_single_unit_cannot_be_divided() -> None:
-    table, rules = noisy("squared_error", 20), BoostingRules("squared_error", early_stopping=True)
+    table, rules = noisy("squared_error", 20), BoostingSettings("squared_error", early_stopping=True)
     with pytest.raises(DataError, match="one row only"):
         boost(table.taken([0]), rules)
     with pytest.raises(DataError, match="one group only"):
@@ -100,7 +102,7 @@ def test_a_single_unit_cannot_be_divided() -> None:
 
 
 def cross_validated(table: Table, kind: str, cv: Any, groups: Any = None) -> Boosting:
-    rules = BoostingRules(LOSSES.get(kind, kind), 20, early_stopping="cv", cv=cv, **GREEDY)
+    rules = BoostingSettings(LOSSES.get(kind, kind), 20, early_stopping="cv", cv=cv, **GREEDY)
     return boost(table, rules, groups=groups, seed=2)
 
 
@@ -109,7 +111,7 @@ def assert_chosen_by(folds: list[Fold], run: Boosting, table: Table, kind: str) 
     mean = np.mean([held_out_losses(table, kind, fold, 20) for fold in folds], axis=0)
     assert run.validation_loss == pytest.approx(mean, rel=1e-9)
     assert run.n_estimators == mean.argmin() + 1
-    rules = BoostingRules(LOSSES.get(kind, kind), run.n_estimators, **GREEDY)
+    rules = BoostingSettings(LOSSES.get(kind, kind), run.n_estimators, **GREEDY)
     assert_same(run.ensemble, boost(table, rules).ensemble, table)
 
 
@@ -148,7 +150,7 @@ def test_folds_keep_groups_together() -> None:
     assert all(len(set(groups[f.held_out])) * 5 == f.held_out.sum() for f in folds)
     assert_chosen_by(folds, run, table, "two classes")
     cross_validated(table, "two classes", GroupKFold(3), groups)
-    with pytest.raises(RulesError, match="cv divides"):
+    with pytest.raises(ParameterError, match="cv divides"):
         cross_validated(table, "two classes", list(KFold(4).split(groups)), groups)
 
 
@@ -158,7 +160,7 @@ def test_a_class_that_only_rows_held_out_have_is_unlikely_and_no_error(kind: str
     table = noisy(kind)
     is_last = table.target == table.target.max()
     held_out = is_last | (np.arange(table.n_rows) % 5 == 0)
-    rules = BoostingRules("log_loss", 5, early_stopping="cv", cv=[(~held_out, held_out)], splits=splits)
+    rules = BoostingSettings("log_loss", 5, early_stopping="cv", cv=[(~held_out, held_out)], splits=splits)
     run = boost(table, rules)
     assert np.isfinite(run.validation_loss).all()
     assert run.validation_loss.min() > 5  # e^-5: nobody foresaw them
@@ -168,6 +170,6 @@ def test_a_class_that_only_rows_held_out_have_is_unlikely_and_no_error(kind: str
 
 def test_a_fold_of_nothing_but_zeros_has_no_rate_to_start_from() -> None:
     table = Table.from_arrays(np.arange(40.0)[:, None], np.repeat([0.0, 3.0], 20), task="regression")
-    rules = BoostingRules("poisson", 3, early_stopping="cv", cv=[(np.arange(20), np.arange(20, 40))])
+    rules = BoostingSettings("poisson", 3, early_stopping="cv", cv=[(np.arange(20), np.arange(20, 40))])
     with pytest.raises(DataError, match="loss='poisson' needs a target above 0"):
         boost(table, rules)

@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.importances import features_asked, importances, permutation_importance
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.route import passed_nodes
@@ -205,7 +205,7 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 
 def test_bags_of_all_rows_leave_nothing_to_permute() -> None:
     bagging = grow_bagging(ILL, n_estimators=2, sampling=Sampling(bootstrap=False))
-    with pytest.raises(RulesError, match="Every bag holds all rows"):
+    with pytest.raises(ParameterError, match="Every bag holds all rows"):
         permutation_importance(bagging, ILL)
 
 

@@ -15,7 +15,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.out_of_bag import out_of_bag, points_scored
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
 
@@ -171,7 +171,7 @@ def test_the_curve_is_a_frame_with_a_row_for_every_point() -> None:
 
 def test_bags_of_all_rows_leave_nothing_to_score_on() -> None:
     bagging = grow_bagging(ILL, n_estimators=2, sampling=Sampling(bootstrap=False))
-    with pytest.raises(RulesError, match="Every bag holds all rows"):
+    with pytest.raises(ParameterError, match="Every bag holds all rows"):
         out_of_bag(bagging, ILL)
 
 

@@ -10,10 +10,10 @@ from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.ensembles.tree_correlation import tree_correlation
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
 from holdfast.estimators.forest import ForestRegressor
 from holdfast.growth.rules import CART
@@ -156,8 +156,8 @@ def test_a_single_tree_has_no_pair() -> None:
 
 def test_trees_that_add_up_and_values_that_do_not_fit_are_named() -> None:
     table, bagging = grown("two classes")
-    with pytest.raises(RulesError, match="link='logistic'"):
-        tree_correlation(boost(table, BoostingRules("log_loss", 3)).ensemble, table)
+    with pytest.raises(ParameterError, match="link='logistic'"):
+        tree_correlation(boost(table, BoostingSettings("log_loss", 3)).ensemble, table)
     with pytest.raises(DataError, match="80 rows: give one value per row"):
         tree_correlation(bagging.ensemble, table, ["a"] * 3)
     with pytest.raises(DataError, match="'z', which is none of the classes"):

@@ -10,7 +10,7 @@ from patients import NUMBERS, PATIENTS, STAY
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.estimators.adaboost import AdaBoostClassifier
 
 
@@ -105,5 +105,5 @@ def test_a_copy_predicts_the_same(model: AdaBoostClassifier) -> None:
     "bad", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"max_depth": 0}, {"unknown": "ignore"}]
 )
 def test_a_parameter_out_of_range_is_named(bad: dict[str, Any]) -> None:
-    with pytest.raises(RulesError, match=next(iter(bad))):
+    with pytest.raises(ParameterError, match=next(iter(bad))):
         AdaBoostClassifier(**bad).fit(NUMBERS, STAY)

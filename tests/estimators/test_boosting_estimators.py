@@ -15,7 +15,7 @@ import holdfast
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import DataError, DataWarning
 from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.tree.ensemble import Ensemble
@@ -53,7 +53,7 @@ def test_a_fitted_estimator_is_the_boosting_that_its_parameters_spell_out() -> N
         NUMBERS, WARD
     )
     seed = int(np.random.RandomState(5).randint(2**32, dtype=np.uint32))
-    rules = BoostingRules("log_loss", 6, subsample=0.5, max_features=2)
+    rules = BoostingSettings("log_loss", 6, subsample=0.5, max_features=2)
     expected = boost(Table.from_arrays(NUMBERS, WARD), rules, seed=seed)
     assert np.array_equal(model.predict_proba(NUMBERS), expected.ensemble.values(NUMBERS))
     assert model.oob_improvement_.tolist() == expected.oob_improvement.tolist()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 
 BAD = (
@@ -44,35 +44,35 @@ BAD_FOR_CLASSES = (
 
 @pytest.mark.parametrize(("name", "bad"), [*BAD, *BAD_FOR_NUMBERS])
 def test_the_regressor_names_the_parameter_and_its_value(name: str, bad: Any) -> None:
-    with pytest.raises(RulesError, match=f"^{name}={re.escape(repr(bad))}"):
+    with pytest.raises(ParameterError, match=f"^{name}={re.escape(repr(bad))}"):
         BoostingRegressor(**{name: bad}).fit(PATIENTS, DAYS)
 
 
 @pytest.mark.parametrize(("name", "bad"), [*BAD, *BAD_FOR_CLASSES])
 def test_the_classifier_names_the_parameter_and_its_value(name: str, bad: Any) -> None:
-    with pytest.raises(RulesError, match=f"^{name}={re.escape(repr(bad))}"):
+    with pytest.raises(ParameterError, match=f"^{name}={re.escape(repr(bad))}"):
         BoostingClassifier(**{name: bad}).fit(PATIENTS, STAY)
 
 
 @pytest.mark.parametrize("bad", [1, 0, -3, 1.5, math.nan, True, "kfold", None])
 def test_folds_that_are_none_are_named(bad: Any) -> None:
-    with pytest.raises(RulesError, match=f"cv={re.escape(repr(bad))}"):
+    with pytest.raises(ParameterError, match=f"cv={re.escape(repr(bad))}"):
         BoostingRegressor(n_estimators=2, early_stopping="cv", cv=bad).fit(PATIENTS, DAYS)
 
 
 def test_parameters_that_exclude_each_other_are_named_both() -> None:
-    with pytest.raises(RulesError, match=r"splits='exact' knows no l2_regularization, which is 0\.5"):
+    with pytest.raises(ParameterError, match=r"splits='exact' knows no l2_regularization, which is 0\.5"):
         BoostingRegressor(splits="exact", l2_regularization=0.5).fit(PATIENTS, DAYS)
-    with pytest.raises(RulesError, match="leaf_steps=2 is for a single score"):
+    with pytest.raises(ParameterError, match="leaf_steps=2 is for a single score"):
         BoostingClassifier(leaf_steps=2).fit(NUMBERS, PATIENTS["ward"])
     with pytest.raises(ValueError, match="loss='exponential' is for two classes, and 'ward' has 3"):
         BoostingClassifier(loss="exponential").fit(NUMBERS, PATIENTS["ward"])
 
 
 def test_a_weight_for_a_class_that_is_not_there_is_named() -> None:
-    with pytest.raises((RulesError, DataError), match="'Z'"):
+    with pytest.raises((ParameterError, DataError), match="'Z'"):
         BoostingClassifier(class_weight={"Z": 2.0}).fit(NUMBERS, PATIENTS["ward"])
-    with pytest.raises(RulesError, match=r"class_weight of 'A' is -1\.0"):
+    with pytest.raises(ParameterError, match=r"class_weight of 'A' is -1\.0"):
         BoostingClassifier(class_weight={"A": -1.0}).fit(NUMBERS, PATIENTS["ward"])
 
 

@@ -10,7 +10,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import multivariate_normal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from holdfast.errors import DataWarning, RulesError, SchemaMismatch
+from holdfast.errors import DataWarning, ParameterError, SchemaMismatch
 from holdfast.estimators.density import DensityTree
 from holdfast.scoring.clusters import purity_score
 
@@ -87,9 +87,9 @@ def test_columns_of_a_frame_are_matched_by_name() -> None:
 
 
 def test_a_parameter_out_of_range_is_refused_at_fit() -> None:
-    with pytest.raises(RulesError, match="covariance='round' is unknown"):
+    with pytest.raises(ParameterError, match="covariance='round' is unknown"):
         DensityTree(covariance="round").fit(three_groups())  # type: ignore[arg-type]
-    with pytest.raises(RulesError, match="unknown='guess' is unknown"):
+    with pytest.raises(ParameterError, match="unknown='guess' is unknown"):
         DensityTree(unknown="guess").fit(three_groups())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 
-from holdfast.errors import QuestionError, RulesError
+from holdfast.errors import ParameterError, QuestionError
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 
 
@@ -32,12 +32,12 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 )
 def test_a_parameter_out_of_range_is_named_with_its_range_at_fit(name: str, value: Any, message: str):
     model = TreeClassifier(**{name: value})
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         model.fit(NUMBERS, STAY)
 
 
 def test_a_regressor_refuses_a_criterion_for_classes():
-    with pytest.raises(RulesError, match="criterion='gini' is not one for a number"):
+    with pytest.raises(ParameterError, match="criterion='gini' is not one for a number"):
         TreeRegressor(criterion="gini").fit(NUMBERS, DAYS)
 
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import cross_val_score
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
 from holdfast.estimators.forest import ForestClassifier, ForestRegressor
 from holdfast.export.sklearn import to_sklearn
@@ -149,7 +149,7 @@ def test_a_second_fit_forgets_what_was_told_of_the_first():
 def test_a_failed_fit_leaves_the_model_as_it_was():
     model = ForestClassifier(5, random_state=0).fit(WINE, CULTIVAR)
     before = model.predict_proba(WINE)
-    with pytest.raises(RulesError):
+    with pytest.raises(ParameterError):
         model.set_params(max_depth=0).fit(WINE[::2], CULTIVAR[::2])
     assert np.array_equal(model.predict_proba(WINE), before)
 
@@ -292,7 +292,7 @@ def test_a_progress_bar_is_shown_on_request(capsys):
     ],
 )
 def test_a_parameter_out_of_range_is_named(parameters, message):
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         ForestClassifier(**{"n_estimators": 2, **parameters}).fit(WINE, CULTIVAR)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast import (
-    RulesError,
+    ParameterError,
     SizeSearch,
     Table,
     TreeClassifier,
@@ -19,7 +19,7 @@ from holdfast import (
 )
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch
 from holdfast.ensembles.out_of_bag import out_of_bag
@@ -46,7 +46,7 @@ WITH_JOBS = [
 @pytest.mark.parametrize(("kind", "name"), WITH_JOBS)
 def test_every_estimator_refuses_it_before_it_reads_the_rows(kind: str, name: str, n_jobs: Any) -> None:
     model = (CLASSIFIERS if kind == "classes" else REGRESSORS)[name]().set_params(n_jobs=n_jobs)
-    with pytest.raises(RulesError, match=f"^n_jobs={n_jobs!r} is out of range"):
+    with pytest.raises(ParameterError, match=f"^n_jobs={n_jobs!r} is out of range"):
         model.fit([["no", "table"]], [None])
 
 
@@ -55,7 +55,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
     model = CLASSIFIERS[name]().fit(X, Y)
     model.set_params(n_jobs=0)
     for call in (model.predict, model.apply, lambda rows: list(model.staged_predict(rows))):
-        with pytest.raises(RulesError, match=r"^n_jobs=0 is out of range"):
+        with pytest.raises(ParameterError, match=r"^n_jobs=0 is out of range"):
             call(X)
 
 
@@ -66,7 +66,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
         lambda n_jobs: grow_bagging(TABLE, n_jobs=n_jobs),
         lambda n_jobs: out_of_bag(BAGGING, TABLE, n_jobs=n_jobs),
         lambda n_jobs: permutation_importance(BAGGING, TABLE, n_jobs=n_jobs),
-        lambda n_jobs: boost(TABLE, BoostingRules("log_loss"), n_jobs=n_jobs),
+        lambda n_jobs: boost(TABLE, BoostingSettings("log_loss"), n_jobs=n_jobs),
         lambda n_jobs: refit_all_leaf_values([TREE], TABLE, [CART], n_jobs=n_jobs),
         lambda n_jobs: choose_size(TABLE, search=SizeSearch(n_jobs=n_jobs)),
         lambda n_jobs: distance_matrix([], n_jobs=n_jobs),
@@ -80,5 +80,5 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
 )
 @pytest.mark.parametrize("n_jobs", OUT_OF_RANGE)
 def test_every_function_refuses_it(call: Any, n_jobs: Any) -> None:
-    with pytest.raises(RulesError, match=f"^n_jobs={n_jobs!r} is out of range"):
+    with pytest.raises(ParameterError, match=f"^n_jobs={n_jobs!r} is out of range"):
         call(n_jobs)

@@ -14,7 +14,7 @@ from holdfast import (
     C45,
     CART,
     GrowthRules,
-    RulesError,
+    ParameterError,
     SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
@@ -54,17 +54,17 @@ def test_a_parameter_that_was_set_comes_before_the_ready_rules() -> None:
 
 
 def test_rules_about_classes_are_refused_for_numbers() -> None:
-    with pytest.raises(RulesError, match="gain_ratio"):
+    with pytest.raises(ParameterError, match="gain_ratio"):
         TreeRegressor(growth_rules=C45).fit(PROGRESS, PROGRESSION)
     rules = GrowthRules("squared_error", pruning_confidence=0.25)
-    with pytest.raises(RulesError, match=r"pruning_confidence=0\.25 is for classes"):
+    with pytest.raises(ParameterError, match=r"pruning_confidence=0\.25 is for classes"):
         TreeRegressor(growth_rules=rules).fit(PROGRESS, PROGRESSION)
-    with pytest.raises(RulesError, match="merge_leaves=True is for classes"):
+    with pytest.raises(ParameterError, match="merge_leaves=True is for classes"):
         TreeRegressor(growth_rules=GrowthRules(merge_leaves=True)).fit(PROGRESS, PROGRESSION)
 
 
 def test_what_is_no_rules_is_refused() -> None:
-    with pytest.raises(RulesError, match=r"growth_rules='C4\.5' are none"):
+    with pytest.raises(ParameterError, match=r"growth_rules='C4\.5' are none"):
         TreeClassifier(growth_rules="C4.5").fit(X, Y)
 
 
@@ -231,7 +231,7 @@ def test_a_model_with_a_chosen_size_can_be_cloned_and_searched() -> None:
     ],
 )
 def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(RulesError, match=message.replace("(", r"\(")):
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
         TreeClassifier(**parameters).fit(X, Y)
 
 
@@ -265,9 +265,9 @@ def test_pruned_candidates_can_be_chosen_from_like_others() -> None:
 
 
 def test_candidates_of_another_kind_are_refused() -> None:
-    with pytest.raises(RulesError, match="method='grown' is unknown"):
+    with pytest.raises(ParameterError, match="method='grown' is unknown"):
         StableTreeClassifier(method="grown").fit(X, Y)
-    with pytest.raises(RulesError, match="leave learner=None"):
+    with pytest.raises(ParameterError, match="leave learner=None"):
         StableTreeClassifier(method="pruned", learner=DecisionTreeClassifier()).fit(X, Y)
 
 

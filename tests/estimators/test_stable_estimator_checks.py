@@ -29,7 +29,11 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             scoring="log_loss",
         ),
         StableTreeRegressor(
-            n_estimators=6, criterion="poisson", validation=0.3, rule="most-stable", matching="metric"
+            n_estimators=6,
+            criterion="poisson",
+            validation=0.3,
+            selection_rule="most-stable",
+            matching="metric",
         ),
         StableTreeRegressor(
             n_estimators=4, learner=DecisionTreeRegressor(), refit_leaves=False, scoring="squared_error"

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
-from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
+from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
 from holdfast.stability.choice import SelectionRule
@@ -201,21 +201,21 @@ def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
     assert again.choice_ == model.choice_
     model.choose("weighted", gamma=0.01)
     assert clone(model).fit(PATIENTS, STAY).choice_ == model.choice_
-    assert (model.rule, model.gamma, model.tolerance) == ("weighted", 0.01, 0.2)
+    assert (model.selection_rule, model.gamma, model.tolerance) == ("weighted", 0.01, 0.2)
     model.choose("best-score", tolerance_unit=None, gamma=None)
-    assert (model.rule, model.gamma, model.tolerance_unit) == ("best-score", None, None)
+    assert (model.selection_rule, model.gamma, model.tolerance_unit) == ("best-score", None, None)
 
 
 def test_a_choice_that_cannot_be_made_changes_nothing():
     model = classifier().fit(PATIENTS, STAY)
     before, parameters = bits(model), model.get_params()
     for selection_rule in (
-        {"rule": "best"},
-        {"rule": "weighted"},
+        {"selection_rule": "best"},
+        {"selection_rule": "weighted"},
         {"tolerance": -1.0},
         {"tolerance_unit": "%"},
     ):
-        with pytest.raises(RulesError, match=next(iter(selection_rule))):
+        with pytest.raises(ParameterError, match=next(iter(selection_rule))):
             model.choose(**selection_rule)
     assert (bits(model), model.get_params()) == (before, parameters)
 
@@ -452,7 +452,7 @@ PARAMETERS: dict[str, Any] = {
     "early_fraction": 1.0,
     "validation": 1,
     "scoring": "aux",
-    "rule": "best",
+    "selection_rule": "best",
     "tolerance": -0.1,
     "tolerance_unit": "percent",
     "matching": "best",
@@ -466,7 +466,7 @@ PARAMETERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_parameter_out_of_range_is_refused_by_name(name: str):
-    with pytest.raises((RulesError, TypeError), match=name):
+    with pytest.raises((ParameterError, TypeError), match=name):
         classifier(**{"n_estimators": 2, name: PARAMETERS[name]}).fit(PATIENTS, STAY)
 
 
@@ -481,12 +481,12 @@ def test_a_parameter_out_of_range_is_refused_by_name(name: str):
     ],
 )
 def test_a_grid_out_of_range_is_refused_by_name(grid: Any, message: str):
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         classifier(grid=grid).fit(PATIENTS, STAY)
 
 
 def test_class_weights_speak_of_the_classes():
-    with pytest.raises(RulesError, match="typo"):
+    with pytest.raises(ParameterError, match="typo"):
         classifier(class_weight={"typo": 2.0}).fit(PATIENTS, STAY)
     even = classifier(class_weight="balanced", n_estimators=20).fit(PATIENTS, STAY)
     assert even.tree_.value[0] == pytest.approx([0.5, 0.5])
@@ -525,7 +525,7 @@ def test_questions_and_categories_are_read_as_the_parameters_say():
 def test_learners_of_others_grow_the_trees():
     model = classifier(learner=DecisionTreeClassifier(max_leaf_nodes=3)).fit(NUMBERS[:, :1], STAY)
     assert max(tree.n_leaves for tree in model.candidate_trees_) <= 3
-    with pytest.raises(RulesError, match="ward"):
+    with pytest.raises(ParameterError, match="ward"):
         classifier(learner=DecisionTreeClassifier()).fit(PATIENTS, STAY)
 
 
@@ -566,7 +566,7 @@ def test_copies_and_searches_of_scikit_learn(model: Any, y: Any):
     assert bits(copied) == bits(model)
     assert copied.choose("most-stable").instability_ == model.frontier_.instability.min()
     assert cross_val_score(model, PATIENTS, y, cv=3, error_score="raise").mean() > 0.2
-    grid = {"rule": ["best-score", "most-stable"], "max_depth": [1, 3]}
+    grid = {"selection_rule": ["best-score", "most-stable"], "max_depth": [1, 3]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(PATIENTS, y)
     assert search.best_estimator_.rule == search.best_params_["rule"]
     pipeline = make_pipeline(StandardScaler(), clone(model)).fit(NUMBERS, y)
@@ -687,9 +687,9 @@ def test_clashing_labels_of_equal_rows_end_in_one_leaf():
 
 def test_a_tolerance_asks_for_its_rule_and_so_does_gamma():
     model = StableTreeClassifier(n_estimators=20, max_depth=3).fit(*load_breast_cancer(return_X_y=True))
-    assert model.choose(gamma=0.001).choice_.rule == "weighted"
-    assert model.choose(tolerance=0.05).choice_.rule == "within-tolerance"
-    assert model.choose("knee").choose(tolerance_unit="relative").choice_.rule == "within-tolerance"
+    assert model.choose(gamma=0.001).choice_.selection_rule == "weighted"
+    assert model.choose(tolerance=0.05).choice_.selection_rule == "within-tolerance"
+    assert model.choose("knee").choose(tolerance_unit="relative").choice_.selection_rule == "within-tolerance"
 
 
 def test_what_a_notebook_shows_is_short():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.estimators.bagging import BaggingClassifier
 from holdfast.estimators.forest import ForestClassifier
 
@@ -51,12 +51,12 @@ def test_probabilities_stay_and_the_threshold_can_move_after_the_fit() -> None:
 
 @pytest.mark.parametrize("bad", [0.0, -0.1, 1.1, float("nan"), "half", True])
 def test_a_threshold_out_of_range_is_named(bad: Any) -> None:
-    with pytest.raises(RulesError, match=f"^vote_threshold={bad!r} is out of range"):
+    with pytest.raises(ParameterError, match=f"^vote_threshold={bad!r} is out of range"):
         ForestClassifier(**{**OPTIONS, "vote_threshold": bad}).fit(X, Y)
 
 
 def test_it_is_for_two_classes_that_are_voted_for() -> None:
-    with pytest.raises(RulesError, match="set voting='hard'"):
+    with pytest.raises(ParameterError, match="set voting='hard'"):
         BaggingClassifier(vote_threshold=0.3).fit(X, Y)
-    with pytest.raises(RulesError, match="for two classes, and the target has 3"):
+    with pytest.raises(ParameterError, match="for two classes, and the target has 3"):
         BaggingClassifier(vote_threshold=0.3, **OPTIONS).fit(X, np.arange(200) % 3)

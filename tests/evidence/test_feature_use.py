@@ -6,7 +6,7 @@ from statistics import mean, stdev
 import pytest
 
 from holdfast.data.schema import Feature, Schema
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.evidence.feature_use import FeatureUse, feature_use, first_features, importance_spread
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
@@ -98,7 +98,7 @@ def test_no_trees_have_no_features(function: object) -> None:
 
 
 def test_the_root_is_the_first_level() -> None:
-    with pytest.raises(RulesError, match="levels=0 is out of range"):
+    with pytest.raises(ParameterError, match="levels=0 is out of range"):
         first_features([FARE_ALONE], levels=0)
 
 

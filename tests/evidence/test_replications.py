@@ -14,7 +14,7 @@ from holdfast.arrays import BoolArray
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.table import Table
 from holdfast.distance.distances import mean_distance, tree_distance
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.evidence import replications
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.evidence.replications import replicate
@@ -370,6 +370,6 @@ def test_the_frame_has_one_row_per_model() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(option: dict[str, Any], message: str) -> None:
-    with pytest.raises(RulesError) as caught:
+    with pytest.raises(ParameterError) as caught:
         replicate(CLINIC, SMALL, **option)
     assert str(caught.value) == message

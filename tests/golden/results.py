@@ -151,7 +151,7 @@ def _number_distances() -> Marks:
 
 def _of_stable(model: Any, target: str) -> Marks:
     model.fit(features(), clinic()[target])
-    choice = Marks([model.choice_.candidate, model.choice_.rule], {})
+    choice = Marks([model.choice_.candidate, model.choice_.selection_rule], {})
     parts = {"frontier": marks.of_frontier(model.frontier_), "tree": marks.of_tree(model.tree_)}
     return marks.joined({**parts, "choice": choice})
 
@@ -164,7 +164,7 @@ def _stable() -> Marks:
 @result("stable tree by log loss")
 def _stable_log_loss() -> Marks:
     model = StableTreeClassifier(
-        n_estimators=15, max_depth=4, scoring="log_loss", criterion="entropy", rule="knee"
+        n_estimators=15, max_depth=4, scoring="log_loss", criterion="entropy", selection_rule="knee"
     )
     return _of_stable(model, "lived")
 
@@ -195,7 +195,7 @@ def _alphas() -> Marks:
 @result("size by leaves, one standard error, log loss")
 def _leaves() -> Marks:
     rules = GrowthRules("entropy", min_samples_leaf=5)
-    return _sized("lived", rules, "max_leaf_nodes", rule="cv-1se", cv=5, scoring="log_loss", seed=1)
+    return _sized("lived", rules, "max_leaf_nodes", selection_rule="cv-1se", cv=5, scoring="log_loss", seed=1)
 
 
 @result("size by depth of numbers")

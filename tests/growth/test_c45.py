@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import own_learner
@@ -414,16 +414,16 @@ def test_equal_weights_are_no_weights() -> None:
 )
 def test_numbers_as_target_are_refused(rules_of_c45: GrowthRules, said: str) -> None:
     table = Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], [0.5, 1.5, 2.5, 9.5], task="regression")
-    with pytest.raises(RulesError, match=f"{said}.*number"):
+    with pytest.raises(ParameterError, match=f"{said}.*number"):
         grow(table, rules_of_c45)
 
 
 def test_threshold_costs_are_for_the_gain_ratio() -> None:
-    with pytest.raises(RulesError, match=r"threshold_cost.*gain_ratio.*'entropy'"):
+    with pytest.raises(ParameterError, match=r"threshold_cost.*gain_ratio.*'entropy'"):
         GrowthRules("entropy", threshold_cost=True)
 
 
 @pytest.mark.parametrize("confidence", [-0.1, 0.0, 1.0, 1.1, float("nan"), "high", True])
 def test_a_confidence_that_is_no_probability_is_refused(confidence: Any) -> None:
-    with pytest.raises(RulesError, match=f"pruning_confidence={confidence!r}"):
+    with pytest.raises(ParameterError, match=f"pruning_confidence={confidence!r}"):
         GrowthRules("gini", pruning_confidence=confidence)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, class_impurity, criterion_of
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
@@ -35,15 +35,15 @@ def test_impurity_follows_from_the_shares_of_the_classes(name: str, expected: li
 def test_every_criterion_is_for_classes_or_for_numbers() -> None:
     assert not CLASS_CRITERIA.keys() & NUMBER_CRITERIA.keys()
     for name in CLASS_CRITERIA:
-        with pytest.raises(RulesError, match="a number"):
+        with pytest.raises(ParameterError, match="a number"):
             criterion_of(name, is_classes=False)
     for name in NUMBER_CRITERIA:
-        with pytest.raises(RulesError, match="classes"):
+        with pytest.raises(ParameterError, match="classes"):
             criterion_of(name, is_classes=True)
 
 
 def test_an_unknown_criterion_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(RulesError, match=r"'ginny'.*'gini'"):
+    with pytest.raises(ParameterError, match=r"'ginny'.*'gini'"):
         criterion_of("ginny", is_classes=True)
 
 

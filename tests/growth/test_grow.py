@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
@@ -161,7 +161,7 @@ def test_poisson_takes_sets_that_are_no_prefix_of_the_means_where_both_sides_nee
 
 
 def test_a_criterion_must_fit_the_target() -> None:
-    with pytest.raises(RulesError, match="squared_error"):
+    with pytest.raises(ParameterError, match="squared_error"):
         grow(numbers([1, 2], y=[0.5, 1.5]), GrowthRules("gini"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.table import Table
-from holdfast.errors import GrowthWarning, RulesError
+from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import _deadline, grow
 from holdfast.growth.rules import GrowthRules, features_drawn, rows_needed
 from holdfast.tree.check import check_tree
@@ -52,7 +52,7 @@ def is_leaf(tree: Tree) -> Any:
     ],
 )
 def test_a_value_outside_its_range_is_refused_with_the_rule_and_the_value(rule: str, value: Any) -> None:
-    with pytest.raises(RulesError, match=f"^{rule}={value!r} "):
+    with pytest.raises(ParameterError, match=f"^{rule}={value!r} "):
         GrowthRules(**{rule: value})
 
 

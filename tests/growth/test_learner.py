@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import CART, GrowthRules
@@ -89,7 +89,7 @@ def test_an_empty_grid_is_one_combination_of_nothing():
     ],
 )
 def test_a_grid_without_lists_of_values_is_refused(grid: Any, message: str):
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         combinations_of(grid)
 
 
@@ -124,10 +124,10 @@ def test_a_sample_is_a_table_with_its_rows_repeated():
 
 
 def test_a_parameter_that_is_no_rule_is_refused_with_the_rules_there_are():
-    with pytest.raises(RulesError, match=r"grid has 'depth'.*'max_depth'"):
+    with pytest.raises(ParameterError, match=r"grid has 'depth'.*'max_depth'"):
         own_learner(TABLE, CART, combinations_of({"depth": [3]}))
 
 
 def test_a_value_out_of_range_is_refused_by_name():
-    with pytest.raises(RulesError, match="max_depth=0 is out of range"):
+    with pytest.raises(ParameterError, match="max_depth=0 is out of range"):
         own_learner(TABLE, CART, combinations_of({"max_depth": [3, 0]}))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast import CART, GrowthRules, Table, TreeClassifier, grow
-from holdfast.errors import GrowthWarning, RulesError
+from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.sample import fixed_point_sample
 
@@ -48,9 +48,11 @@ def test_enough_memory_changes_nothing() -> None:
 
 
 def test_too_little_for_one_split_is_said_before_growing() -> None:
-    with pytest.raises(RulesError, match=r"memory_limit=5000 is too small: 300 rows of 3 features need \d+"):
+    with pytest.raises(
+        ParameterError, match=r"memory_limit=5000 is too small: 300 rows of 3 features need \d+"
+    ):
         grow(noise(300), GrowthRules(memory_limit=5000))
-    with pytest.raises(RulesError, match="memory_limit=0 is out of range"):
+    with pytest.raises(ParameterError, match="memory_limit=0 is out of range"):
         GrowthRules(memory_limit=0)
 
 

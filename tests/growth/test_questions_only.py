@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from holdfast import ForestClassifier, GrowthRules, Table, TreeClassifier, TreeRegressor, grow
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 RANDOM = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -42,10 +42,10 @@ def test_estimators_grow_from_questions_alone() -> None:
 
 def test_without_questions_there_is_nothing_to_ask() -> None:
     with pytest.raises(
-        RulesError, match="questions_only=True splits by questions alone, and the table has none"
+        ParameterError, match="questions_only=True splits by questions alone, and the table has none"
     ):
         grow(Table.from_arrays(FRAME, ILL), ONLY)
-    with pytest.raises(RulesError, match="questions_only='yes' is no flag"):
+    with pytest.raises(ParameterError, match="questions_only='yes' is no flag"):
         GrowthRules(questions_only="yes")  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size.search import choose_size
@@ -30,27 +30,27 @@ NO_NUMBERS = ["a lot", [1], (2,), {3}, {"of": 1}, np.array([1, 2]), 1j, True, np
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_what_is_no_number_is_refused_under_the_name_of_the_rule(name: str, value: Any):
-    with pytest.raises(RulesError, match=f"^{name}="):
+    with pytest.raises(ParameterError, match=f"^{name}="):
         GrowthRules(**{name: value})
 
 
 @pytest.mark.parametrize("criterion", [["x"], None, 3, {"gini": 1}, np.array(["gini", "entropy"])], ids=repr)
 def test_a_criterion_is_a_name(criterion: Any):
-    with pytest.raises(RulesError, match=r"^criterion=.* is no name: write one such as 'gini'"):
+    with pytest.raises(ParameterError, match=r"^criterion=.* is no name: write one such as 'gini'"):
         GrowthRules(criterion=criterion)
 
 
 @pytest.mark.parametrize("class_weight", [[1, 2], 3, "heavy", {0, 1}, np.ones(2)], ids=repr)
 def test_weights_of_classes_come_as_a_mapping(class_weight: Any):
     with pytest.raises(
-        RulesError, match=r"^class_weight=.* is unknown: give a mapping from labels to weights"
+        ParameterError, match=r"^class_weight=.* is unknown: give a mapping from labels to weights"
     ):
         GrowthRules(class_weight=class_weight)
 
 
 @pytest.mark.parametrize("factor", ["a", None, [1.0], 0, -1.0, float("nan"), float("inf"), True], ids=repr)
 def test_the_weight_of_a_class_is_a_positive_number(factor: Any):
-    with pytest.raises(RulesError, match=r"^class_weight of 0 is .*: it must be a positive number"):
+    with pytest.raises(ParameterError, match=r"^class_weight of 0 is .*: it must be a positive number"):
         GrowthRules(class_weight={1: 2.0, 0: factor})
 
 
@@ -73,7 +73,7 @@ def test_the_numbers_of_numpy_may_weigh_classes():
 
 def test_all_rows_may_be_asked_for_to_split_and_not_in_a_leaf():
     assert GrowthRules(min_samples_split=1.0).min_samples_split == 1.0
-    with pytest.raises(RulesError, match=r"min_samples_leaf=1\.0 is out of range"):
+    with pytest.raises(ParameterError, match=r"min_samples_leaf=1\.0 is out of range"):
         GrowthRules(min_samples_leaf=1.0)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import class_importance, fixed_point_sample, integer_multiples, split_weight
@@ -65,14 +65,14 @@ def test_balanced_classes_weigh_the_same_and_as_much_as_all_rows() -> None:
 
 
 def test_class_weight_is_for_classes() -> None:
-    with pytest.raises(RulesError, match="class_weight"):
+    with pytest.raises(ParameterError, match="class_weight"):
         fixed_point_sample(
             numbers([1, 2], y=[0.5, 1.5]), GrowthRules("squared_error", class_weight="balanced")
         )
 
 
 def test_a_class_weight_for_a_label_that_is_no_class_is_refused() -> None:
-    with pytest.raises(RulesError, match="typo"):
+    with pytest.raises(ParameterError, match="typo"):
         fixed_point_sample(numbers([1, 2], y=["a", "b"]), GrowthRules(class_weight={"typo": 5.0}))
 
 

@@ -8,7 +8,7 @@ import pytest
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.kernels.boosting import losses
 from reference.boosting import boosted
 from reference.boosting_losses import Setting
@@ -88,5 +88,5 @@ def test_two_rounds_are_those_of_the_slow_twin(loss: Any, splits: Any) -> None:
         task="classification" if classes else "regression",
     )
     options: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "min_samples_leaf": 2}
-    run = boost(table, BoostingRules(loss, splits=splits, **options))
+    run = boost(table, BoostingSettings(loss, splits=splits, **options))
     assert run.ensemble.scores(table) == pytest.approx(boosted(table, Setting(loss, **options)).scores)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from cli.command_line import holdfast, write_patients
-from holdfast import DataError, DataWarning, Ensemble, RulesError, Run, TreeClassifier, fit_run, load
+from holdfast import DataError, DataWarning, Ensemble, ParameterError, Run, TreeClassifier, fit_run, load
 from holdfast.storage.model_file import tree_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 10, "max_depth": 3, "n_jobs": 1}
@@ -146,7 +146,7 @@ def test_errors_name_keywords_and_not_options(frame: pandas.DataFrame) -> None:
         fit_run(frame, "outcome", stage="yr")
     with pytest.raises(DataError, match="given both as target and as drop"):
         fit_run(frame, "outcome", drop="outcome")
-    with pytest.raises(RulesError, match="test_rows forward holds out the last stages: say which"):
+    with pytest.raises(ParameterError, match="test_rows forward holds out the last stages: say which"):
         fit_run(frame, "outcome", test_rows="forward")
     with pytest.raises(TypeError, match="did you mean 'max_depth'"):
         fit_run(frame, "outcome", max_deep=3)

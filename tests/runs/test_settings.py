@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 import click
 import pytest
 
-from holdfast import RulesError
+from holdfast import ParameterError
 from holdfast.cli.main import main
 from holdfast.cli.options import CompareSettings
 from holdfast.runs import settings as run_settings
@@ -85,13 +85,15 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
     ],
 )
 def test_a_value_out_of_range_is_refused(name: str, value: object) -> None:
-    with pytest.raises(RulesError, match=f"--{name.replace('_', '-')}"):
+    with pytest.raises(ParameterError, match=f"--{name.replace('_', '-')}"):
         RunSettings.of({"target": "y", name: value})
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "stable"])
 def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str) -> None:
-    with pytest.raises(RulesError, match=f"--rule goes with --model stable, and the model is {model}"):
+    with pytest.raises(
+        ParameterError, match=f"--selection-rule goes with --model stable, and the model is {model}"
+    ):
         RunSettings.of({"target": "y", "model": model, "rule": "within-tolerance"})
 
 

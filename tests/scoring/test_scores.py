@@ -14,7 +14,7 @@ from sklearn import metrics
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from scoring.predictions import (
     DIED_LIVED,
@@ -212,7 +212,7 @@ def test_the_default_and_the_names_of_scikit_learn_mean_ours() -> None:
     ],
 )
 def test_a_scoring_that_will_not_do_is_refused(scoring: Any, target: Target, message: str) -> None:
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         metric_of(scoring, target)
 
 

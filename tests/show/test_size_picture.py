@@ -18,7 +18,7 @@ AUC, LOG_LOSS = metric_of("auc", CLASSES), metric_of("log_loss", CLASSES)
 R2 = metric_of("r2", Target())
 
 
-def table(n_leaves, scores, error=None, *, metric=AUC, rule="cv-1se", parameter="ccp_alpha"):
+def table(n_leaves, scores, error=None, *, metric=AUC, selection_rule="cv-1se", parameter="ccp_alpha"):
     """Sizes with these mean scores on both of two folds, or the scores of each fold."""
     scores = np.array(scores, float)
     scores = np.repeat(scores[:, np.newaxis], 2, axis=1) if scores.ndim == 1 else scores
@@ -30,7 +30,7 @@ def table(n_leaves, scores, error=None, *, metric=AUC, rule="cv-1se", parameter=
         risks=alphas,
         scores=scores,
         error=np.zeros(len(n_leaves)) if error is None else np.array(error, float),
-        rule=rule,
+        selection_rule=selection_rule,
         metric=metric,
     )
 
@@ -169,7 +169,7 @@ def test_the_best_and_the_chosen_size_are_marked_and_named():
     kinds = {n_leaves: group.get("data-kind") for n_leaves, group in marks(SMALL).items()}
     assert kinds == {4: "size", 3: "size best", 2: "size chosen", 1: "size"}
     assert {"best: 3 leaves, 0.9", "chosen: 2 leaves, 0.85"} <= set(texts(SMALL))
-    by_mean = table([3, 1], [0.9, 0.5], [0.1, 0.1], rule="cv")
+    by_mean = table([3, 1], [0.9, 0.5], [0.1, 0.1], selection_rule="cv")
     assert marks(by_mean)[3].get("data-kind") == "size best chosen"
     assert "best and chosen: 3 leaves, 0.9" in texts(by_mean)
     assert "best and chosen: 1 leaf, 0.5" in texts(ALL["root alone"])

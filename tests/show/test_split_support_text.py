@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from holdfast.data.schema import Schema
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import split_support
 from holdfast.show.split_support import split_support_text
 from holdfast.tree.tree import KNOWN, Tree
@@ -105,5 +105,5 @@ def test_no_line_is_longer_than_the_width(seed: int, width: int) -> None:
 
 
 def test_a_text_too_narrow_to_read_is_refused() -> None:
-    with pytest.raises(RulesError, match="width=40 is out of range: it must be at least 72 columns"):
+    with pytest.raises(ParameterError, match="width=40 is out of range: it must be at least 72 columns"):
         split_support_text([], width=40)

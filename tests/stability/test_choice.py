@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Target
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.scoring.metric import metric_of
 from holdfast.stability.choice import RULES, Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
@@ -226,7 +226,7 @@ def test_every_choice_is_efficient(
     frontier = frontier_of_points(d, a, n_leaves[: len(d)])
     choice = chosen(rule, frontier, metric, tolerance=tolerance, tolerance_unit=unit, gamma=gamma)
     assert not dominated(d, a)[choice.candidate]
-    assert choice.rule == rule
+    assert choice.selection_rule == rule
     assert "nan" not in choice.reason
 
 
@@ -286,8 +286,8 @@ def test_numbers_are_scored_by_r2():
 @pytest.mark.parametrize(
     ("selection_rule", "message"),
     [
-        ({"rule": "best"}, "rule='best' is unknown: choose one of 'within-tolerance'"),
-        ({"rule": None}, "rule=None is unknown"),
+        ({"selection_rule": "best"}, "selection_rule='best' is unknown: choose one of 'within-tolerance'"),
+        ({"selection_rule": None}, "selection_rule=None is unknown"),
         ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
         ({"tolerance": float("nan")}, "tolerance=nan is out of range"),
         ({"tolerance": float("inf")}, "tolerance=inf is out of range"),
@@ -295,13 +295,13 @@ def test_numbers_are_scored_by_r2():
         ({"tolerance": True}, "tolerance=True is out of range"),
         ({"tolerance": None}, "tolerance=None is out of range"),
         ({"tolerance_unit": "percent"}, "tolerance_unit='percent' is unknown: choose one of 'absolute'"),
-        ({"rule": "weighted"}, "rule='weighted' needs gamma"),
-        ({"rule": "weighted", "gamma": -1.0}, "gamma=-1.0 is out of range"),
-        ({"rule": "weighted", "gamma": "1"}, "gamma='1' is out of range"),
+        ({"selection_rule": "weighted"}, "selection_rule='weighted' needs gamma"),
+        ({"selection_rule": "weighted", "gamma": -1.0}, "gamma=-1.0 is out of range"),
+        ({"selection_rule": "weighted", "gamma": "1"}, "gamma='1' is out of range"),
     ],
 )
 def test_a_wish_out_of_range_is_refused_by_name(selection_rule: dict[str, Any], message: str):
-    with pytest.raises(RulesError, match=message.replace("(", r"\(")):
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
         SelectionRule(**selection_rule)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.stability import division as roles
 from holdfast.stability.division import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
 from holdfast.stability.settings import Settings
@@ -165,13 +165,13 @@ def test_rows_to_test_by_hold_the_fraction_of_every_class_and_whole_groups():
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 1.5, 1, True, "half", None, float("nan")])
 def test_a_fraction_that_is_none_raises_an_error_by_name(fraction: Any):
     table = classes_table("abab")
-    with pytest.raises(RulesError, match=r"early_fraction=.*between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"early_fraction=.*between 0 and 1"):
         divide(table, early_fraction=fraction)
-    with pytest.raises(RulesError, match=r"test=.*between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"test=.*between 0 and 1"):
         hold_out(table, fraction, stage=None, groups=None, seed=0)
 
 
 @pytest.mark.parametrize("validation", [0.0, 1.0, 1, 0, -3, True, "half", None, 2.5, float("nan")])
 def test_a_validation_that_is_neither_fraction_nor_folds_raises_an_error(validation: Any):
-    with pytest.raises(RulesError, match="validation="):
+    with pytest.raises(ParameterError, match="validation="):
         divide(classes_table("abab"), validation=validation)

@@ -14,7 +14,7 @@ from sklearn.tree import (
 from holdfast.adapters import as_tree
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import combinations_of
 from holdfast.stability.learners import foreign_learner
@@ -106,7 +106,7 @@ def test_missing_values_reach_an_estimator():
 
 def test_categories_are_not_given_to_an_estimator_as_numbers():
     rows = [[1.0, "icu"], [2.0, "er"], [3.0, "icu"]]
-    with pytest.raises(RulesError, match=r"DecisionTreeClassifier would take the categories of 'x1'"):
+    with pytest.raises(ParameterError, match=r"DecisionTreeClassifier would take the categories of 'x1'"):
         foreign_learner(Table.from_arrays(rows, ["a", "b", "a"]), DecisionTreeClassifier(), ONE)
 
 

@@ -18,7 +18,7 @@ from holdfast.data.canonical_order import canonical
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
-from holdfast.errors import DataWarning, RulesError
+from holdfast.errors import DataWarning, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
@@ -600,7 +600,7 @@ def test_a_row_without_weight_is_no_row():
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(setting: dict[str, Any], message: str):
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         Settings(**setting)
 
 
@@ -614,7 +614,7 @@ def test_bad_terms_are_refused_before_any_tree_is_grown(setting: dict[str, Any])
         pytest.fail("a tree was grown")
 
     (name,) = setting
-    with pytest.raises(RulesError, match=name):
+    with pytest.raises(ParameterError, match=name):
         train(Table.from_arrays(X, BINARY), Settings(learner=never, **setting))
 
 

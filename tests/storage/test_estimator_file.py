@@ -168,7 +168,7 @@ def accuracy(model: Any, X: Any, y: Any) -> float:
         ("growth_rules", {"max_depth": 3}),
         ("cv", 2**70),
     ],
-    ids=str,
+    ids=["scoring", "random_state", "min_impurity_decrease", "class_weight", "growth_rules", "cv"],
 )
 def test_a_parameter_that_json_cannot_hold_is_left_out_with_a_warning(name: str, value: Any) -> None:
     model = TreeClassifier().fit(PATIENTS, STAY).set_params(**{name: value})
@@ -368,7 +368,11 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
         ),
         (TREE, {"tables": {"tree_": {"columns": {}, "texts": {}, "metric": None}}}, r"'tree_' is no table"),
         (STABLE, {"tables": {}}, r"parts of it are those of another"),
-        (TREE, {"choice": {"candidate": 0, "rule": "", "reason": ""}}, r"parts of it are those of another"),
+        (
+            TREE,
+            {"choice": {"candidate": 0, "selection_rule": "", "reason": ""}},
+            r"parts of it are those of another",
+        ),
         (DENSITY, {"density": None}, r"parts of it are those of another"),
         (TREE, {"fitted": 1}, r"unknown field `fitted`"),
     ],

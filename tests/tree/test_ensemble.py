@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, Random
 from holdfast.adapters import forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.errors import BrokenTreeError, DataError, DataWarning, RulesError, SchemaMismatch
+from holdfast.errors import BrokenTreeError, DataError, DataWarning, ParameterError, SchemaMismatch
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.ensemble_check import Link
 from holdfast.tree.tree import Tree
@@ -201,9 +201,9 @@ def test_a_round_has_a_tree_for_every_output() -> None:
 
 @pytest.mark.parametrize("n_rounds", [0, 3, -1])
 def test_rounds_that_are_not_there_are_refused(n_rounds: int) -> None:
-    with pytest.raises(RulesError, match="from 1 to 2"):
+    with pytest.raises(ParameterError, match="from 1 to 2"):
         boosted("identity", SCORE).first(n_rounds)
-    with pytest.raises(RulesError, match="at least 1"):
+    with pytest.raises(ParameterError, match="at least 1"):
         next(boosted("identity", SCORE).staged_values(AGES, step=0))
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from holdfast.backends.interruption import TaskGroup, current_group
 from holdfast.backends.progress import with_bar
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
 ROWS_PER_TASK = 20_000
@@ -57,11 +57,11 @@ def _run_all(
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Raise a RulesError unless it is a number of jobs: an integer other than 0, or None."""
+    """Raise a ParameterError unless it is a number of jobs: an integer other than 0, or None."""
     if n_jobs is None:
         return
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise RulesError(
+        raise ParameterError(
             f"n_jobs={n_jobs!r} is out of range: it must be an integer of at least 1, -1 for all cores, "
             "or None."
         )

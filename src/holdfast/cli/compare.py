@@ -21,7 +21,7 @@ from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.errors import CacheWarning, DataError, DataWarning, RulesError
+from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import check_output
@@ -51,7 +51,7 @@ def run(data: Path, output: Path | None, settings: CompareSettings, console: Con
     if output is not None:
         _check_name(output, data)
     if settings.folds == 1 and settings.stage is None:
-        raise RulesError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
+        raise ParameterError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(settings.models)
     with plain_warnings():
         rows = read_rows(data, settings)
@@ -73,11 +73,11 @@ def run(data: Path, output: Path | None, settings: CompareSettings, console: Con
 
 
 def wanted_models(text: str) -> list[str]:
-    """The models that the text names, each once, in the order of all; a RulesError for an unknown one."""
+    """The models that the text names, each once, in the order of all; a ParameterError for an unknown one."""
     named = [part.strip().lower() for part in text.split(",") if part.strip()]
     unknown = [name for name in named if name not in MODELS]
     if unknown or not named:
-        raise RulesError(
+        raise ParameterError(
             f"--models {text!r} names {listed(unknown) or 'none'}: choose of {', '.join(MODELS)}."
         )
     return [name for name in MODELS if name in named]
@@ -139,7 +139,7 @@ def _fitting(wanted: list[str], target: Target, *, is_default: bool) -> list[str
     if target.is_classes or "c4.5" not in wanted:
         return wanted
     if not is_default:
-        raise RulesError(
+        raise ParameterError(
             f"--models has c4.5, which is for classes, and the target {target.name!r} is a number: leave it "
             "out."
         )
@@ -148,7 +148,7 @@ def _fitting(wanted: list[str], target: Target, *, is_default: bool) -> list[str
 
 def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
     if baseline is not None and baseline not in wanted:
-        raise RulesError(f"--baseline {baseline} is none of the models compared: {', '.join(wanted)}.")
+        raise ParameterError(f"--baseline {baseline} is none of the models compared: {', '.join(wanted)}.")
 
 
 # -- the work ---------------------------------------------------------------------------------------------

@@ -184,5 +184,5 @@ def predict(model: Path, data: Path, output: Path | None, raw: bool, **options: 
     """
     from holdfast.cli.predict import run
 
-    rules = CellSettings(**options).reading_rules
+    rules = CellSettings(**options).reading_options
     run(model, data, None if output == Path("-") else output, rules, raw=raw)

@@ -15,7 +15,7 @@ from holdfast.data.files.csv_writing import write_csv
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.parquet_columns import parquet_columns
 from holdfast.data.files.reading import csv_records, opened
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.files.writing import write_file
 from holdfast.data.input.frame import Frame
 from holdfast.errors import DataError
@@ -29,7 +29,7 @@ from holdfast.tree.wording import class_names
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None, rules: ReadingRules, *, raw: bool = False) -> None:
+def run(model: Path, data: Path, output: Path | None, rules: ReadingOptions, *, raw: bool = False) -> None:
     """Write the columns of the file, as they are, and the predictions, to the output or to stdout.
 
     Unless `raw` is asked for, CSV is safe to open in a spreadsheet: see `write_csv`.
@@ -71,7 +71,7 @@ def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]
 # -- columns ---------------------------------------------------------------------------------------------
 
 
-def _cells(path: Path, rules: ReadingRules, texts: Collection[str] | None) -> dict[str, list[Any]]:
+def _cells(path: Path, rules: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
     """All columns of the file as they are written; or, if it is known which are texts, in their types."""
     if is_parquet(path):
         frame = parquet_columns(path)
@@ -87,7 +87,7 @@ def _is_object(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype == object
 
 
-def _values(name: str, texts: list[str], rules: ReadingRules, *, is_text: bool) -> list[Any]:
+def _values(name: str, texts: list[str], rules: ReadingOptions, *, is_text: bool) -> list[Any]:
     """The cells of a column as numbers if they are, else as text; so are numbers that no type can hold."""
     cells = Cells(name, rules)
     cells.extend(tuple(texts))

@@ -116,7 +116,7 @@ def _caution(fit: StableFit) -> str:
     unit = settings.tolerance_unit or metric.default_tolerance_unit
     loss = settings.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
-    if settings.rule != "within-tolerance" or unit == "standard-error" or loss >= error:
+    if settings.selection_rule != "within-tolerance" or unit == "standard-error" or loss >= error:
         return ""
     return (
         f" The best {metric.title} has a standard error of {number_text(error, 2)}, which is more than the "

@@ -20,7 +20,7 @@ from holdfast.data.split.folds import Fold
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, ModelError, RulesError
+from holdfast.errors import DataError, DataWarning, ModelError, ParameterError
 from holdfast.scoring.metric import Metric, Score, metric_of
 from holdfast.text.lists import listed
 
@@ -135,7 +135,7 @@ def _named(models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
         if len(named) < len(models):
-            raise RulesError(f"models has names that are alike as text: {listed(map(str, models))}.")
+            raise ParameterError(f"models has names that are alike as text: {listed(map(str, models))}.")
     elif isinstance(models, Iterable) and not hasattr(models, "fit"):
         named = {}
         for model in models:
@@ -143,17 +143,17 @@ def _named(models: Any) -> dict[str, Any]:
             number = sum(each == name or each.startswith(f"{name} ") for each in named)
             named[f"{name} {number + 1}" if number else name] = model
     else:
-        raise RulesError(
+        raise ParameterError(
             "models is neither a mapping of names to estimators nor a list of estimators: write [model] for "
             "a single one."
         )
     if not named:
-        raise RulesError("models is empty: give at least one estimator.")
+        raise ParameterError("models is empty: give at least one estimator.")
     for name, model in named.items():
         if inspect.isclass(model):
-            raise RulesError(f"The model {name!r} is a class: write {model.__name__}().")
+            raise ParameterError(f"The model {name!r} is a class: write {model.__name__}().")
         if not hasattr(model, "fit") or not hasattr(model, "predict"):
-            raise RulesError(
+            raise ParameterError(
                 f"The model {name!r} is no estimator: {type(model).__name__} has no fit and predict."
             )
     return named
@@ -161,9 +161,9 @@ def _named(models: Any) -> dict[str, Any]:
 
 def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:
     if baseline is not None and baseline not in named:
-        raise RulesError(f"baseline={baseline!r} is none of the models: choose one of {listed(named)}.")
+        raise ParameterError(f"baseline={baseline!r} is none of the models: choose one of {listed(named)}.")
     if on_error not in ("raise", "skip"):
-        raise RulesError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
+        raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
 
 
 def _task(named: dict[str, Any]) -> Task | None:
@@ -171,11 +171,11 @@ def _task(named: dict[str, Any]) -> Task | None:
     kinds = {name: _kind(model) for name, model in named.items()}
     for name, kind in kinds.items():
         if kind is not None and kind not in TASKS:
-            raise RulesError(f"The model {name!r} is a {kind}: give classifiers or regressors.")
+            raise ParameterError(f"The model {name!r} is a {kind}: give classifiers or regressors.")
     said = {kind for kind in kinds.values() if kind is not None}
     if len(said) > 1:
         one, other = ([name for name, kind in kinds.items() if kind == each] for each in sorted(said))
-        raise RulesError(
+        raise ParameterError(
             f"No metric compares models of classes, {listed(one)}, with models of numbers, {listed(other)}."
         )
     return TASKS[said.pop()] if said else None
@@ -220,23 +220,23 @@ def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
     metrics = tuple(metric_of(each, table.schema.target) for each in several)
     if not metrics:
-        raise RulesError("scoring is empty: name at least one metric, or leave it out.")
+        raise ParameterError("scoring is empty: name at least one metric, or leave it out.")
     names = [metric.name for metric in metrics]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise RulesError(f"scoring names {listed(repeated)} more than once.")
+        raise ParameterError(f"scoring names {listed(repeated)} more than once.")
     return metrics
 
 
 def _check_model(name: str, model: Any, rows: Rows, metrics: Sequence[Metric]) -> None:
     kind = type(model).__name__
     if rows.weight is not None and not takes(model, "sample_weight"):
-        raise RulesError(
+        raise ParameterError(
             f"The model {name!r} cannot take weights: the fit of {kind} has no sample_weight. Leave the "
             "model or the weights out."
         )
     in_need = [metric.name for metric in metrics if not metric.by_labels]
     if rows.target.is_classes and in_need and not hasattr(model, "predict_proba"):
-        raise RulesError(
+        raise ParameterError(
             f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs fractions of the "
             f"classes: score by 'accuracy', or give the model some, as CalibratedClassifierCV({kind}()) does."
         )

@@ -10,7 +10,7 @@ from holdfast.comparison.selection import Selection, report_selection, selection
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.split.groups import known_rows, numbered
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch
 
 
@@ -36,7 +36,7 @@ def shared_folds(
     held out, unless `strict_groups` keeps whole groups apart there too.
     """
     if strict_groups and groups is None:
-        raise RulesError(
+        raise ParameterError(
             "strict_groups=True (--strict-groups) keeps whole groups apart, and no groups are given: give "
             "groups (--groups), or leave it out."
         )
@@ -75,7 +75,7 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
     [[1, 0, 0, 0], [1, 1, 1, 0]]
     """
     if not isinstance(cv, Integral) or isinstance(cv, bool) or int(cv) < 1:
-        raise RulesError(
+        raise ParameterError(
             f"cv={cv!r} does not go with stage, which makes the folds: give the greatest number of them, "
             "from 1, or leave stage out."
         )

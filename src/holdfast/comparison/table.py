@@ -11,7 +11,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_la
 from holdfast.comparison.differences import Differences, held_out_ratio
 from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
 from holdfast.text.lists import listed
@@ -127,7 +127,7 @@ class ModelComparison:
         """The same comparison with another of its metrics first, to decide."""
         known = [each.name for each in self.metrics]
         if metric not in known:
-            raise RulesError(f"metric={metric!r} was not scored by: choose one of {listed(known)}.")
+            raise ParameterError(f"metric={metric!r} was not scored by: choose one of {listed(known)}.")
         place = known.index(metric)
         order = [place, *(each for each in range(len(known)) if each != place)]
         return replace(
@@ -142,7 +142,9 @@ class ModelComparison:
         """Each score less that of the baseline on the same fold, their mean, and its corrected error."""
         name = self.baseline if baseline is None else baseline
         if name not in self.names:
-            raise RulesError(f"baseline={name!r} is none of the models: choose one of {listed(self.names)}.")
+            raise ParameterError(
+                f"baseline={name!r} is none of the models: choose one of {listed(self.names)}."
+            )
         values = self._counted - self._counted[self.names.index(name)]
         counted = [fold for fold, tells in zip(self.folds, self.telling[0], strict=True) if tells]
         return Differences(name, self.names, self.metric, values, held_out_ratio(counted))

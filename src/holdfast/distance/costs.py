@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.distance.settings import checked_outcome
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rule import Condition, Rule
 
 NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
@@ -46,11 +46,11 @@ def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None 
     """
     checked_outcome(p.target, matching, label_weight, None)
     if matching == "cover":
-        raise RulesError('matching="cover" leaves no rule unmatched: choose "paper" or "metric".')
+        raise ParameterError('matching="cover" leaves no rule unmatched: choose "paper" or "metric".')
     if matching == "paper":
         return fsum(_fraction_allowed(condition) for condition in p.restrictions.values())
     if label_weight is None:
-        raise RulesError('matching="metric" needs a label_weight, the cost of another outcome.')
+        raise ParameterError('matching="metric" needs a label_weight, the cost of another outcome.')
     return fsum([*(_cost(condition, None) for condition in p.restrictions.values()), label_weight / 2])
 
 

@@ -19,7 +19,7 @@ from holdfast.distance.matching import TreeDistance, matched
 from holdfast.distance.packing import frozen_fields, memory, pack
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.distance.settings import DistanceSettings, settings_for
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.kernels.distance.assignment import Prices
 from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
 from holdfast.tree.tree import LEAF, Tree
@@ -105,7 +105,9 @@ def mean_distance(
     """
     options = (matching, label_weight, outcome, normalised, depth)
     if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
-        raise RulesError(f"at_most={at_most!r} is out of range: it must be a number, at least 0, or None.")
+        raise ParameterError(
+            f"at_most={at_most!r} is out of range: it must be a number, at least 0, or None."
+        )
     references = _trees(references)
     if not references:
         raise ValueError("A mean distance needs at least one reference tree, and there are 0.")

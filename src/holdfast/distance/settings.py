@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from holdfast.data.schema import Target
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
@@ -59,27 +59,27 @@ def settings_for(
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
     elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
-        raise RulesError(
+        raise ParameterError(
             f"depth={depth!r} is out of range: it must be an integer from 1 to {MOST_DEPTH}, or None."
         )
     return DistanceSettings.of_depth(int(depth), matching, outcome, label_weight, normalised)
 
 
 def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
-    """The outcome that is compared; a RulesError if it, or one of the others, is not for such a target."""
+    """The outcome that is compared; else a ParameterError."""
     if matching not in MATCHINGS:
-        raise RulesError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+        raise ParameterError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
     if label_weight is not None and (
         not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT
     ):
-        raise RulesError(
+        raise ParameterError(
             f"label_weight={label_weight!r} is out of range: it must be a number from 0 to "
             f"{MOST_LABEL_WEIGHT:g}, or None for twice the depth."
         )
     outcomes = ("label", "distribution") if target.is_classes else ("value",)
     if outcome is not None and outcome not in outcomes:
         what = "classes" if target.is_classes else "numbers"
-        raise RulesError(
+        raise ParameterError(
             f"outcome={outcome!r} is not for trees that predict {what}: "
             f"it must be {_choice(outcomes)}, or None."
         )

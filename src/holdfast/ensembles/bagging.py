@@ -14,7 +14,7 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.ensembles.tree_correlation import tree_values
-from holdfast.errors import GrowthWarning, RulesError
+from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
@@ -72,7 +72,9 @@ def grow_bagging(
     check_n_estimators(n_estimators)
     check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
-        raise RulesError(f"votes are for classes, and the target {table.schema.target.name!r} is a number.")
+        raise ParameterError(
+            f"votes are for classes, and the target {table.schema.target.name!r} is a number."
+        )
     fixed = fixed_point_sample(table, rules)
     bags = Bags.of(table, fixed.repeats, sampling)
     _ = table.coded  # before the threads start
@@ -117,6 +119,6 @@ def _grown(
 
 
 def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:
-    """Raise a RulesError unless it is an integer of at least 1."""
+    """Raise a ParameterError unless it is an integer of at least 1."""
     if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
-        raise RulesError(f"{name}={n_estimators!r} is out of range: it must be an integer of at least 1.")
+        raise ParameterError(f"{name}={n_estimators!r} is out of range: it must be an integer of at least 1.")

@@ -10,7 +10,7 @@ from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.resampling import bootstrap_counts, groups_there
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seed
 
 
@@ -26,13 +26,13 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not isinstance(self.bootstrap, bool | np.bool_):
-            raise RulesError(f"bootstrap={self.bootstrap!r} is no flag: it must be True or False.")
+            raise ParameterError(f"bootstrap={self.bootstrap!r} is no flag: it must be True or False.")
         most = self.max_samples
         if most is None:
             return
         is_number = isinstance(most, Real) and not isinstance(most, bool)
         if not is_number or not (most >= 1 if isinstance(most, Integral) else 0.0 < most <= 1.0):
-            raise RulesError(
+            raise ParameterError(
                 f"max_samples={most!r} is out of range: it must be an integer of at least 1, a fraction "
                 "above 0.0 and up to 1.0, or None."
             )
@@ -100,7 +100,7 @@ def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:
     if not isinstance(most, Integral):
         return max(1, round(most * n_all))
     if most > n_all:
-        raise RulesError(
+        raise ParameterError(
             f"max_samples={most} is out of range: there are {n_all} {what}. Give fewer, or a fraction."
         )
     return int(most)

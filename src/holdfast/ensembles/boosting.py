@@ -16,14 +16,14 @@ from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
-from holdfast.ensembles.boosting_rules import BoostingRules
-from holdfast.errors import RulesError
+from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.errors import ParameterError
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch
 from holdfast.tree.ensemble import Ensemble
 
-__all__ = ["Boosting", "BoostingRules", "boost"]
+__all__ = ["Boosting", "BoostingSettings", "boost"]
 
 _NO_LOSSES = np.full(N_ROLES, np.nan)
 
@@ -46,7 +46,7 @@ class Boosting:
 
 def boost(
     table: Table,
-    rules: BoostingRules,
+    rules: BoostingSettings,
     *,
     groups: Any = None,
     seed: int = 0,
@@ -112,7 +112,7 @@ def _whole(table: Table) -> Fold:
     return Fold(np.ones(table.n_rows, np.int32), np.zeros(table.n_rows, np.bool_))
 
 
-def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> list[Fold]:
+def _folds(table: Table, rules: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
     """The rows to learn from and those held out; several times if folds decide on the number of rounds."""
     if rules.early_stopping != "cv":
         return [_validation(table, rules, groups, seed)]
@@ -121,13 +121,13 @@ def _folds(table: Table, rules: BoostingRules, groups: LongArray | None, seed: i
     return given_folds(table, groups, rules.cv)
 
 
-def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, seed: int) -> Fold:
+def _validation(table: Table, rules: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
     if rules.early_stopping in (False, "oob"):
         return _whole(table)
     fold = steady_folds(table, groups, rules.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
     if not fold.held_out.any() or fold.held_out.all():
-        raise RulesError(
+        raise ParameterError(
             f"validation_fraction={rules.validation_fraction:g} of {table.n_rows} rows leaves none to hold "
             "out, or none to learn from: give another fraction, or leave early_stopping out."
         )
@@ -141,7 +141,7 @@ def _validation(table: Table, rules: BoostingRules, groups: LongArray | None, se
 class _History:
     """Mean losses by round, and when to stop."""
 
-    rules: BoostingRules
+    rules: BoostingSettings
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     oob_scores: list[float] = field(default_factory=list)

@@ -14,10 +14,10 @@ from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
 from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
@@ -34,7 +34,7 @@ class Rounds:
     """The rows, their scores so far, and the derivatives of the loss there."""
 
     table: Table
-    rules: BoostingRules
+    rules: BoostingSettings
     loss: Loss
     seed: int
     pool: ThreadPool
@@ -56,7 +56,7 @@ class Rounds:
     def of(
         cls,
         table: Table,
-        rules: BoostingRules,
+        rules: BoostingSettings,
         groups: LongArray | None,
         fold: Fold,
         seed: int,
@@ -234,7 +234,7 @@ class Rounds:
         return fields
 
 
-def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:
+def _on_scale(rules: BoostingSettings, exponent: int) -> BoostingSettings:
     """The rules for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
     with np.errstate(over="ignore"):
         changed = np.ldexp([rules.l2_regularization, rules.min_impurity_decrease], -exponent)
@@ -242,16 +242,16 @@ def _on_scale(rules: BoostingRules, exponent: int) -> BoostingRules:
     return replace(rules, l2_regularization=l2, min_impurity_decrease=gain)
 
 
-def _check_steps(rules: BoostingRules, n_outputs: int) -> None:
+def _check_steps(rules: BoostingSettings, n_outputs: int) -> None:
     if rules.leaf_steps > 1 and n_outputs > 1:
-        raise RulesError(
+        raise ParameterError(
             f"leaf_steps={rules.leaf_steps} is for a single score, and here each class has one, which the "
             "steps of the others move: leave leaf_steps at 1."
         )
 
 
 def _splits(
-    table: Table, rules: BoostingRules, growth: GrowthRules, repeats: IntArray, least: float
+    table: Table, rules: BoostingSettings, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
     rows = weighted_rows(table.weight)
     if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.tree.ensemble_check import Link
 
@@ -54,11 +54,11 @@ def loss_of(name: str, target: Target) -> Loss:
         is_other = isinstance(name, str) and name in others
         held = "classes" if target.is_classes else "numbers"
         why = f"is not for {held}, which {target.name!r} holds" if is_other else "is unknown"
-        raise RulesError(f"loss={name!r} {why}: choose one of {sorted(own)}.")
+        raise ParameterError(f"loss={name!r} {why}: choose one of {sorted(own)}.")
     if (name == "log_loss" and len(target.classes) != 2) or len(target.classes) == 1:
         return _MULTINOMIAL
     if name == "exponential" and len(target.classes) > 2:
-        raise RulesError(
+        raise ParameterError(
             f"Only binary classification is supported. loss='exponential' is for two classes, and "
             f"{target.name!r} has {len(target.classes)}: use loss='log_loss', or AdaBoostClassifier."
         )

@@ -14,7 +14,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.text.numbers import with_error
 
@@ -116,7 +116,7 @@ def check_rows_left_out(bagging: Bagging, table: Table) -> None:
             "give the table that the trees were grown on."
         )
     if not bagging.bags.sampling.leaves_rows_out:
-        raise RulesError(
+        raise ParameterError(
             "Every bag holds all rows, so that none is out of the bag: bootstrap=True, or a max_samples "
             "below 1.0, leaves some out."
         )

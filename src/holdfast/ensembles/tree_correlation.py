@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -58,7 +58,7 @@ def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -
     <TreeCorrelation: 0.343 of the errors; squared error 0.625 of a tree, 0.2656 of 8, 0.2143 of ever more>
     """
     if ensemble.link != "mean":
-        raise RulesError(
+        raise ParameterError(
             f"The trees of this ensemble add up (link={ensemble.link!r}), and their correlation means "
             "nothing: it is for trees that are averaged, those of bagging and forests."
         )

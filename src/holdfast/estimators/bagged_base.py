@@ -20,7 +20,7 @@ from holdfast.ensembles.importances import importances, permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
 from holdfast.ensembles.out_of_bag import Curve, OutOfBag, oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, NumberEnsemble
 from holdfast.tree.ensemble import Ensemble
@@ -64,7 +64,7 @@ class BaggedEstimator(EnsembleEstimator):
         is_scored, is_permuted = self.oob_score not in (False, None), self.permutation_importance
         sampling = self._sampling(table, groups)
         if (is_scored or is_permuted or self._selection_rule() == "oob") and not sampling.leaves_rows_out:
-            raise RulesError(
+            raise ParameterError(
                 "oob_score, permutation_importance and max_features='oob' need rows that are not in the bag, "
                 "and bootstrap=False leaves none out: set bootstrap=True, or max_samples below 1.0."
             )
@@ -80,7 +80,7 @@ class BaggedEstimator(EnsembleEstimator):
         return _Fitted(bagging, figures, found, chosen)
 
     def _sampling(self, table: Table, groups: Any) -> Sampling:
-        """How the bags are drawn; a RulesError names a parameter that is out of range."""
+        """How the bags are drawn; a ParameterError names a parameter that is out of range."""
         check_n_estimators(self.n_estimators, "n_estimators")
         group_numbers = None if groups is None else read_groups(groups, table.n_rows)
         return Sampling(drawn_seed(self.random_state), self.bootstrap, self.max_samples, group_numbers)
@@ -117,7 +117,7 @@ class BaggedEstimator(EnsembleEstimator):
     def _votes(self) -> bool:
         voting = getattr(self, "voting", "soft")
         if voting not in ("soft", "hard"):
-            raise RulesError(f"voting={voting!r} is unknown: choose 'soft' or 'hard'.")
+            raise ParameterError(f"voting={voting!r} is unknown: choose 'soft' or 'hard'.")
         return bool(voting == "hard")
 
     def tree_correlation(self, X: Any, y: Any = None) -> TreeCorrelation:
@@ -181,16 +181,16 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
         if threshold is None:
             return
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0.0 < threshold <= 1.0:
-            raise RulesError(
+            raise ParameterError(
                 f"vote_threshold={threshold!r} is out of range: it must be above 0 and at most 1, or None."
             )
         if not self._votes():
-            raise RulesError(
+            raise ParameterError(
                 f"vote_threshold={threshold!r} is for trees that vote, and voting='soft' averages them: set "
                 "voting='hard'."
             )
         if n_classes != 2:
-            raise RulesError(
+            raise ParameterError(
                 f"vote_threshold={threshold!r} is for two classes, and the target has {n_classes}: set it to "
                 "None."
             )

@@ -21,7 +21,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
-from holdfast.errors import DataWarning, RulesError
+from holdfast.errors import DataWarning, ParameterError
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
@@ -71,7 +71,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             cls.fit = _all_or_nothing(vars(cls)["fit"])
 
     def _rules(self, **changes: Any) -> GrowthRules:
-        """The growth rules that the parameters spell out; a RulesError names one that is out of range.
+        """The growth rules that the parameters spell out; a ParameterError names one that is out of range.
 
         What the parameters leave at their defaults is taken from `growth_rules`, as far as these say it.
         """
@@ -81,7 +81,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         spelt_out = {name: parameters[name] for name in names if name in parameters}
         if (ready := parameters.get("growth_rules")) is not None:
             if not isinstance(ready, GrowthRules):
-                raise RulesError(f"growth_rules={ready!r} are none: give CART, C45 or GrowthRules(...).")
+                raise ParameterError(f"growth_rules={ready!r} are none: give CART, C45 or GrowthRules(...).")
             defaults = type(self)().get_params(deep=False)
             for name in names:
                 is_said = getattr(ready, name) != getattr(CART, name)
@@ -92,7 +92,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def _check_policies(self) -> None:
         for name, choices in POLICIES.items():
             if (choice := getattr(self, name)) not in choices:
-                raise RulesError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
+                raise ParameterError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
 
     def _table(self, X: Frame, y: Any, sample_weight: Any, task: Task) -> Table:
         """The rows to learn from, read as the parameters say."""

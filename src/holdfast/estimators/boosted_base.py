@@ -5,7 +5,7 @@ from typing import Any
 from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import EnsembleEstimator
 
@@ -25,11 +25,11 @@ class BoostedEstimator(EnsembleEstimator):
     oob_scores_: FloatArray
     oob_improvement_: FloatArray
 
-    def _boosting_rules(self) -> BoostingRules:
-        """The rules that the parameters spell out; a RulesError names one that is out of range."""
+    def _boosting_rules(self) -> BoostingSettings:
+        """The rules that the parameters spell out; a ParameterError names one that is out of range."""
         self._check_policies()
         parameters = self.get_params(deep=False)
-        return BoostingRules(**{name: parameters[name] for name in parameters if name not in _OTHERS})
+        return BoostingSettings(**{name: parameters[name] for name in parameters if name not in _OTHERS})
 
     def _boosted(self, table: Table, groups: Any) -> Boosting:
         rules = self._boosting_rules()

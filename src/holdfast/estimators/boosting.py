@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.schema import Label
-from holdfast.ensembles.boosting_rules import EarlyStopping
+from holdfast.ensembles.boosting_settings import EarlyStopping
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble

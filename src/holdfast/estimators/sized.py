@@ -7,13 +7,13 @@ import numpy as np
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
 from holdfast.growth.size.table import SizeTable
 from holdfast.tree.tree import Tree
 
-Rule = Literal["cv", "cv-1se"]
+SizeRule = Literal["cv", "cv-1se"]
 
 
 class SizedTreeEstimator(TreeEstimator):
@@ -50,25 +50,25 @@ class SizedTreeEstimator(TreeEstimator):
             return grow_reduced_error(table, rules, self.reduced_error, groups=groups, seed=seed)
         return grow(table, rules, seed=self._seed(rules))
 
-    def _size_search(self) -> tuple[SizeParameter, Rule] | None:
+    def _size_search(self) -> tuple[SizeParameter, SizeRule] | None:
         """Which parameter is to be chosen, and how; None if all are given."""
         wishes: list[tuple[SizeParameter, Any]] = [
             (name, value) for name in UNLIMITED if isinstance(value := getattr(self, name), str)
         ]
         for name, value in wishes:
             if value not in ("cv", "cv-1se"):
-                raise RulesError(f"{name}={value!r} is unknown: give a number, 'cv' or 'cv-1se'.")
+                raise ParameterError(f"{name}={value!r} is unknown: give a number, 'cv' or 'cv-1se'.")
         if len(wishes) + (self.reduced_error is not None) > 1:
             ways = [f"{name}={value!r}" for name, value in wishes]
             ways += [f"reduced_error={self.reduced_error!r}"] * (self.reduced_error is not None)
-            raise RulesError(f"{' and '.join(ways)} each choose the size of the tree: leave one of them.")
+            raise ParameterError(f"{' and '.join(ways)} each choose the size of the tree: leave one of them.")
         return wishes[0] if wishes else None
 
-    def _sized(self, table: Table, groups: Any, name: SizeParameter, rule: Rule) -> Tree:
+    def _sized(self, table: Table, groups: Any, name: SizeParameter, selection_rule: SizeRule) -> Tree:
         from holdfast.growth.size.search import SizeSearch, choose_size
 
         rules = self._rules(**{name: UNLIMITED[name]})
-        search = SizeSearch(rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
+        search = SizeSearch(selection_rule, self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
         tree, self.size_table_ = choose_size(table, rules, name, search=search, groups=groups)
         value = self.size_table_.chosen_value
         setattr(self, f"{name}_", value if name == "ccp_alpha" else int(value))

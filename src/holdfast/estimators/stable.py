@@ -56,7 +56,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     scoring
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
         scikit-learn.
-    rule
+    selection_rule
         "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
         "most-stable", "knee", or "weighted", which maximises score - gamma * instability.
     tolerance, tolerance_unit
@@ -126,7 +126,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         early_fraction: float = 0.5,
         validation: float | str = "auto",
         scoring: Any = None,
-        rule: str = "within-tolerance",
+        selection_rule: str = "within-tolerance",
         tolerance: float = 0.01,
         tolerance_unit: str | None = None,
         gamma: float | None = None,
@@ -157,7 +157,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.early_fraction = early_fraction
         self.validation = validation
         self.scoring = scoring
-        self.rule = rule
+        self.selection_rule = selection_rule
         self.tolerance = tolerance
         self.tolerance_unit = tolerance_unit
         self.gamma = gamma
@@ -238,7 +238,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         early_fraction: float = 0.5,
         validation: float | str = "auto",
         scoring: Any = None,
-        rule: str = "within-tolerance",
+        selection_rule: str = "within-tolerance",
         tolerance: float = 0.01,
         tolerance_unit: str | None = None,
         gamma: float | None = None,
@@ -268,7 +268,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.early_fraction = early_fraction
         self.validation = validation
         self.scoring = scoring
-        self.rule = rule
+        self.selection_rule = selection_rule
         self.tolerance = tolerance
         self.tolerance_unit = tolerance_unit
         self.gamma = gamma

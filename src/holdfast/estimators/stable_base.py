@@ -45,7 +45,7 @@ class StableTreeEstimator(TreeEstimator):
         return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
 
     def _settings(self) -> Settings:
-        """The settings that the parameters spell out; a RulesError names one that is out of range."""
+        """The settings that the parameters spell out; a ParameterError names one that is out of range."""
         self._selection_rule()
         parameters = self.get_params(deep=False)
         said = {each.name: parameters[each.name] for each in fields(Settings) if each.name in parameters}
@@ -68,7 +68,7 @@ class StableTreeEstimator(TreeEstimator):
 
     def choose(
         self,
-        rule: str | None = None,
+        selection_rule: str | None = None,
         *,
         tolerance: float | None = None,
         tolerance_unit: str | None = _UNSAID,
@@ -80,15 +80,20 @@ class StableTreeEstimator(TreeEstimator):
         the model change along, so that a clone of it would choose the same way.
         """
         check_is_fitted(self)
-        if rule is None and gamma is not _UNSAID:
-            rule = "weighted"
-        elif rule is None and (tolerance is not None or tolerance_unit is not _UNSAID):
-            rule = "within-tolerance"
-        said = {"rule": rule, "tolerance": tolerance, "tolerance_unit": tolerance_unit, "gamma": gamma}
+        if selection_rule is None and gamma is not _UNSAID:
+            selection_rule = "weighted"
+        elif selection_rule is None and (tolerance is not None or tolerance_unit is not _UNSAID):
+            selection_rule = "within-tolerance"
+        said = {
+            "selection_rule": selection_rule,
+            "tolerance": tolerance,
+            "tolerance_unit": tolerance_unit,
+            "gamma": gamma,
+        }
         changes = {
             name: value
             for name, value in said.items()
-            if value is not _UNSAID and not (value is None and name in ("rule", "tolerance"))
+            if value is not _UNSAID and not (value is None and name in ("selection_rule", "tolerance"))
         }
         self._choose(self._selection_rule(**changes))
         self.set_params(**changes)

@@ -11,7 +11,7 @@ from holdfast.data.input.target import read_vector
 from holdfast.data.input.weight import read_weight, weighted_rows
 from holdfast.data.split.groups import numbered, read_groups
 from holdfast.data.split.stages import read_stage
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 
 Pair = tuple[Any, Any]  # rows and their target as the user hands them over; None and None if there are none
 NO_ROWS: Pair = (None, None)
@@ -57,7 +57,7 @@ def training_rows(
     n_early = n_held_out = 0
     if (first := _part(early, ("X0", "y0"))) is not None:
         if stage is not None:
-            raise RulesError("stage and X0 both say which rows are early: give one of them.")
+            raise ParameterError("stage and X0 both say which rows are early: give one of them.")
         n_early, whole = first.X.n_rows, _joined(first, whole)
     if (last := _part(holdout, ("X_holdout", "y_holdout"))) is not None:
         n_held_out, whole = last.X.n_rows, _joined(whole, last)
@@ -87,7 +87,9 @@ class _Part(NamedTuple):
 def _part(pair: Pair, names: tuple[str, str]) -> _Part | None:
     X, y = pair
     if (X is None) != (y is None):
-        raise RulesError(f"{' and '.join(names)} go together: give the rows and their target, or neither.")
+        raise ParameterError(
+            f"{' and '.join(names)} go together: give the rows and their target, or neither."
+        )
     return None if X is None else _Part(frame_of(X), y, names)
 
 

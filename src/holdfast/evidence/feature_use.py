@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.distance.reference_schema import on_one_schema
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
 
@@ -56,7 +56,9 @@ def feature_use(trees: Sequence[Tree]) -> FeatureUses:
 def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:
     """The features that any of the trees asks about in its first so many levels, in the schema's order."""
     if levels < 1:
-        raise RulesError(f"levels={levels!r} is out of range: it must be at least 1, the level of the root.")
+        raise ParameterError(
+            f"levels={levels!r} is out of range: it must be at least 1, the level of the root."
+        )
     trees = _comparable(trees)
     is_first = (_first_levels(trees) < levels).any(axis=0)
     return tuple(trees[0].schema.names[number] for number in np.flatnonzero(is_first))

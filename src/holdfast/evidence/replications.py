@@ -17,7 +17,7 @@ from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.random_streams import Branch, derived_seed
@@ -77,7 +77,7 @@ def replicate(
 
 def _check(n_replications: Any, test_fraction: Any) -> None:
     if not isinstance(n_replications, Integral) or isinstance(n_replications, bool) or n_replications < 1:
-        raise RulesError(
+        raise ParameterError(
             f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
         )
     check_fraction("test_fraction", test_fraction)

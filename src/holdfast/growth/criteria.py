@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.kernels.growth import criteria as kernels
 
 
@@ -69,7 +69,7 @@ def criterion_of(name: str, is_classes: bool) -> Criterion:
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
     if name not in known:
         target = "classes" if is_classes else "a number"
-        raise RulesError(f"criterion={name!r} is not one for {target}: choose one of {sorted(known)}.")
+        raise ParameterError(f"criterion={name!r} is not one for {target}: choose one of {sorted(known)}.")
     return known[name]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
-from holdfast.errors import DataError, GrowthWarning, RulesError
+from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
@@ -84,7 +84,7 @@ def coded_for(table: Table, rules: GrowthRules) -> Coded:
     if not rules.questions_only:
         return table.coded
     if not table.schema.questions:
-        raise RulesError(
+        raise ParameterError(
             "questions_only=True splits by questions alone, and the table has none: give some, such as "
             "questions=['age > 60'], or leave it False."
         )

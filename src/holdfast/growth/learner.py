@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from holdfast.arrays import IntArray
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_samples
@@ -56,11 +56,11 @@ def combinations_of(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, ...
     """All combinations of the values in a grid, the last parameter running fastest."""
     for name, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise RulesError(f"grid has {values!r} for {name}: it must be a list of values to try.")
+            raise ParameterError(f"grid has {values!r} for {name}: it must be a list of values to try.")
     choices = {name: list(values) for name, values in grid.items()}
     for name, values in choices.items():
         if not values:
-            raise RulesError(f"grid has no value for {name}: give at least one, or leave {name} out.")
+            raise ParameterError(f"grid has no value for {name}: give at least one, or leave {name} out.")
     return tuple(dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
 
 
@@ -95,7 +95,7 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
     known = {field.name for field in fields(GrowthRules)}
     strange = [name for name in combinations[0] if name not in known]
     if strange:
-        raise RulesError(
+        raise ParameterError(
             f"grid has {listed(strange)}, which no growth rule is called: choose from {sorted(known)}."
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)

@@ -1,6 +1,6 @@
 """What growing a tree takes of memory: what its rows need, and what every leaf adds."""
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import N_FIELDS
 from holdfast.kernels.growth.histogram import Coded
@@ -30,12 +30,12 @@ def bytes_of_leaf(coded: Coded, plan: Plan) -> int:
 
 
 def leaves_within(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> int:
-    """The number of leaves that so many bytes leave room for; a RulesError if there is none for a split."""
+    """The number of leaves that so many bytes leave room for; else a ParameterError."""
     needed = bytes_of_rows(coded, plan, n_rows)
     n_leaves = (memory_limit - needed) // bytes_of_leaf(coded, plan)
     if n_leaves < 2:
         least = needed + 2 * bytes_of_leaf(coded, plan)
-        raise RulesError(
+        raise ParameterError(
             f"memory_limit={memory_limit} is too small: {n_rows} rows of {len(coded.ranks)} features need "
             f"{least} bytes to be split once. Raise it, or grow on fewer rows or columns."
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.data.schema import Label
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
@@ -22,7 +22,7 @@ class GrowthRules:
 
     >>> GrowthRules(max_depth=0)
     Traceback (most recent call last):
-    holdfast.errors.RulesError: max_depth=0 is out of range: it must be an integer of at least 1, or None.
+    holdfast.errors.ParameterError: max_depth=0 is out of range: it must be an integer of at least 1, or None.
     """
 
     criterion: str = "gini"
@@ -66,11 +66,13 @@ class GrowthRules:
             _check_between("pruning_confidence", self.pruning_confidence)
         _check_range("ccp_alpha", self.ccp_alpha, 0.0, math.inf)
         if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
-            raise RulesError(f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'.")
+            raise ParameterError(
+                f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'."
+            )
         _check_flag("threshold_cost", self.threshold_cost)
         if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
             names = " or ".join(repr(name) for name, each in CRITERIA.items() if each.by_ratio)
-            raise RulesError(
+            raise ParameterError(
                 f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
         _check_flag("questions_only", self.questions_only)
@@ -101,19 +103,21 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
     if isinstance(max_features, str):
         shares = {"sqrt": math.sqrt(n_features), "log2": n_features.bit_length() - 1, "third": n_features / 3}
         if max_features not in shares:
-            raise RulesError(
+            raise ParameterError(
                 f"max_features={max_features!r} is unknown: choose one of {sorted(shares)}, a number, a "
                 "fraction, or None; forests also take 'oob' and 'cv'."
             )
         drawn = int(shares[max_features])
     elif not _is_number(max_features) or not max_features > 0:
-        raise RulesError(
+        raise ParameterError(
             f"max_features={max_features!r} is out of range: it must be a number above 0, a name, or None."
         )
     elif _is_integer(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
-        raise RulesError(f"max_features={max_features!r} is out of range: a fraction must be at most 1.0.")
+        raise ParameterError(
+            f"max_features={max_features!r} is out of range: a fraction must be at most 1.0."
+        )
     else:
         drawn = int(max_features * n_features)
     return 0 if drawn >= n_features > 1 else max(drawn, 1)
@@ -142,27 +146,29 @@ def _is_integer(value: object) -> bool:
 def _check_criterion(criterion: object) -> None:
     # Which names there are depends on the target, so they are looked up when the tree grows.
     if not isinstance(criterion, str):
-        raise RulesError(f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'.")
+        raise ParameterError(
+            f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+        )
 
 
 def _check_class_weight(class_weight: object) -> None:
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
     if not isinstance(class_weight, Mapping):
-        raise RulesError(
+        raise ParameterError(
             f"class_weight={class_weight!r} is unknown: give a mapping from labels to weights, 'balanced', "
             "or None."
         )
     for label, factor in class_weight.items():
         if not _is_number(factor) or not 0.0 < factor < math.inf:
-            raise RulesError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
+            raise ParameterError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
 
 
 def _check_integer(name: str, value: int | None, least: int) -> None:
     if value is None:
         return
     if not _is_integer(value) or value < least:
-        raise RulesError(
+        raise ParameterError(
             f"{name}={value!r} is out of range: it must be an integer of at least {least}, or None."
         )
 
@@ -175,7 +181,7 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
         highest = 1.0 if name == "min_samples_split" else math.nextafter(1.0, 0.0)
         fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:
-        raise RulesError(
+        raise ParameterError(
             f"{name}={value!r} is out of range: it must be an integer of at least {least}, "
             "or a fraction of the rows between 0.0 and 1.0."
         )
@@ -183,17 +189,17 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not _is_number(value) or not low <= value <= high:
-        raise RulesError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
 
 
 def _check_between(name: str, value: float) -> None:
     if not _is_number(value) or not 0.0 < value < 1.0:
-        raise RulesError(f"{name}={value!r} is out of range: it must lie between 0 and 1, or be None.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must lie between 0 and 1, or be None.")
 
 
 def _check_flag(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise RulesError(f"{name}={value!r} is no flag: it must be True or False.")
+        raise ParameterError(f"{name}={value!r} is no flag: it must be True or False.")
 
 
 CART = GrowthRules()

@@ -17,7 +17,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.histogram import Sample
@@ -218,7 +218,7 @@ def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> Fl
         return np.ones(table.n_rows)
     classes = table.schema.target.classes
     if not classes:
-        raise RulesError("class_weight is for classes, and the target is a number: leave it None.")
+        raise ParameterError("class_weight is for classes, and the target is a number: leave it None.")
     if rules.class_weight == "balanced":
         factors = _balanced(table, weight)
     else:
@@ -247,13 +247,13 @@ def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRul
 
 
 def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[Label]) -> None:
-    """Raise a RulesError if the weights speak of other classes than these.
+    """Raise a ParameterError if the weights speak of other classes than these.
 
     A label that is none of them may stand if every class has its weight: other rows may hold it.
     """
     strange = [label for label in class_weight if label not in classes]
     if strange and any(label not in class_weight for label in classes):
-        raise RulesError(
+        raise ParameterError(
             f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
             "Write the labels as y has them."
         )

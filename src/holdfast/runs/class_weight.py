@@ -1,7 +1,7 @@
 """The weights of classes that a setting names by their text, or by the classes themselves."""
 
 from holdfast.data.schema import Label, Target
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.rules import ClassWeight
 from holdfast.runs.parsing import ClassWeights
 from holdfast.text.lists import listed
@@ -13,14 +13,14 @@ def class_weight(weights: ClassWeights, target: Target) -> ClassWeight:
     if weights is None:
         return None
     if not target.is_classes:
-        raise RulesError(
+        raise ParameterError(
             f"--class-weight is for classes, and the target {target.name!r} is a number: leave it out."
         )
     if isinstance(weights, str):
         return "balanced"
     classes: dict[str, Label] = dict(zip(class_names(target), target.classes, strict=True))
     if unknown := [name for name, _ in weights if str(name) not in classes]:
-        raise RulesError(
+        raise ParameterError(
             f"--class-weight names {listed(unknown)}, and the classes of {target.name!r} are "
             f"{listed(classes, 30)}."
         )

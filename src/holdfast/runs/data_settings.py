@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.runs.parsing import Order, column_in_order, columns_in_order, names_in_order, order_of
 from holdfast.runs.setting import checked, setting
 
 if TYPE_CHECKING:
-    from holdfast.data.files.reading_rules import ReadingRules
+    from holdfast.data.files.reading_options import ReadingOptions
 
 TASKS = ("classification", "regression")
 
@@ -44,15 +44,15 @@ class CellSettings:
             object.__setattr__(self, name, value)
 
     @property
-    def reading_rules(self) -> "ReadingRules":
+    def reading_options(self) -> "ReadingOptions":
         """How a file is read; a DataError names a mark or an encoding that there is not."""
         return self._reading_rules(keep_ids=True)
 
-    def _reading_rules(self, *, keep_ids: bool) -> "ReadingRules":
+    def _reading_rules(self, *, keep_ids: bool) -> "ReadingOptions":
         from holdfast.data.files.numerals import Numerals
-        from holdfast.data.files.reading_rules import ReadingRules
+        from holdfast.data.files.reading_options import ReadingOptions
 
-        return ReadingRules(
+        return ReadingOptions(
             encoding=self.encoding,
             numerals=Numerals(self.decimal, self.thousands or ""),
             missing=self.missing,
@@ -122,13 +122,13 @@ class DataSettings(CellSettings, ColumnSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.stage_order and not self.stage:
-            raise RulesError("--stage-order needs --stage, the column that has these stages.")
+            raise ParameterError("--stage-order needs --stage, the column that has these stages.")
         columns = [column for column, _ in self.ordered]
         if repeated := [column for column in columns if columns.count(column) > 1]:
-            raise RulesError(f"--ordered is given twice for column {repeated[0]!r}: choose one.")
+            raise ParameterError(f"--ordered is given twice for column {repeated[0]!r}: choose one.")
 
     @property
-    def reading_rules(self) -> "ReadingRules":
+    def reading_options(self) -> "ReadingOptions":
         """How the data is read; a DataError names a mark or an encoding that there is not."""
         return self._reading_rules(keep_ids=self.keep_ids)
 

@@ -35,7 +35,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
         },
         "choice": {
             "candidate": fit.choice.candidate,
-            "rule": fit.choice.rule,
+            "selection_rule": fit.choice.selection_rule,
             "reason": fit.choice.reason,
         },
         "frontier": {

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.data.schema import Target
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.rules import C45, CART, GrowthRules
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.settings import RunSettings
@@ -17,7 +17,7 @@ _GROWTH = {"cart": CART, "c4.5": C45}
 def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> GrowthRules:
     """The growth rules for this target; `defaults` stand where the user has set nothing."""
     if settings.growth == "c4.5" and not target.is_classes:
-        raise RulesError(
+        raise ParameterError(
             f"--growth c4.5 is for classes, and the target {target.name!r} is a number: leave it out."
         )
     values = {"max_depth": settings.depth, **defaults, **settings.growth_given}
@@ -44,4 +44,4 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
 
 def selection_rule(settings: RunSettings) -> SelectionRule:
     """How the one tree is chosen."""
-    return SelectionRule(settings.rule, settings.tolerance, settings.tolerance_unit, settings.gamma)
+    return SelectionRule(settings.selection_rule, settings.tolerance, settings.tolerance_unit, settings.gamma)

@@ -9,7 +9,7 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.runs.rows import Rows
 from holdfast.stability.division import hold_out
 from holdfast.text.lines import printable
@@ -35,7 +35,9 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
     """
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
-        raise RulesError("--test-rows forward holds out the last stages: say which column has them, --stage.")
+        raise ParameterError(
+            "--test-rows forward holds out the last stages: say which column has them, --stage."
+        )
     if fraction == 0:
         return HeldOut(none, none)
     if rows.stage is None or kind == "random":

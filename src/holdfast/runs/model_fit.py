@@ -9,7 +9,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_rules import BoostingRules
+from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
@@ -133,7 +133,7 @@ def _forest(task: ModelTask) -> GrownModel:
 
 def _boosting(task: ModelTask) -> GrownModel:
     settings = task.settings
-    rules = BoostingRules(
+    rules = BoostingSettings(
         "log_loss" if task.target.is_classes else "squared_error",
         n_estimators=settings.n_trees,
         class_weight=growth_rules(settings, task.target).class_weight,

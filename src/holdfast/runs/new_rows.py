@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.reading import Choices, CsvSource, FrameSource
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import columns_asked
 from holdfast.data.schema import Feature
@@ -20,7 +20,7 @@ from holdfast.tree.tree import LEAF, Tree
 TRUTHS = {"true": True, "false": False}
 
 
-def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingRules) -> Frame:
+def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
     """The columns that the model asks about, in the types that it knows them by; others are left unread."""
     names = source.names
     asked = set(columns_asked(model.schema, _asked(model)))
@@ -55,7 +55,7 @@ def _asked(model: Tree | Ensemble) -> list[int]:
     return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
 
 
-def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingRules) -> list[DateColumn]:
+def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingOptions) -> list[DateColumn]:
     """The columns of dates that features of the model were made of, and in which order they are written."""
     orders = {column.name: column.order for column in date_columns(rules.dates, names)}
     sources = {date_source(name) for name in known if name not in names}

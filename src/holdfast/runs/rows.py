@@ -64,7 +64,7 @@ class Rows:
 
 def read_rows(data: Any, settings: DataSettings) -> Rows:
     """The rows of the data, a path or a frame, that have a weight, without the columns that are dropped."""
-    rules = settings.reading_rules
+    rules = settings.reading_options
     is_path = isinstance(data, str | os.PathLike)
     name = f"'{os.fspath(data)}'" if is_path else "the frame"
     # As text: dates are welcome as stages, and long numbers of patients would run together as floats.

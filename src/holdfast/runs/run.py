@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.files.reading import opened
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.runs.data_settings import CellSettings
 from holdfast.runs.folder import new_run
 from holdfast.runs.model_fit import ModelFit
@@ -64,7 +64,7 @@ class Run:
         names = [name for name in Frontier.__dataclass_fields__ if name != "metric"]
         try:
             metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
-        except RulesError:  # of another library
+        except ParameterError:  # of another library
             metric = None
         return Frontier(**{name: np.array(self.frontier_columns[name]) for name in names}, metric=metric)
 
@@ -112,7 +112,7 @@ class Run:
         return f"{self.facts['metric']['title']} {text} on {self.facts['division']['test_rows']:,} test rows"
 
     def _features(self, data: Any) -> Any:
-        rules = CellSettings(**self.facts["reading"]).reading_rules
+        rules = CellSettings(**self.facts["reading"]).reading_options
         with python_errors(), opened(data, rules.encoding) as source:
             return read_features(source, self.model, rules)
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 _KEY = "setting"
 
@@ -83,7 +83,7 @@ def check_names(kind: Any, names: Iterable[str]) -> None:
 
 
 def checked(settings: Any) -> dict[str, Any]:
-    """The values of the settings in the form that the program works with; a RulesError for one it cannot."""
+    """The values of the settings as the program works with them; a ParameterError for one it cannot."""
     return {each.name: _checked(each, getattr(settings, each.name)) for each in fields(settings)}
 
 
@@ -95,19 +95,19 @@ def _checked(field: "Field[Any]", value: Any) -> Any:
         try:
             return known.from_python(value)
         except ValueError as error:
-            raise RulesError(f"{name}: {error}") from None
+            raise ParameterError(f"{name}: {error}") from None
     if known.repeated:
         return names_of(name, value)
     if known.choices:
         return _choice(name, known, value)
     if known.kind is bool:
         if not isinstance(value, bool):
-            raise RulesError(f"{name} {value!r} has to be True or False.")
+            raise ParameterError(f"{name} {value!r} has to be True or False.")
         return value
     if known.kind is str:
         if not isinstance(value, str):
             noun = "the name of a column" if known.metavar == "COLUMN" else "a text"
-            raise RulesError(f"{name} {value!r} has to be {noun}.")
+            raise ParameterError(f"{name} {value!r} has to be {noun}.")
         return value
     return _number(name, known, value)
 
@@ -116,17 +116,17 @@ def names_of(name: str, value: Any) -> tuple[str, ...]:
     """The texts as a tuple; a single one may stand alone."""
     values = (value,) if isinstance(value, str) else value
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
-        raise RulesError(f"{name} {value!r} has to be a text, or a list of texts.")
+        raise ParameterError(f"{name} {value!r} has to be a text, or a list of texts.")
     texts = tuple(values)
     if not all(isinstance(text, str) for text in texts):
-        raise RulesError(f"{name} {value!r} has to be a text, or a list of texts.")
+        raise ParameterError(f"{name} {value!r} has to be a text, or a list of texts.")
     return texts
 
 
 def _choice(name: str, known: Setting, value: Any) -> str:
     text = value.lower() if isinstance(value, str) else value
     if text not in known.choices:
-        raise RulesError(f"{name} {value!r} is unknown: choose one of {', '.join(known.choices)}.")
+        raise ParameterError(f"{name} {value!r} is unknown: choose one of {', '.join(known.choices)}.")
     return str(text)
 
 
@@ -137,6 +137,6 @@ def _number(name: str, known: Setting, value: Any) -> float:
     if not is_number or (allowed is not None and value not in allowed):
         noun = "an integer" if known.kind is int else "a number"
         limits = f" of {allowed}" if allowed is not None else ""
-        raise RulesError(f"{name} {value!r} is out of range: it must be {noun}{limits}.")
+        raise ParameterError(f"{name} {value!r} is out of range: it must be {noun}{limits}.")
     number: float = known.kind(value)
     return number

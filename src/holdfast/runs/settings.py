@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
@@ -101,7 +101,7 @@ class RunSettings(LearningSettings):
         help="Trees of each collection, or of the ensemble.  [default: 300, else 100]",
         models=("stable", "forest", "boosting"),
     )
-    rule: str = setting(RULES[0], help="Which tree to choose.", choices=RULES, models=_STABLE)
+    selection_rule: str = setting(RULES[0], help="Which tree to choose.", choices=RULES, models=_STABLE)
     tolerance: float = setting(
         0.01,
         kind=float,
@@ -116,7 +116,7 @@ class RunSettings(LearningSettings):
         None,
         kind=float,
         range=Range(0),
-        help="For --rule weighted: score per unit of distance.",
+        help="For --selection-rule weighted: score per unit of distance.",
         models=_STABLE,
     )
     early_fraction: float = setting(
@@ -148,15 +148,17 @@ class RunSettings(LearningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule == "weighted" and self.gamma is None:
-            raise RulesError("--rule weighted needs --gamma, the score that one unit of distance is worth.")
+        if self.selection_rule == "weighted" and self.gamma is None:
+            raise ParameterError(
+                "--selection-rule weighted needs --gamma: what one unit of distance is worth."
+            )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSettings":
         """The settings with these values, and the defaults of the others.
 
-        A TypeError names the nearest setting to one that there is not; a RulesError a value out of range, or
-        a setting that the model has no use for.
+        A TypeError names the nearest setting to one that there is not; a ParameterError a value out of range,
+        or a setting that the model has no use for.
         """
         check_names(cls, given)
         if "target" not in given:
@@ -165,7 +167,7 @@ class RunSettings(LearningSettings):
         for each in fields(cls):
             models = setting_of(each).models
             if each.name in given and models and settings.model not in models:
-                raise RulesError(
+                raise ParameterError(
                     f"{option(each.name)} goes with --model {' or '.join(models)}, and the model is "
                     f"{settings.model}: leave it out."
                 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.runs.growth_rules import selection_rule, stable_settings
@@ -112,11 +112,11 @@ def _chosen_trees(
 
 @contextmanager
 def scorer_errors() -> Iterator[None]:
-    """Within it, what a scorer of another library raises is a RulesError."""
+    """Within it, what a scorer of another library raises is a ParameterError."""
     try:
         yield
     except Exception as error:
         notes = [note for note in getattr(error, "__notes__", ()) if note.startswith("The scorer ")]
         if not notes:
             raise
-        raise RulesError(f"{notes[0]} It says: {error}") from error
+        raise ParameterError(f"{notes[0]} It says: {error}") from error

@@ -14,7 +14,7 @@ from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import as_vector
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.scoring import formulas
 from holdfast.scoring.formulas import Measured, Rows, standard_error
 from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
@@ -238,7 +238,7 @@ def _metric_of_name(name: str, target: Target) -> Metric:
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if name not in get_scorer_names():
-        raise RulesError(f"scoring={name!r} is unknown: {_way_out(target)}")
+        raise ParameterError(f"scoring={name!r} is unknown: {_way_out(target)}")
     if target.is_classes == any(word in name for word in _NUMBER_WORDS):
         raise _unfit(name, target)
     return _metric_of_scorer(get_scorer(name), name, target)
@@ -246,9 +246,9 @@ def _metric_of_name(name: str, target: Target) -> Metric:
 
 def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
     if not callable(scorer):
-        raise RulesError(f"scoring={scorer!r} is no name and cannot be called: {_way_out(target)}")
+        raise ParameterError(f"scoring={scorer!r} is no name and cannot be called: {_way_out(target)}")
     if isfunction(scorer) and scorer.__module__.startswith("sklearn.metrics."):
-        raise RulesError(
+        raise ParameterError(
             f"scoring={name} takes predictions, not a model: write scoring=make_scorer({name}), with "
             "sklearn.metrics.make_scorer, and say there whether it is a loss."
         )
@@ -256,9 +256,9 @@ def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
     return Metric(name, title, is_negated(scorer), scorer=scorer)
 
 
-def _unfit(name: str, target: Target) -> RulesError:
+def _unfit(name: str, target: Target) -> ParameterError:
     kinds = ("numbers", "classes") if target.is_classes else ("classes", "numbers")
-    return RulesError(
+    return ParameterError(
         f"scoring={name!r} is for {kinds[0]}, and the target {target.name!r} holds {kinds[1]}: "
         f"{_way_out(target)}"
     )

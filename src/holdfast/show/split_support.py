@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import floor
 
 from holdfast.data.schema import Label
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.text.lines import NO_BREAK, item_text, shortened, wrapped_lines
 from holdfast.text.numbers import number_text, rounded_percent
@@ -22,7 +22,7 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     No line is longer than `width`, which is at least 72.
     """
     if width < NARROWEST:
-        raise RulesError(f"width={width!r} is out of range: it must be at least {NARROWEST} columns.")
+        raise ParameterError(f"width={width!r} is out of range: it must be at least {NARROWEST} columns.")
     if not split_support:
         return "The tree asks nothing: it has no split that could stand or fall."
     stems = [_stem(each) for each in split_support]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import LongArray, without_last_digits
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lists import listed
@@ -22,7 +22,7 @@ class Choice:
     """The candidate that was chosen, and why."""
 
     candidate: int  # its place among the candidates
-    rule: str
+    selection_rule: str
     reason: str
 
     def __repr__(self) -> str:
@@ -33,29 +33,31 @@ class Choice:
 class SelectionRule:
     """The rule that takes one tree of the frontier, and what it needs to know."""
 
-    rule: str = "within-tolerance"
+    selection_rule: str = "within-tolerance"
     tolerance: float = 0.01
     tolerance_unit: str | None = None  # None: what suits the metric
     gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise RulesError(f"rule={self.rule!r} is unknown: choose one of {listed(RULES)}.")
+        if self.selection_rule not in RULES:
+            raise ParameterError(
+                f"selection_rule={self.selection_rule!r} is unknown: choose one of {listed(RULES)}."
+            )
         if self.tolerance_unit is not None and self.tolerance_unit not in UNITS:
-            raise RulesError(
+            raise ParameterError(
                 f"tolerance_unit={self.tolerance_unit!r} is unknown: choose one of {listed(UNITS)}, or None."
             )
         _check_at_least_0("tolerance", self.tolerance)
-        if self.rule == "weighted":
+        if self.selection_rule == "weighted":
             if self.gamma is None:
-                raise RulesError(
-                    "rule='weighted' needs gamma, the score that one unit of instability is worth: "
-                    "choose(rule='weighted', gamma=0.001)."
+                raise ParameterError(
+                    "selection_rule='weighted' needs gamma, the score that one unit of instability is worth: "
+                    "choose('weighted', gamma=0.001)."
                 )
             _check_at_least_0("gamma", self.gamma)
 
 
-def choose(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) -> Choice:
+def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     """The candidate that the rule takes. It is always an efficient one."""
     rules = {
         "best-score": _best_score,
@@ -64,8 +66,8 @@ def choose(frontier: Frontier, metric: Metric, selection_rule: SelectionRule) ->
         "within-tolerance": _within_tolerance,
         "knee": _knee,
     }
-    candidate, because = rules[selection_rule.rule](frontier, metric, selection_rule)
-    return Choice(candidate, selection_rule.rule, f"{because} {_compared(frontier, metric, candidate)}")
+    candidate, because = rules[rule.selection_rule](frontier, metric, rule)
+    return Choice(candidate, rule.selection_rule, f"{because} {_compared(frontier, metric, candidate)}")
 
 
 # -- the rules ------------------------------------------------------------------------------------------
@@ -182,4 +184,4 @@ def _candidates_text(frontier: Frontier) -> str:
 
 def _check_at_least_0(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < float("inf"):
-        raise RulesError(f"{name}={value!r} is out of range: it must be a number, at least 0.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must be a number, at least 0.")

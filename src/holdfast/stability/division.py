@@ -11,7 +11,7 @@ from holdfast.data.split.folds import report_fewer_folds
 from holdfast.data.split.fractions import below, check_fraction, folds_of, random_positions, strata_of
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
-from holdfast.errors import DataError, RulesError
+from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch
 from holdfast.stability.settings import Settings
 
@@ -67,7 +67,7 @@ def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> D
     turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
     if info.holdout is not None:
-        raise RulesError(
+        raise ParameterError(
             f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
             "validation says: leave it out, and test the chosen tree on these rows."
         )
@@ -134,7 +134,7 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
         return min(int(validation), n_units), 0.0
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:
         return 0, float(validation)
-    raise RulesError(
+    raise ParameterError(
         f"validation={validation!r} is out of range: it must be a fraction between 0 and 1, an integer of "
         "folds from 2, or 'auto'."
     )

@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.learner import Combination, Learner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules, rows_needed
@@ -110,7 +110,7 @@ def foreign_learner(table: Table, learner: Any, combinations: Sequence[Combinati
         )
     names = [feature.name for feature in table.schema.columns if feature.is_subset]
     if is_estimator and names:
-        raise RulesError(
+        raise ParameterError(
             f"The learner {type(learner).__name__} would take the categories of {listed(names)} for numbers. "
             "Leave learner=None, which splits them as sets, or give a function that encodes them."
         )

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 from holdfast.backends.tasks import check_jobs
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 
 DEPTH_5 = GrowthRules(max_depth=5)
@@ -41,11 +41,11 @@ class Settings:
         check_jobs(self.n_jobs)
         n_estimators = self.n_estimators
         if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
-            raise RulesError(
+            raise ParameterError(
                 f"n_estimators={n_estimators!r} is out of range: it must be an integer of at least 1."
             )
         if self.grid is not None and not isinstance(self.grid, Mapping):
-            raise RulesError(
+            raise ParameterError(
                 f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
                 "{'max_depth': [3, 4, 5]}, or None."
             )

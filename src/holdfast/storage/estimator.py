@@ -14,7 +14,7 @@ from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Label
 from holdfast.ensembles.importance_table import Spread
 from holdfast.ensembles.importances import importances
-from holdfast.errors import ModelFileError, ModelFileWarning, RulesError
+from holdfast.errors import ModelFileError, ModelFileWarning, ParameterError
 from holdfast.estimators.adaboost import AdaBoostClassifier
 from holdfast.estimators.bagged_base import BaggedEstimator
 from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
@@ -128,7 +128,9 @@ def _label_type(classes: NDArray[Any]) -> str:
 
 
 def _choice_part(choice: Choice) -> ChoicePart:
-    return ChoicePart(candidate=int(choice.candidate), rule=choice.rule, reason=choice.reason)
+    return ChoicePart(
+        candidate=int(choice.candidate), selection_rule=choice.selection_rule, reason=choice.reason
+    )
 
 
 def _permutation_part(importances: Any) -> PermutationPart:
@@ -184,7 +186,7 @@ def _unfitted(part: EstimatorPart) -> Any:
     try:
         estimator._check_policies()
         check_jobs(n_jobs)
-    except RulesError as error:
+    except ParameterError as error:
         raise ModelFileError(f"at estimator.parameters: {error}") from error
     if n_jobs is not None and abs(n_jobs) > MOST_JOBS:
         raise ModelFileError(f"at estimator.parameters: n_jobs={n_jobs} is beyond {MOST_JOBS}.")
@@ -280,5 +282,5 @@ def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
         choice, frontier = part.choice, estimator.frontier_
         if choice.candidate >= len(frontier):
             raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
-        estimator.choice_ = Choice(choice.candidate, choice.rule, choice.reason)
+        estimator.choice_ = Choice(choice.candidate, choice.selection_rule, choice.reason)
         estimator.instability_ = float(frontier.instability[choice.candidate])

@@ -56,7 +56,7 @@ class ChoicePart(Part):
     """The choice of a stable tree from its frontier."""
 
     candidate: Index
-    rule: str
+    selection_rule: str
     reason: str
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.errors import ModelFileError, RulesError
+from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
 
@@ -107,7 +107,7 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
         raise ModelFileError(f"at estimator.parameters.{RULES}: they are no growth rules.")
     try:
         return GrowthRules(**said)
-    except RulesError as error:
+    except ParameterError as error:
         raise ModelFileError(f"at estimator.parameters.{RULES}: {error}") from error
 
 

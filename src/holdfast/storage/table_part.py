@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
-from holdfast.errors import ModelFileError, RulesError
+from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.frontier import Frontier
@@ -96,7 +96,7 @@ def metric_in(part: MetricPart, target: Target) -> Metric:
     """The metric of that name; one that others wrote has its name and no formula."""
     try:
         return metric_of(part.name, target)
-    except RulesError:
+    except ParameterError:
         return Metric(part.name, part.title, part.is_loss)
 
 

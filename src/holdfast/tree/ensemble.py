@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.ensemble_check import Link, check_ensemble
 from holdfast.tree.packed_ensemble import Packed
 from holdfast.tree.tree import Tree, label_array, shares_of
@@ -88,7 +88,9 @@ class Ensemble:
     def first(self, n_rounds: int) -> "Ensemble":
         """The ensemble of the trees of the first rounds."""
         if not 1 <= n_rounds <= self.n_rounds:
-            raise RulesError(f"n_rounds={n_rounds} is out of range: it must be from 1 to {self.n_rounds}.")
+            raise ParameterError(
+                f"n_rounds={n_rounds} is out of range: it must be from 1 to {self.n_rounds}."
+            )
         end = n_rounds * self.trees_per_round
         return replace(self, trees=self.trees[:end], weights=self.weights[:end], outputs=self.outputs[:end])
 
@@ -168,7 +170,7 @@ class Ensemble:
     ) -> Iterator[FloatArray]:
         """The values after the first `step`, 2 `step`, ... rounds: the same as those of `first(n_rounds)`."""
         if step < 1:
-            raise RulesError(f"step={step} is out of range: it must be at least 1.")
+            raise ParameterError(f"step={step} is out of range: it must be at least 1.")
         if self.spare_bits:
             staged = self._shrunk.staged_values(X, step, unknown=unknown, missing=missing, n_jobs=n_jobs)
             yield from (unscaled(values, self.spare_bits) for values in staged)

@@ -14,7 +14,7 @@ import pytest
 from holdfast.data.files import parquet
 from holdfast.data.files.numerals import Numerals
 from holdfast.data.files.reading import Choices, read_file
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
@@ -42,7 +42,7 @@ def column(frame: Frame, name: str) -> list[Any]:
 def error_of(path: Path, **rules: Any) -> str:
     """What is said of the file, in one line."""
     with pytest.raises(DataError) as error:
-        read_file(path, rules=ReadingRules(**rules))
+        read_file(path, rules=ReadingOptions(**rules))
     assert "\n" not in str(error.value)
     return str(error.value).partition("': ")[2]
 
@@ -77,7 +77,7 @@ def test_words_among_numbers_are_missing_on_request(written: Written) -> None:
     with pytest.warns(
         DataWarning, match="2 cells that are no number are read as missing, 'hemolysed', 'lost'"
     ):
-        frame = read_file(path, rules=ReadingRules(coerce=True))
+        frame = read_file(path, rules=ReadingOptions(coerce=True))
     values = frame.column("chol")
     assert values.dtype == np.float64
     assert np.flatnonzero(np.isnan(values)).tolist() == [12, 13]
@@ -106,7 +106,7 @@ def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> N
         "columns 'a', 'c' hold numbers with a decimal comma, as '1,5' at line 2 of column 'a': --decimal , "
         "reads them as numbers, --categorical a --categorical c as text."
     )
-    frame = read_file(path, rules=ReadingRules(numerals=Numerals(",")))
+    frame = read_file(path, rules=ReadingOptions(numerals=Numerals(",")))
     assert (column(frame, "a"), column(frame, "c")) == ([1.5, 2.25], [0.1, 7.0])
 
 
@@ -116,7 +116,7 @@ def test_a_comma_that_may_mean_two_things_is_asked_about(written: Written) -> No
         "--thousands , reads it as 1234, --decimal , reads it as 1.234, --categorical a as text"
         in error_of(path)
     )
-    assert column(read_file(path, rules=ReadingRules(numerals=Numerals(".", ","))), "a") == [1234.0, 12.0]
+    assert column(read_file(path, rules=ReadingOptions(numerals=Numerals(".", ","))), "a") == [1234.0, 12.0]
 
 
 def test_points_between_thousands_need_a_decimal_comma(written: Written) -> None:
@@ -150,7 +150,7 @@ def test_long_numbers_that_run_together_are_told_of(cells: list[str], written: W
 
 def test_dates_become_numbers(written: Written) -> None:
     path = written("seen,left\n02.01.2000,2000-01-01 12:00\n,2001-01-01\n")
-    frame = read_file(path, rules=ReadingRules(dates=("seen", "left:parts")))
+    frame = read_file(path, rules=ReadingOptions(dates=("seen", "left:parts")))
     assert frame.names == ("seen (days since 2000-01-01)", "left (year)", "left (month)", "left (weekday)")
     assert [column(frame, name) for name in frame.names] == [[1.0, None], [2000, 2001], [1, 1], [6, 1]]
 
@@ -159,7 +159,7 @@ def test_a_day_that_could_be_a_month_is_asked_about(written: Written) -> None:
     path = written("seen,y\n03/04/2020,1\n05/06/2020,1\n")
     assert "say --date seen:dmy or --date seen:mdy" in error_of(path, dates=("seen",))
     assert "say --date seen:parts:dmy or" in error_of(path, dates=("seen:parts",))
-    frame = read_file(path, rules=ReadingRules(dates=("seen:parts:mdy",)))
+    frame = read_file(path, rules=ReadingOptions(dates=("seen:parts:mdy",)))
     assert column(frame, "seen (month)") == [3, 5]
 
 
@@ -169,14 +169,14 @@ def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> Non
     with pytest.warns(
         DataWarning, match="1 cell that is no date is read as missing, 'last week', first at line 3"
     ):
-        frame = read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))
+        frame = read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]
 
 
 def test_words_do_not_keep_days_from_being_told_from_months(written: Written) -> None:
     path = written("seen,y\n01/31/2020,1\nlast week,1\n")
     with pytest.warns(DataWarning, match="last week"):
-        frame = read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))
+        frame = read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]
     path = written("seen,y\n01/02/2020,1\nlast week,1\n")
     assert "say --date seen:dmy" in error_of(path, dates=("seen",), coerce=True)
@@ -189,7 +189,7 @@ def test_a_date_that_is_not_there_or_whose_name_is_taken_raises_an_error(written
 
 
 def test_one_column_of_dates_can_be_read_both_ways(written: Written) -> None:
-    frame = read_file(written("seen\n2000-01-02\n"), rules=ReadingRules(dates=("seen", "seen:parts")))
+    frame = read_file(written("seen\n2000-01-02\n"), rules=ReadingOptions(dates=("seen", "seen:parts")))
     assert len(frame.names) == 4
 
 
@@ -204,7 +204,7 @@ def test_decimal_commas_are_not_coerced(written: Written) -> None:
     path = written("dose;y\n1,5;1\n2,5;1\n")
     for choices in (Choices(), Choices(numeric=["dose"])):
         with pytest.raises(DataError, match="--decimal ,"):
-            read_file(path, choices=choices, rules=ReadingRules(coerce=True))
+            read_file(path, choices=choices, rules=ReadingOptions(coerce=True))
 
 
 # -- encodings and headers -----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_files_that_say_their_encoding_need_no_option(encoding: str, written: Wr
 def test_other_encodings_are_read_on_request(encoding: str, written: Written) -> None:
     mark = "\ufeff" if encoding == "utf-16-le" else ""
     path = written(f"{mark}größe;y\n7;é\n".encode(encoding))
-    assert column(read_file(path, rules=ReadingRules(encoding=encoding)), "größe") == [7.0]
+    assert column(read_file(path, rules=ReadingOptions(encoding=encoding)), "größe") == [7.0]
 
 
 def test_an_encoding_that_is_wrong_or_unknown_raises_an_error(written: Written) -> None:
@@ -227,7 +227,7 @@ def test_an_encoding_that_is_wrong_or_unknown_raises_an_error(written: Written) 
     assert "it is not ascii, as --encoding says" in error_of(path, encoding="ascii")
     for name in ("utf-9", "base64", "rot13"):
         with pytest.raises(DataError, match=f"--encoding '{name}' is unknown"):
-            ReadingRules(encoding=name)
+            ReadingOptions(encoding=name)
 
 
 def test_columns_without_a_name_get_one_unless_they_are_empty(written: Written) -> None:
@@ -250,11 +250,15 @@ def test_identifiers_are_left_out_on_request_with_a_sentence(written: Written) -
     path = written("id,name,age\n" + "".join(f"{n},Ms {n},{n}\n" for n in range(40)))
     assert read_file(path).names == ("id", "name", "age")
     with pytest.warns(DataWarning, match="left out, since .* --keep-ids keeps such columns") as caught:
-        frame = read_file(path, rules=ReadingRules(keep_ids=False))
+        frame = read_file(path, rules=ReadingOptions(keep_ids=False))
     assert frame.names == ("age",)
     assert [str(each.message).split(" is ")[0] for each in caught] == ["column 'id'", "column 'name'"]
     choices = Choices(categorical=["name"], roles=["id"])
-    assert read_file(path, choices=choices, rules=ReadingRules(keep_ids=False)).names == ("id", "name", "age")
+    assert read_file(path, choices=choices, rules=ReadingOptions(keep_ids=False)).names == (
+        "id",
+        "name",
+        "age",
+    )
 
 
 # -- the same in Parquet -------------------------------------------------------------------------------------
@@ -276,7 +280,7 @@ def test_markers_and_dates_hold_in_parquet_too(tmp_path: Path) -> None:
         "left": ["2000-01-03", "NA", "2000-01-01", None],
     }
     pq.write_table(pa.table(columns), tmp_path / "data.parquet")
-    rules = ReadingRules(missing=("-999",), dates=("seen", "left:parts"))
+    rules = ReadingOptions(missing=("-999",), dates=("seen", "left:parts"))
     frame = read_file(tmp_path / "data.parquet", rules=rules)
     table = Table.from_arrays(frame.without(["left (month)", "left (weekday)"]), [0, 1, 0, 1])
     assert table.schema.features[0].categories == ("A",)
@@ -290,7 +294,7 @@ def test_identifiers_in_parquet_are_left_out_too(tmp_path: Path) -> None:
     columns = {"id": list(range(40)), "name": names, "age": [number % 7 for number in range(40)]}
     pq.write_table(pa.table(columns), tmp_path / "data.parquet")
     with pytest.warns(DataWarning, match="--keep-ids"):
-        frame = read_file(tmp_path / "data.parquet", rules=ReadingRules(keep_ids=False))
+        frame = read_file(tmp_path / "data.parquet", rules=ReadingOptions(keep_ids=False))
     assert frame.names == ("age",)
 
 
@@ -299,4 +303,4 @@ def test_rows_of_parquet_are_called_by_their_positions(tmp_path: Path) -> None:
     pq.write_table(pa.table({"seen": ["31.01.2020", "last week"], "y": [1, 2]}), path)
     assert "'last week' (row 1) is none" in error_of(path, dates=("seen",))
     with pytest.warns(DataWarning, match="'last week', first at row 1"):
-        read_file(path, rules=ReadingRules(dates=("seen",), coerce=True))
+        read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from holdfast.data.files.reading import Choices, opened, read_file
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.errors import DataError
 
 
@@ -32,7 +32,7 @@ def test_a_csv_file_is_named_and_read_by_one_opening(tmp_path: Path, openings: l
     openings.clear()
     with opened(path) as source:
         assert source.names == ("age", "ward")
-        frame = source.read(Choices(drop=["ward"]), ReadingRules())
+        frame = source.read(Choices(drop=["ward"]), ReadingOptions())
     assert openings == ["patients.csv"]
     assert (frame.names, frame.column("age").tolist()) == (("age",), [41.0, 63.0])
 
@@ -43,14 +43,14 @@ def test_a_parquet_file_is_named_and_read_by_one_opening(tmp_path: Path, opening
     openings.clear()
     with opened(path) as source:
         assert source.names == ("age", "ward")
-        assert list(source.read(Choices(), ReadingRules()).column("ward")) == ["a", "b"]
+        assert list(source.read(Choices(), ReadingOptions()).column("ward")) == ["a", "b"]
     assert openings == ["patients.parquet"]
 
 
 def test_a_frame_is_read_like_a_file() -> None:
     with opened(pd.DataFrame({"age": [41.0, np.nan]})) as source:
         assert source.is_typed
-        np.testing.assert_array_equal(source.read(Choices(), ReadingRules()).column("age"), [41.0, np.nan])
+        np.testing.assert_array_equal(source.read(Choices(), ReadingOptions()).column("age"), [41.0, np.nan])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message:
         read_file(path)
     errors.append(str(error.value))
     with pytest.raises(DataError, match=message) as error, opened(path) as source:
-        source.read(Choices(), ReadingRules())
+        source.read(Choices(), ReadingOptions())
     errors.append(str(error.value))
     assert errors[0] == errors[1]
     assert errors[0].startswith(f"Cannot read '{path}': ")

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.data.files import csv_text, parquet
 from holdfast.data.files.reading import Choices, read_file
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
@@ -100,12 +100,12 @@ def test_the_same_marks_are_missing_among_numbers_and_in_text(cell: str, gap: st
 def test_other_words_are_missing_on_request(word: str, written: Written) -> None:
     path = written(f"x,y,z\nhigh,1,3.5\n{word},1,{word.upper()}\n")
     assert column(read_file(path), "x") == ["high", word]
-    frame = read_file(path, rules=ReadingRules(missing=(word,)))
+    frame = read_file(path, rules=ReadingOptions(missing=(word,)))
     assert (column(frame, "x"), column(frame, "z")) == (["high", None], [3.5, None])
 
 
 def test_a_number_can_stand_for_missing_ones(written: Written) -> None:
-    frame = read_file(written("x,y\n-999,-999\n4,a\n"), rules=ReadingRules(missing=("-999",)))
+    frame = read_file(written("x,y\n-999,-999\n4,a\n"), rules=ReadingOptions(missing=("-999",)))
     assert (column(frame, "x"), column(frame, "y")) == ([None, 4.0], [None, "a"])
 
 

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal, norm
 
 from holdfast import load, save, tree_distance
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.density.groups import STRAYS
 from holdfast.growth.density.model import Family, sums_of
 from holdfast.growth.density.rows import held_out, unlabelled
@@ -473,5 +473,5 @@ def test_the_tree_is_read_saved_and_compared_like_any_other(tmp_path: Path) -> N
     ],
 )
 def test_a_rule_out_of_range_is_refused(rules: dict[str, Any], message: str) -> None:
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         DensityRules(**rules)

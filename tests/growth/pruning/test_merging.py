@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.rules import GrowthRules
@@ -74,18 +74,18 @@ def test_a_tree_whose_siblings_differ_is_left_alone(tree: Tree) -> None:
 
 
 def test_a_tree_of_numbers_is_refused() -> None:
-    with pytest.raises(RulesError, match=r"^merge_leaves compares classes, and the target 'price'"):
+    with pytest.raises(ParameterError, match=r"^merge_leaves compares classes, and the target 'price'"):
         merge_leaves(PRICE)
 
 
 def test_the_rule_is_refused_for_numbers_too() -> None:
     table = Table.from_arrays([[1.0], [2.0]], [0.5, 1.5], task="regression")
-    with pytest.raises(RulesError, match="merge_leaves=True is for classes, and the target 'y'"):
+    with pytest.raises(ParameterError, match="merge_leaves=True is for classes, and the target 'y'"):
         grow(table, GrowthRules("squared_error", merge_leaves=True))
 
 
 def test_the_rule_is_a_flag() -> None:
-    with pytest.raises(RulesError, match=r"^merge_leaves='yes' "):
+    with pytest.raises(ParameterError, match=r"^merge_leaves='yes' "):
         GrowthRules(merge_leaves="yes")  # type: ignore[arg-type]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.errors import RulesError, SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
@@ -246,14 +246,14 @@ def test_a_high_confidence_does_not_take_what_parts_the_classes(confidence: floa
 
 def test_numbers_as_target_are_refused_with_the_way_out() -> None:
     table = Table.from_arrays([[1.0], [2.0], [3.0]], [0.5, 1.5, 9.5], task="regression")
-    with pytest.raises(RulesError, match=r"'y'.*number.*cost"):
+    with pytest.raises(ParameterError, match=r"'y'.*number.*cost"):
         prune_pessimistic(grow(table, GrowthRules("squared_error")))
 
 
 @pytest.mark.parametrize("confidence", [-0.25, 0.0, 1.0, 1.5, float("nan"), "0.25"])
 def test_a_confidence_that_is_no_probability_is_refused(confidence: Any) -> None:
     table = binary(("00", "n", 5), ("01", "y", 5))
-    with pytest.raises(RulesError, match="confidence"):
+    with pytest.raises(ParameterError, match="confidence"):
         prune_pessimistic(asking(table, (1, None, None)), confidence)
 
 
@@ -502,7 +502,9 @@ def test_rows_that_the_tree_was_not_grown_on_are_refused() -> None:
     X, y = np.arange(12.0)[:, None], list("aabbabababab")
     table = Table.from_arrays(X, y)
     tree = grow(table)
-    with pytest.raises(RulesError, match="not grown on these rows, or its classes were weighted otherwise"):
+    with pytest.raises(
+        ParameterError, match="not grown on these rows, or its classes were weighted otherwise"
+    ):
         prune_pessimistic(grow(table, GrowthRules(class_weight={"a": 5.0})), table=table)
     with pytest.raises(SchemaMismatch, match="other classes than the tree"):
         prune_pessimistic(tree, table=Table.from_arrays(X, ["c" if one == "a" else one for one in y]))

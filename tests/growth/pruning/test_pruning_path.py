@@ -10,7 +10,7 @@ import pytest
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.estimators.tree import TreeClassifier
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
@@ -252,9 +252,11 @@ def test_growing_with_an_alpha_is_pruning_the_grown_tree(criterion: str) -> None
 
 @pytest.mark.parametrize("alpha", [-0.1, float("nan"), True, "cv", None, [0.1]])
 def test_an_alpha_that_is_no_number_from_zero_is_refused_with_its_value(alpha: Any) -> None:
-    with pytest.raises(RulesError, match=r"^alpha=.* is out of range: it must be a number of at least 0\."):
+    with pytest.raises(
+        ParameterError, match=r"^alpha=.* is out of range: it must be a number of at least 0\."
+    ):
         prune(NUMERIC, alpha)
-    with pytest.raises(RulesError, match=r"^ccp_alpha="):
+    with pytest.raises(ParameterError, match=r"^ccp_alpha="):
         GrowthRules(ccp_alpha=alpha)
 
 
@@ -265,7 +267,7 @@ def test_numbers_of_numpy_and_whole_ones_are_numbers() -> None:
 
 @pytest.mark.parametrize("risk", ["squared_error", "errors", ""])
 def test_a_risk_that_is_not_for_classes_is_refused_with_those_that_are(risk: str) -> None:
-    with pytest.raises(RulesError, match=rf"^risk='{risk}' .*'gini'.*'misclassification'"):
+    with pytest.raises(ParameterError, match=rf"^risk='{risk}' .*'gini'.*'misclassification'"):
         pruning_path(NUMERIC, risk)
 
 
@@ -276,7 +278,7 @@ def test_a_tree_of_numbers_knows_no_other_risk_than_its_own() -> None:
     assert len(pruning_path(tree, "poisson")) == len(pruning_path(tree))
     for risk in ("gini", "squared_error"):
         with pytest.raises(
-            RulesError, match=rf"^risk='{risk}' is not known of this tree of numbers.*'poisson'"
+            ParameterError, match=rf"^risk='{risk}' is not known of this tree of numbers.*'poisson'"
         ):
             pruning_path(tree, risk)
 
@@ -284,7 +286,7 @@ def test_a_tree_of_numbers_knows_no_other_risk_than_its_own() -> None:
 def test_a_tree_that_knows_no_weights_cannot_be_pruned() -> None:
     bare = NUMERIC.replace(weight=np.zeros(5), count=np.zeros(5))
     for ask in (pruning_path, depth_path, leaves_path, lambda tree: prune(tree, 0.1)):
-        with pytest.raises(RulesError, match="does not know how many rows"):
+        with pytest.raises(ParameterError, match="does not know how many rows"):
             ask(bare)
 
 

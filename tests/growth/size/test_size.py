@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, HoldfastError, RulesError
+from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
@@ -199,7 +199,7 @@ def test_a_root_that_is_far_off_does_not_make_all_other_sizes_alike() -> None:
 @pytest.mark.parametrize("rule", ["cv", "cv-1se"])
 @pytest.mark.parametrize("table", [classes(), numbers()], ids=["classes", "numbers"])
 def test_the_table_says_how_the_choice_came_about(table: Table, rule: str) -> None:
-    tree, sizes = sized(table, rule=rule, cv=4)
+    tree, sizes = sized(table, selection_rule=rule, cv=4)
     columns = sizes.columns()
     folds = np.array([columns[f"fold_{number}"] for number in (1, 2, 3, 4)])
     mean, error = folds.mean(axis=0), folds.std(axis=0, ddof=1) / 2
@@ -438,9 +438,9 @@ def test_folds_are_as_many_as_were_asked_for() -> None:
 
 def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
     X, y = np.arange(8.0)[:, None], list("aabbaabb")
-    with pytest.raises(RulesError, match="1 rows both to learn from and to score on, first at row 3"):
+    with pytest.raises(ParameterError, match="1 rows both to learn from and to score on, first at row 3"):
         sized(Table.from_arrays(X, y), cv=[([0, 1, 2, 3], [3, 4, 5, 6, 7])])
-    with pytest.raises(RulesError, match="cv divides 1 groups in place 0"):
+    with pytest.raises(ParameterError, match="cv divides 1 groups in place 0"):
         choose_size(
             Table.from_arrays(X, y),
             search=SizeSearch(cv=[([0, 1, 2, 3], [4, 5, 6, 7])]),
@@ -475,7 +475,7 @@ def test_one_row_cannot_be_divided() -> None:
 
 @pytest.mark.parametrize("cv", [1, 0, -3, 1.0, 0.0, 1.5, float("nan"), float("inf"), True, None, "5", "cv"])
 def test_a_cv_that_says_nothing_of_folds_is_refused_with_its_value(cv: Any) -> None:
-    with pytest.raises(RulesError, match=f"^cv={cv!r} "):
+    with pytest.raises(ParameterError, match=f"^cv={cv!r} "):
         sized(classes(), cv=cv)
 
 
@@ -526,7 +526,7 @@ def test_flags_for_rows_are_the_rows_that_they_flag_or_are_refused() -> None:
     rows = [tuple(np.flatnonzero(part) for part in pair) for pair in flags]
     try:
         found = sized(classes(), cv=flags)
-    except (RulesError, DataError, TypeError):
+    except (ParameterError, DataError, TypeError):
         return
     assert_same(found, sized(classes(), cv=rows))
 
@@ -535,7 +535,7 @@ def test_a_row_named_twice_to_learn_from_counts_twice_or_is_refused() -> None:
     table, twice = classes(), np.r_[HALF, HALF[:40]]
     try:
         found = sized(table, cv=[(twice, HALF + 75)])
-    except (RulesError, DataError):
+    except (ParameterError, DataError):
         return
     weight = np.r_[np.full(40, 2.0), np.ones(110)]
     heavy = Table(table.schema, table.columns, table.target, weight)
@@ -556,14 +556,14 @@ def test_groups_of_another_length_are_refused_with_both_lengths(cv: Any) -> None
     ("what", "value", "message"),
     [
         ("parameter", "alpha", "^parameter='alpha' is unknown"),
-        ("rule", "best", "^rule='best' is unknown"),
+        ("selection_rule", "best", "^selection_rule='best' is unknown"),
         ("n_jobs", 0, "^n_jobs=0 is out of range"),
         ("scoring", "nope", "^scoring='nope' is unknown"),
         ("scoring", "r2", "^scoring='r2' is for numbers"),
     ],
 )
 def test_what_is_unknown_is_refused_with_its_value(what: str, value: Any, message: str) -> None:
-    with pytest.raises(RulesError, match=message):
+    with pytest.raises(ParameterError, match=message):
         sized(classes(), **{what: value})
 
 

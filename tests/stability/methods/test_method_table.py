@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
 from holdfast.stability import methods
@@ -49,13 +49,13 @@ def test_candidates_are_scored_on_rows_that_their_division_holds_out(name: str):
 @pytest.mark.parametrize("name", ["grown", "Paper", ""])
 def test_an_unknown_method_is_refused_with_those_there_are(name: str):
     settings = replace(Settings(n_estimators=2), method=name)
-    with pytest.raises(RulesError, match="is unknown: choose one of 'bootstrap', 'pruned', 'paper'"):
+    with pytest.raises(ParameterError, match="is unknown: choose one of 'bootstrap', 'pruned', 'paper'"):
         train(CLASSES, settings)
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "pruned"])
 def test_a_holdout_of_one_s_own_is_for_the_paper_s_method(name: str):
-    with pytest.raises(RulesError, match="X_holdout is for method='paper'"):
+    with pytest.raises(ParameterError, match="X_holdout is for method='paper'"):
         train(CLASSES, Settings(method=name, n_estimators=2), holdout=np.arange(90) < 30)
 
 

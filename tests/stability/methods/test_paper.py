@@ -11,7 +11,7 @@ from holdfast.data.canonical_order import canonical
 from holdfast.data.split.resampling import bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch
@@ -142,10 +142,10 @@ def test_a_few_rows_are_enough(n_rows: int):
 
 @pytest.mark.parametrize("validation", [5, 0.0, 1.0, "half", True, None])
 def test_folds_and_what_is_no_fraction_are_refused(validation: Any):
-    with pytest.raises(RulesError, match="is not for method='paper', which scores on one holdout"):
+    with pytest.raises(ParameterError, match="is not for method='paper', which scores on one holdout"):
         train(TABLE, replace(PAPER, validation=validation))
 
 
 def test_a_holdout_and_a_fraction_to_hold_out_are_one_too_many():
-    with pytest.raises(RulesError, match=r"validation=0\.25 and X_holdout both say"):
+    with pytest.raises(ParameterError, match=r"validation=0\.25 and X_holdout both say"):
         train(TABLE, replace(PAPER, validation=0.25), holdout=HOLDOUT)

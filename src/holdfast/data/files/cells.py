@@ -27,7 +27,7 @@ from holdfast.data.files.dates import (
 )
 from holdfast.data.files.numerals import Numerals, other_numerals
 from holdfast.data.files.problems import Problem, UnreadableColumn
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.columns import infinity_error, merged_note
 from holdfast.text.lists import RowLabels, first_rows, listed, row_name
 
@@ -49,10 +49,10 @@ DATES_WAY_OUT = (
 class Cells:
     """The cells of one column, each distinct text kept once: most columns repeat a few."""
 
-    def __init__(self, name: str, rules: ReadingRules | None = None) -> None:
+    def __init__(self, name: str, rules: ReadingOptions | None = None) -> None:
         self.name = name
         self.notes: list[str] = []  # what the user would want to know of how they were read
-        self._rules = ReadingRules() if rules is None else rules
+        self._rules = ReadingOptions() if rules is None else rules
         self._index: defaultdict[str, int] = defaultdict(count().__next__)
         self._codes = array("q")  # of each row, the position of its cell among the distinct ones
 

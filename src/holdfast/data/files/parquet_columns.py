@@ -12,7 +12,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.files.cells import DATES_WAY_OUT, Cells
 from holdfast.data.files.dates import DateColumn, moment_of
 from holdfast.data.files.problems import Problem, UnreadableColumn
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.columns import as_label
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.files import check_is_file
@@ -31,7 +31,7 @@ def parquet_columns(path: Path) -> Frame:
 class ParquetColumn:
     """One column, with the methods of the cells of a CSV file."""
 
-    def __init__(self, name: str, series: Any, rules: ReadingRules) -> None:
+    def __init__(self, name: str, series: Any, rules: ReadingOptions) -> None:
         self.name = name
         self.notes: list[str] = []  # what the user would want to know of how they were read
         self._rules = rules

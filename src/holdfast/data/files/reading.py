@@ -19,7 +19,7 @@ from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.identifiers import why_identifier
 from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
 from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
-from holdfast.data.files.reading_rules import ReadingRules
+from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import RowLabels, listed
@@ -42,7 +42,7 @@ def read_file(
     categorical: Sequence[str] = (),
     drop: Sequence[str] = (),
     choices: Choices | None = None,
-    rules: ReadingRules | None = None,
+    rules: ReadingOptions | None = None,
 ) -> Frame:
     """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
 
@@ -58,7 +58,7 @@ def read_file(
     raise a DataError. Parquet keeps its types.
     """
     with opened(path, None if rules is None else rules.encoding) as source:
-        return source.read(choices or Choices(categorical, drop=drop), rules or ReadingRules())
+        return source.read(choices or Choices(categorical, drop=drop), rules or ReadingOptions())
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequenc
 class _Reading:
     """Columns under the names that they get, and what keeps others from being read."""
 
-    def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingRules) -> None:
+    def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
         self._choices, self._rules = choices, rules
         self._dates = dates
         self._problems: list[Problem] = []
@@ -194,7 +194,7 @@ class CsvSource:
         """The names of its columns."""
         return self._text.names
 
-    def read(self, choices: Choices, rules: ReadingRules) -> Frame:
+    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
         """Its columns, read as the choices and the rules say."""
         text = self._text
         with _named(self.name):
@@ -253,7 +253,7 @@ class FrameSource:
         """The names of its columns."""
         return self.frame.names
 
-    def read(self, choices: Choices, rules: ReadingRules) -> Frame:
+    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
         """Its columns, read as the choices and the rules say."""
         with _named(self.name):
             if self.frame.matrix is not None:

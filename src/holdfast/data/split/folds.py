@@ -12,7 +12,7 @@ from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.fractions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.random_streams import Stream
 from holdfast.text.lists import first_rows
 
@@ -72,7 +72,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
         return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
         return [_fold(below(position, float(cv)))]
-    raise RulesError(
+    raise ParameterError(
         f"cv={cv!r} is out of range: it must be an integer of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
@@ -118,7 +118,7 @@ def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
     folds = []
     for number, pair in enumerate(_pairs(table, groups, cv)):
         if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise RulesError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
+            raise ParameterError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
         times = _times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv")
         held_out = _times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0
         _check_apart(times > 0, held_out, groups, f"in place {number}")
@@ -132,11 +132,11 @@ def _fold(held_out: BoolArray) -> Fold:
 
 def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | None, where: str) -> None:
     if (both := learnt & held_out).any():
-        raise RulesError(
+        raise ParameterError(
             f"cv has {both.sum()} rows both to learn from and to score on, {first_rows(both)}, {where}."
         )
     if groups is not None and (n_torn := len(np.intersect1d(groups[learnt], groups[held_out]))):
-        raise RulesError(
+        raise ParameterError(
             f"cv divides {n_torn} groups {where}: some of their rows are learnt from, and others are scored "
             "on. Leave groups out, or give folds that keep them together, such as GroupKFold."
         )
@@ -148,12 +148,14 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise RulesError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
+        raise ParameterError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
     if len(numbers) == 0:
-        raise RulesError(f"{what} are none: every fold needs some.")
+        raise ParameterError(f"{what} are none: every fold needs some.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
         outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise RulesError(f"{what} have the number {outside}, and rows are numbered from 0 to {n_rows - 1}.")
+        raise ParameterError(
+            f"{what} have the number {outside}, and rows are numbered from 0 to {n_rows - 1}."
+        )
     return np.bincount(numbers, minlength=n_rows).astype(np.int32)
 
 
@@ -166,13 +168,13 @@ def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
         pairs = cv.split(np.zeros((len(numbers), 1)), table.target[rows], own)
         return [(numbers[learnt], numbers[held_out]) for learnt, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
-        raise RulesError(
+        raise ParameterError(
             f"cv={cv!r} says nothing of folds: give an integer from 2, a fraction between 0 and 1, a "
             "splitter of scikit-learn's, or pairs of row numbers."
         )
     pairs = list(cv)
     if not pairs:
-        raise RulesError(
+        raise ParameterError(
             "cv holds no folds: give at least one pair of row numbers to learn from and to score on."
         )
     return pairs

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.random_streams import Stream, generator
 
 N_STAGES = 5  # at most, so that early and late rows are divided alike
@@ -72,9 +72,9 @@ def below(position: FloatArray, fraction: float) -> BoolArray:
 
 
 def check_fraction(name: str, fraction: Any) -> None:
-    """Raise a RulesError unless it is a number between 0 and 1, both excluded."""
+    """Raise a ParameterError unless it is a number between 0 and 1, both excluded."""
     if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0 < float(fraction) < 1:
-        raise RulesError(f"{name}={fraction!r} is out of range: it must be a fraction between 0 and 1.")
+        raise ParameterError(f"{name}={fraction!r} is out of range: it must be a fraction between 0 and 1.")
 
 
 def folds_of(position: FloatArray, n_folds: int) -> LongArray:

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.split.fractions import check_fraction
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide
 from holdfast.growth.density.groups import Group, groups_of, grown_groups
 from holdfast.growth.density.model import Family, Model, sums_of
@@ -44,15 +44,17 @@ class DensityRules:
             min_samples_leaf=self.min_samples_leaf,
         )
         if self.covariance not in COVARIANCES:
-            raise RulesError(f"covariance={self.covariance!r} is unknown: choose one of {list(COVARIANCES)}.")
+            raise ParameterError(
+                f"covariance={self.covariance!r} is unknown: choose one of {list(COVARIANCES)}."
+            )
         if self.shrinkage != "auto" and not _is_within(self.shrinkage, 0.0, 1.0):
-            raise RulesError(
+            raise ParameterError(
                 f"shrinkage={self.shrinkage!r} is out of range: it must be between 0 and 1, or 'auto'."
             )
         if self.validation is not None:
             check_fraction("validation", self.validation)
         if not _is_within(self.evidence, 0.0, np.inf):
-            raise RulesError(
+            raise ParameterError(
                 f"evidence={self.evidence!r} is out of range: it must be a number of standard errors, "
                 "at least 0."
             )

@@ -2,7 +2,7 @@
 
 from holdfast.arrays import IntArray
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import prune
 from holdfast.growth.pruning.pessimistic import pruned_pessimistically
@@ -27,7 +27,7 @@ def pruned(tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample
 def _raise_for_for_numbers(rules: GrowthRules, table: Table) -> None:
     for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
         if (value := getattr(rules, name)) is not unsaid:
-            raise RulesError(
+            raise ParameterError(
                 f"{name}={value!r} is for classes, and the target {table.schema.target.name!r} is a number: "
                 "prune by ccp_alpha."
             )

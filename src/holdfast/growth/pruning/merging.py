@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
 
@@ -20,7 +20,7 @@ def merge_leaves(tree: Tree) -> Tree:
     """
     tree = as_tree(tree)
     if not tree.schema.target.is_classes:
-        raise RulesError(
+        raise ParameterError(
             f"merge_leaves compares classes, and the target {tree.schema.target.name!r} is a number: "
             "leave it out."
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
 from holdfast.tree.prune import cut_back
@@ -169,9 +169,9 @@ def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
 
 
 def checked_alpha(name: str, alpha: Any) -> float:
-    """The number, or a RulesError if it is below 0 or none."""
+    """The number, or a ParameterError if it is below 0 or none."""
     if not isinstance(alpha, Real) or isinstance(alpha, bool) or not float(alpha) >= 0:
-        raise RulesError(f"{name}={alpha!r} is out of range: it must be a number of at least 0.")
+        raise ParameterError(f"{name}={alpha!r} is out of range: it must be a number of at least 0.")
     return float(alpha)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.pruning.risk import check_counts
 from holdfast.growth.rules import ClassWeight, GrowthRules
@@ -63,7 +63,7 @@ def prune_pessimistic(
     _check_confidence(confidence)
     tree = as_tree(tree)
     if not tree.schema.target.is_classes:
-        raise RulesError(
+        raise ParameterError(
             f"Pessimistic pruning counts errors, and the target {tree.schema.target.name!r} is a number: "
             "prune it by cost and complexity."
         )
@@ -75,7 +75,7 @@ def prune_pessimistic(
     root = cut_back(tree, tree.node_depth == 0)
     shares = with_values(root, table, fixed, fixed.repeats).value
     if np.abs(shares - tree.value[0]).max() > SAME:
-        raise RulesError(
+        raise ParameterError(
             "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
             f"the classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table "
             "and the class_weight that it was grown with, or no table."
@@ -89,7 +89,7 @@ def _listed(shares: FloatArray) -> str:
 
 def _check_confidence(confidence: object) -> None:
     if not isinstance(confidence, Real) or isinstance(confidence, bool) or not 0.0 < float(confidence) < 1.0:
-        raise RulesError(f"confidence={confidence!r} is out of range: it must lie between 0 and 1.")
+        raise ParameterError(f"confidence={confidence!r} is out of range: it must lie between 0 and 1.")
 
 
 def pruned_pessimistically(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CLASS_CRITERIA, class_impurity
 from holdfast.tree.tree import Tree
 
@@ -18,14 +18,16 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
     if tree.schema.target.is_classes:
         name = tree.criterion if risk is None else risk
         if risk is None and name not in CLASS_CRITERIA:
-            raise RulesError(
+            raise ParameterError(
                 f"The tree was grown by {name!r}, which is no risk of its leaves: name one, such as 'gini'."
             )
         if name not in CLASS_CRITERIA:
-            raise RulesError(f"risk={name!r} is not one for classes: choose one of {sorted(CLASS_CRITERIA)}.")
+            raise ParameterError(
+                f"risk={name!r} is not one for classes: choose one of {sorted(CLASS_CRITERIA)}."
+            )
         impurity = class_impurity(CLASS_CRITERIA[name], tree.value)
     elif risk not in (None, tree.criterion):
-        raise RulesError(
+        raise ParameterError(
             f"risk={risk!r} is not known of this tree of numbers, which was grown by {tree.criterion!r}: "
             "leave it None."
         )
@@ -34,6 +36,8 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
 
 
 def check_counts(tree: Tree) -> None:
-    """Raise a RulesError unless the tree knows how many rows reach its nodes."""
+    """Raise a ParameterError unless the tree knows how many rows reach its nodes."""
     if not tree.weight[0] > 0:
-        raise RulesError("The tree does not know how many rows reach its nodes, so that it cannot be pruned.")
+        raise ParameterError(
+            "The tree does not know how many rows reach its nodes, so that it cannot be pruned."
+        )

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import numbered, read_groups
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, RulesError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -30,7 +30,7 @@ from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.scoring.predictions import node_predictions
 from holdfast.tree.tree import Tree
 
-Rule = Literal["cv", "cv-1se"]
+SizeRule = Literal["cv", "cv-1se"]
 
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
 
@@ -51,7 +51,7 @@ class SizeSearch:
     mean score, and "cv-1se" the smallest whose mean is within one standard error of that.
     """
 
-    rule: Rule = "cv"
+    selection_rule: SizeRule = "cv"
     cv: Any = 10
     scoring: Any = None
     seed: int = 0
@@ -81,9 +81,9 @@ def choose_size(
     """
     check_table(table)
     if parameter not in UNLIMITED:
-        raise RulesError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
-    if search.rule not in ("cv", "cv-1se"):
-        raise RulesError(f"rule={search.rule!r} is unknown: choose 'cv' or 'cv-1se'.")
+        raise ParameterError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
+    if search.selection_rule not in ("cv", "cv-1se"):
+        raise ParameterError(f"selection_rule={search.selection_rule!r} is unknown: choose 'cv' or 'cv-1se'.")
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
@@ -100,7 +100,7 @@ def choose_size(
         risks=path.risks[chosen],
         scores=scores,
         error=error,
-        rule=search.rule,
+        selection_rule=search.selection_rule,
         metric=metric,
     )
     tree = path[int(chosen[sizes.chosen])]

@@ -27,7 +27,7 @@ class SizeTable:
     risks: FloatArray  # impurity of its leaves, per row, on the rows that it was grown on
     scores: FloatArray  # (sizes, folds) on the rows held out
     error: FloatArray  # standard error of the mean score
-    rule: str  # "cv" or "cv-1se"
+    selection_rule: str  # "cv" or "cv-1se"
     metric: Metric
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class SizeTable:
     @property
     def chosen(self) -> int:
         """The size that was taken."""
-        return self.best if self.rule == "cv" else self.within_error
+        return self.best if self.selection_rule == "cv" else self.within_error
 
     @property
     def chosen_value(self) -> float:
@@ -71,7 +71,7 @@ class SizeTable:
         best, title = self.best, self.metric.title.removeprefix("mean ")
         score = f"{self.metric.shown(float(self.score[best])):.4g}"
         error = f"{error_of(self, best):.2g}"
-        if self.rule == "cv":
+        if self.selection_rule == "cv":
             return f"It has the best mean {title} of all {len(self)} sizes: {score} ± {error}."
         return (
             f"Of {len(self)} sizes it is the smallest whose mean {title} is within one standard error, "

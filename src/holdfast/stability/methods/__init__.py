@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 
 if TYPE_CHECKING:
     from holdfast.stability.methods.method import Method
@@ -14,8 +14,8 @@ METHODS = ("bootstrap", "pruned", "paper")
 
 
 def method_of(name: str) -> "Method":
-    """The method of that name; a RulesError with the names there are if there is none."""
+    """The method of that name; a ParameterError with the names there are if there is none."""
     if name not in METHODS:
-        raise RulesError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
+        raise ParameterError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
     method: Method = import_module(f"{__name__}.{name}").METHOD
     return method

@@ -12,7 +12,7 @@ from holdfast.data.split.fractions import below, check_fraction, random_position
 from holdfast.data.split.groups import numbered
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import grow_candidates, grow_references
@@ -56,17 +56,17 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
 
 
 def _fraction(validation: Any, info: RowInfo) -> float:
-    """The fraction of the rows to hold out; a RulesError for folds, or if the user has a holdout as well."""
+    """The fraction of the rows to hold out; a ParameterError for folds or two holdouts."""
     if isinstance(validation, str) and validation == "auto":
         return FRACTION_HELD_OUT
     if info.holdout is not None:
-        raise RulesError(
+        raise ParameterError(
             f"validation={validation!r} and X_holdout both say which rows to score on: give one of them."
         )
     is_fraction = isinstance(validation, Real) and not isinstance(validation, Integral)
     if is_fraction and 0 < float(validation) < 1:
         return float(validation)
-    raise RulesError(
+    raise ParameterError(
         f"validation={validation!r} is not for method='paper', which scores on one holdout: it must be a "
         "fraction between 0 and 1, or 'auto' for a third."
     )

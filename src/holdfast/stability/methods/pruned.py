@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.arrays import FloatArray, without_last_digits
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.growth.rules import GrowthRules
@@ -28,7 +28,7 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
     the trees that are handed out have seen all rows. `settings.n_estimators` is the most that there will be.
     """
     if settings.learner is not None:
-        raise RulesError("method='pruned' prunes a tree of our own: leave learner=None.")
+        raise ParameterError("method='pruned' prunes a tree of our own: leave learner=None.")
     references = grow_references(learner_for(rows, settings), rows, settings)
     rules = replace(settings.rules, ccp_alpha=0.0)
     sample = fixed_point_sample(rows.table, rules)

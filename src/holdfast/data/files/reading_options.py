@@ -11,7 +11,7 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "."))
 
 
 @dataclass(frozen=True)
-class ReadingRules:
+class ReadingOptions:
     """How a file is read; the same rules hold for all of its columns."""
 
     encoding: str | None = None  # None: UTF-8, or UTF-16 if its first bytes say so

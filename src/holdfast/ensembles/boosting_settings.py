@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.ensembles.losses import LossName
-from holdfast.errors import RulesError
+from holdfast.errors import ParameterError
 from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
 
 EarlyStopping = bool | Literal["cv", "oob"]
@@ -17,12 +17,12 @@ MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
 
 
 @dataclass(frozen=True)
-class BoostingRules:
+class BoostingSettings:
     """How an ensemble is boosted.
 
-    >>> BoostingRules("poisson", learning_rate=0.0)
+    >>> BoostingSettings("poisson", learning_rate=0.0)
     Traceback (most recent call last):
-    holdfast.errors.RulesError: learning_rate=0.0 is out of range: it must be above 0 and at most 1.
+    holdfast.errors.ParameterError: learning_rate=0.0 is out of range: it must be above 0 and at most 1.
     """
 
     loss: LossName
@@ -56,7 +56,7 @@ class BoostingRules:
         _check_whole("n_estimators", self.n_estimators, 1)
         _check_whole("leaf_steps", self.leaf_steps, 1)
         if self.leaf_steps > MOST_STEPS:
-            raise RulesError(
+            raise ParameterError(
                 f"leaf_steps={self.leaf_steps} is out of range: {MOST_STEPS} are more than enough."
             )
         _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
@@ -71,10 +71,10 @@ class BoostingRules:
         _check_choice("splits", self.splits, ("auto", "exact", "binned"))
         _check_choice("start", self.start, ("constant", "zero"))
         if not isinstance(self.second_order, bool):
-            raise RulesError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
+            raise ParameterError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
         _check_stopping(self.early_stopping, self.subsample)
         if self.splits == "exact" and self.l2_regularization > 0:
-            raise RulesError(
+            raise ParameterError(
                 f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
                 "0, or use splits='binned'."
             )
@@ -102,9 +102,11 @@ class BoostingRules:
 
 def _check_stopping(early_stopping: Any, subsample: float) -> None:
     if not isinstance(early_stopping, bool) and early_stopping not in ("cv", "oob"):
-        raise RulesError(f"early_stopping={early_stopping!r} is unknown: give True, False, 'cv' or 'oob'.")
+        raise ParameterError(
+            f"early_stopping={early_stopping!r} is unknown: give True, False, 'cv' or 'oob'."
+        )
     if early_stopping == "oob" and subsample == 1.0:
-        raise RulesError(
+        raise ParameterError(
             "early_stopping='oob' asks the rows that a round leaves out, and subsample=1.0 leaves none out: "
             "set subsample below 1, such as 0.5."
         )
@@ -112,19 +114,19 @@ def _check_stopping(early_stopping: Any, subsample: float) -> None:
 
 def _check_whole(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise RulesError(f"{name}={value!r} is out of range: it must be an integer of at least {least}.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must be an integer of at least {least}.")
 
 
 def _check(name: str, value: Any, low: float, high: float, words: str) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not low < float(value) <= high:
-        raise RulesError(f"{name}={value!r} is out of range: it must be {words}.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must be {words}.")
 
 
 def _check_from_zero(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
-        raise RulesError(f"{name}={value!r} is out of range: it must be a number of at least 0.")
+        raise ParameterError(f"{name}={value!r} is out of range: it must be a number of at least 0.")
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise RulesError(f"{name}={value!r} is unknown: choose one of {list(choices)}.")
+        raise ParameterError(f"{name}={value!r} is unknown: choose one of {list(choices)}.")
