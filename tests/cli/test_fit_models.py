@@ -99,7 +99,7 @@ def test_the_model_is_that_of_python(model: str, target: str, patients: Path, tm
         == 0
     )
     python = PYTHON[model, target].fit(frame.drop(columns=target), frame[target])
-    save(python, tmp_path / "python.json")
+    save(python.tree_ if hasattr(python, "tree_") else python.ensemble_, tmp_path / "python.json")
     assert (tmp_path / "run" / "model.json").read_bytes() == (tmp_path / "python.json").read_bytes()
 
 

@@ -153,14 +153,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """An error, which says so where a model file did not hold the attribute."""
-            kind = type(self).__name__
+            """The error of an attribute that is not there; it says so where a model file did not hold it."""
             if name in vars(self).get("_left_out", ()):
                 raise NotFittedError(
-                    f"This {kind} was loaded from a model file, which does not hold {name}: it is large, or "
-                    "of the training rows. Fit the model again to have it."
+                    f"This {type(self).__name__} was loaded from a model file, which does not hold {name}: "
+                    "it is large, or of the training rows. Fit the model again to have it."
                 )
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            return super().__getattribute__(name)  # which raises, and knows why
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
