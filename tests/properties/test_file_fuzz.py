@@ -54,6 +54,7 @@ MODEL: dict[str, Any] = {
         "missing_left": [True, False, False, False, False, True, False, False, False],
         "categories_left": [None, [0, 2], None, None, [1], None, None, None, None],
         "value": [[0.5, 0.25, 0.25]] * 9,
+        "outcome": [0] * 9,
         "count": [10.0, 4.0, 1.0, 3.0, 6.0, 5.0, 2.0, 3.0, 1.0],
         "weight": [0.0] * 9,  # any two sum to any third, so that no check of weights hides a wrong child
         "impurity": [0.5, 0.25, 0.0, 0.0, 0.25, 0.125, 0.0, 0.0, 0.0],
