@@ -76,7 +76,7 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
         rows.features,
         rows.frame.column("outcome"),
         cv=3,
-        seed=7,
+        random_state=7,
         scoring=["log_loss", "accuracy"],
     )
     tree = figures(tmp_path / "c.csv")["tree"]

@@ -245,6 +245,6 @@ def test_no_trees_have_no_means() -> None:
 
 def test_a_bar_shows_the_progress_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     trees = collection()[:6]
-    assert np.array_equal(distance_matrix(trees, progress=True), distance_matrix(trees))
+    assert np.array_equal(distance_matrix(trees, verbose=True), distance_matrix(trees))
     shown = capsys.readouterr()
     assert "Distances" in shown.out + shown.err

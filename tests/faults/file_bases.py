@@ -66,7 +66,7 @@ def _table(kind: str) -> Table:
 
 def _trees(table: Table, n_estimators: int) -> tuple[Tree, ...]:
     rules = SMALL if table.schema.target.is_classes else SMALL_OF_NUMBERS
-    return tuple(grow_bootstraps(table, rules, n_estimators=n_estimators, seed=0))
+    return tuple(grow_bootstraps(table, rules, n_estimators=n_estimators, random_state=0))
 
 
 def _estimators() -> dict[str, bytes]:

@@ -96,7 +96,7 @@ def _best_first() -> Marks:
 
 @result("tree, features drawn")
 def _drawn() -> Marks:
-    return marks.of_tree(grow(table("outcome"), GrowthRules(max_features="sqrt"), seed=5))
+    return marks.of_tree(grow(table("outcome"), GrowthRules(max_features="sqrt"), random_state=5))
 
 
 @result("tree, pruned by cost")
@@ -124,25 +124,25 @@ def _builtin() -> Marks:
 
 @result("bootstraps of classes")
 def _bootstraps() -> Marks:
-    return marks.of_trees(grow_bootstraps(table("outcome"), GrowthRules(max_depth=5), 12, seed=3))
+    return marks.of_trees(grow_bootstraps(table("outcome"), GrowthRules(max_depth=5), 12, random_state=3))
 
 
 @result("bootstraps of numbers, weighted")
 def _number_bootstraps() -> Marks:
     rules = GrowthRules("squared_error", max_depth=5)
-    return marks.of_trees(grow_bootstraps(table("stay", weighted=True), rules, 12, seed=3))
+    return marks.of_trees(grow_bootstraps(table("stay", weighted=True), rules, 12, random_state=3))
 
 
 @result("distances between trees of classes")
 def _distances() -> Marks:
-    trees = grow_bootstraps(table("outcome"), GrowthRules(max_depth=5), 12, seed=3)
+    trees = grow_bootstraps(table("outcome"), GrowthRules(max_depth=5), 12, random_state=3)
     found = {way: distance_matrix(trees, matching=way).ravel() for way in ("paper", "cover", "metric")}
     return Marks({way: [number.hex() for number in line.tolist()] for way, line in found.items()}, found)
 
 
 @result("distances between trees of numbers")
 def _number_distances() -> Marks:
-    trees = grow_bootstraps(table("stay"), GrowthRules("squared_error", max_depth=4), 12, seed=3)
+    trees = grow_bootstraps(table("stay"), GrowthRules("squared_error", max_depth=4), 12, random_state=3)
     return Marks(len(trees), {"distance": distance_matrix(trees, normalised=True)})
 
 
@@ -290,7 +290,7 @@ def _tree_file() -> Marks:
 @result("model file of several trees")
 def _trees_file() -> Marks:
     rules = GrowthRules("squared_error", max_depth=4)
-    return marks.of_bytes(trees_to_json(grow_bootstraps(table("stay"), rules, 5, seed=3)))
+    return marks.of_bytes(trees_to_json(grow_bootstraps(table("stay"), rules, 5, random_state=3)))
 
 
 @result("model file of an ensemble")

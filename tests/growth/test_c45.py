@@ -367,7 +367,7 @@ def test_c45_is_smaller_than_what_it_was_grown_to_and_says_the_same_of_its_rows(
 
 def test_any_number_of_jobs_grows_the_same_c45_trees() -> None:
     table = patients()
-    one, two = (grow_bootstraps(table, C45, 6, seed=3, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (grow_bootstraps(table, C45, 6, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert [tree_to_json(tree) for tree in one] == [tree_to_json(tree) for tree in two]
     assert len({tree_to_json(tree) for tree in one}) == 6
     for tree in one:

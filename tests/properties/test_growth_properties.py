@@ -232,9 +232,9 @@ def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
     table: Table, growth: GrowthRules, seed: int
 ) -> None:
     best_first = replace(growth, max_leaf_nodes=10**6)
-    tree = grow(table, growth, seed=seed)
+    tree = grow(table, growth, random_state=seed)
     check_tree(tree)
-    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, seed=seed))
+    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, random_state=seed))
 
 
 # -- nested trees ---------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def test_the_same_seed_draws_the_same_features(max_features: int | float | str) 
     random = np.random.default_rng(0)
     table = Table.from_arrays(random.normal(size=(3000, 9)), random.integers(0, 3, 3000))
     growth = GrowthRules(max_features=max_features, min_samples_leaf=5)  # type: ignore[arg-type]
-    one, again, other = (tree_to_json(grow(table, growth, seed=seed)) for seed in (7, 7, 8))
+    one, again, other = (tree_to_json(grow(table, growth, random_state=seed)) for seed in (7, 7, 8))
     assert one == again
     assert one != other
 
@@ -312,15 +312,15 @@ def test_drawn_features_do_not_depend_on_the_order_of_growth(
     table: Table, growth: GrowthRules, seed: int
 ) -> None:
     best_first = replace(growth, max_leaf_nodes=10**6)
-    tree = grow(table, growth, seed=seed)
+    tree = grow(table, growth, random_state=seed)
     check_tree(tree)
-    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, seed=seed))
+    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, random_state=seed))
 
 
 @settings(max_examples=30, deadline=None)
 @given(any_table, st.integers(0, 2**40))
 def test_whatever_is_drawn_growth_ends_where_nothing_is_left_to_split(table: Table, seed: int) -> None:
-    tree = grow(table, GrowthRules(max_features=1), seed=seed)
+    tree = grow(table, GrowthRules(max_features=1), random_state=seed)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     for node, rows in enumerate(rows_at_nodes(tree, table)):
         if tree.left[node] == LEAF:
@@ -374,7 +374,7 @@ for y, weight, rules in [
     (X[:, 0] > 0.3, None, C45),
 ]:
     table = Table.from_arrays(frame, y, weight)
-    sys.stdout.buffer.write(tree_to_json(grow(table, rules, seed=3)) + b"\\n")
+    sys.stdout.buffer.write(tree_to_json(grow(table, rules, random_state=3)) + b"\\n")
 """
 
 

@@ -134,7 +134,7 @@ def grown_trees(
     while len(trees) < n_estimators:
         leaves = random.randint(2, 2**max_depth)
         rules = GrowthRules(criterion, random.randint(1, max_depth), leaves, max_features=0.5)
-        trees += grow_bootstraps(table, rules, 1, seed=random.getrandbits(20))
+        trees += grow_bootstraps(table, rules, 1, random_state=random.getrandbits(20))
     return trees
 
 

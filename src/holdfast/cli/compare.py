@@ -191,8 +191,8 @@ def _compared(
             baseline=None if baseline is None else TITLES.get(baseline, baseline),
             on_error="skip",  # the others have taken their time, and the table says what is wrong
             n_jobs=settings.n_jobs,
-            seed=settings.random_state,
-            progress=console.is_terminal,
+            random_state=settings.random_state,
+            verbose=console.is_terminal,
         )
 
 

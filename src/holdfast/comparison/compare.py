@@ -41,8 +41,8 @@ def compare_models(
     baseline: str | None = None,
     on_error: str = "raise",
     n_jobs: int | None = None,
-    seed: int = 0,
-    progress: bool = False,
+    random_state: int = 0,
+    verbose: bool = False,
 ) -> ModelComparison:
     """The scores of every model on the same folds, their differences, and the time that each took.
 
@@ -70,11 +70,11 @@ def compare_models(
     for name, model in named.items():
         _check_model(name, model, rows, metrics)
     shared = shared_folds(
-        table, cv, stage=rows.stage, groups=rows.groups, strict_groups=strict_groups, seed=seed
+        table, cv, stage=rows.stage, groups=rows.groups, strict_groups=strict_groups, seed=random_state
     )
     telling = _telling(rows, shared.folds, metrics)  # before the work
     work = _Work(named, rows, shared, metrics, on_error == "skip")
-    return _comparison(work, work.done(n_jobs, progress), telling, baseline)
+    return _comparison(work, work.done(n_jobs, verbose), telling, baseline)
 
 
 @dataclass(frozen=True, eq=False)

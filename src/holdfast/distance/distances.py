@@ -72,7 +72,7 @@ def distance_matrix(
     normalised: bool = False,
     depth: int | None = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    verbose: bool = False,
 ) -> FloatArray:
     """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
 
@@ -81,7 +81,7 @@ def distance_matrix(
     number of them.
     """
     return _matrix(
-        trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, progress, at_most=None
+        trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, verbose, at_most=None
     )
 
 
@@ -95,7 +95,7 @@ def mean_distance(
     normalised: bool = False,
     depth: int | None = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    verbose: bool = False,
     at_most: float | None = None,
 ) -> FloatArray:
     """The mean distance of every tree to all references: how unstable it is.
@@ -111,7 +111,7 @@ def mean_distance(
     references = _trees(references)
     if not references:
         raise ValueError("A mean distance needs at least one reference tree, and there are 0.")
-    means: FloatArray = _matrix(trees, references, options, n_jobs, progress, at_most).mean(axis=1)
+    means: FloatArray = _matrix(trees, references, options, n_jobs, verbose, at_most).mean(axis=1)
     return means if at_most is None else np.asarray(np.where(means > at_most, np.inf, means), np.float64)
 
 

@@ -48,7 +48,7 @@ class SizedTreeEstimator(TreeEstimator):
         if self.reduced_error is not None:
             seed = self._seed_of_folds()
             return grow_reduced_error(table, rules, self.reduced_error, groups=groups, seed=seed)
-        return grow(table, rules, seed=self._seed(rules))
+        return grow(table, rules, random_state=self._seed(rules))
 
     def _size_search(self) -> tuple[SizeParameter, SizeRule] | None:
         """Which parameter is to be chosen, and how; None if all are given."""
@@ -91,7 +91,9 @@ class SizedTreeEstimator(TreeEstimator):
 
         to_choose = {name: whole for name, whole in UNLIMITED.items() if isinstance(getattr(self, name), str)}
         rules = self._rules(**to_choose).replace(ccp_alpha=0.0)
-        tree = grow(self._table(frame_of(X), y, sample_weight, self._task), rules, seed=self._seed(rules))
+        tree = grow(
+            self._table(frame_of(X), y, sample_weight, self._task), rules, random_state=self._seed(rules)
+        )
         path = pruning_path(tree, rules.ccp_risk)
         alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
         return Bunch(ccp_alphas=alphas, impurities=impurities, n_leaves=n_leaves)

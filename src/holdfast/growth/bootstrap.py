@@ -19,12 +19,12 @@ def grow_bootstraps(
     rules: GrowthRules = CART,
     n_estimators: int = 100,
     *,
-    seed: int = 0,
+    random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
     """Trees on bootstrap samples of the table, which is coded once for all of them.
 
-    Tree i depends on the seed and on i, never on the number of jobs.
+    Tree i depends on the random state and on i, never on the number of jobs.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> [tree.n_leaves for tree in grow_bootstraps(table, n_estimators=3)]
@@ -34,7 +34,7 @@ def grow_bootstraps(
     fixed = fixed_point_sample(table, rules)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, fixed, seed), tasks, n_jobs)
+    parts = run_all(partial(_grown, table, rules, fixed, random_state), tasks, n_jobs)
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)

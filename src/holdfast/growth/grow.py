@@ -31,17 +31,17 @@ HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child 
 SET_BYTES = 2**22  # memory for sets of categories at first
 
 
-def grow(table: Table, rules: GrowthRules = CART, *, seed: int = 0) -> Tree:
+def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> Tree:
     """The tree that the rules grow on the table, and prune.
 
-    The seed matters only where features are drawn.
+    The random state matters only where features are drawn.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> grow(table).threshold[0]
     np.float64(40.0)
     """
     fixed = fixed_point_sample(table, rules)
-    tree = grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
+    tree = grow_samples(table, rules, fixed, [fixed.repeats], [random_state])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree

@@ -106,7 +106,7 @@ def _tree(task: ModelTask) -> GrownModel:
 def _pruned(task: ModelTask) -> GrownModel:
     settings = task.settings
     seed = drawn_seed(settings.random_state)
-    search = SizeSearch(scoring=settings.scoring, seed=seed, n_jobs=settings.n_jobs)
+    search = SizeSearch(scoring=settings.scoring, random_state=seed, n_jobs=settings.n_jobs)
     rules = growth_rules(settings, task.target)
     tree, sizes = choose_size(task.table, rules, search=search, groups=task.groups)
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))

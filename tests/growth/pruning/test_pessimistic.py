@@ -432,8 +432,8 @@ def test_bootstrap_samples_are_pruned_on_the_rows_they_drew(
 ) -> None:
     growth = replace(growth, class_weight=None)
     repeats = np.array(Oracle(table, growth).repeats, np.int32)
-    trees = grow_bootstraps(table, growth, 2, seed=seed)
-    bare = grow_bootstraps(table, replace(growth, pruning_confidence=None), 2, seed=seed)
+    trees = grow_bootstraps(table, growth, 2, random_state=seed)
+    bare = grow_bootstraps(table, replace(growth, pruning_confidence=None), 2, random_state=seed)
     for index, tree in enumerate(trees):
         counts = bootstrap_counts(repeats, seed, index)
         confidence = growth.pruning_confidence or 0.0

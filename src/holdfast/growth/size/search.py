@@ -54,7 +54,7 @@ class SizeSearch:
     selection_rule: SizeRule = "cv"
     cv: Any = 10
     scoring: Any = None
-    seed: int = 0
+    random_state: int = 0
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -89,8 +89,8 @@ def choose_size(
     by_default = "poisson" if rules.criterion == "poisson" else None
     metric = metric_of(search.scoring or by_default, table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
-    folds = divided(table, marks, search.cv, search.seed)
-    path = path_of(grow(table, rules, seed=search.seed), parameter, rules)
+    folds = divided(table, marks, search.cv, search.random_state)
+    path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
     scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, search)
     sizes = SizeTable(
@@ -153,7 +153,7 @@ def path_scores(
         telling = list(range(n_folds))
     if len(telling) < n_folds:
         _report_mute_folds(len(telling), n_folds, metric)
-    sizes = _Sizes(rules, values, parameter, metric, search.seed)
+    sizes = _Sizes(rules, values, parameter, metric, search.random_state)
     found = run_all(partial(sizes.scores, folds), telling, search.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes

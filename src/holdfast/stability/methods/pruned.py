@@ -52,7 +52,7 @@ def _scores(
     division = rows.division
     times = tuple(training.astype(np.int32) for training in division.training)
     folds = Folds(rows.table, rows.groups, division.validation, times)
-    search = SizeSearch(seed=settings.seed, n_jobs=settings.n_jobs)
+    search = SizeSearch(random_state=settings.seed, n_jobs=settings.n_jobs)
     scores, error = path_scores(folds, rules, alphas, "ccp_alpha", metric, search)
     if division.is_cross_fitted:
         # The same rows are held out several times over: only folds of one division are independent.

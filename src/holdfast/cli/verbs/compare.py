@@ -1,0 +1,25 @@
+"""`holdfast compare`: models on the same folds."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.options import CompareSettings, compare_options
+
+
+@click.command("compare", context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@compare_options
+def command(data: Path, output: Path | None, **options: Any) -> None:
+    """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
+
+    Every model learns from the same rows and is scored on the same others, time after time, so that the
+    differences between them are known far better than the scores themselves.
+    """
+    settings = CompareSettings(**options)
+    from rich.console import Console
+
+    from holdfast.cli.compare import run
+
+    run(data, output, settings, Console(highlight=False))
