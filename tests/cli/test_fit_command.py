@@ -94,7 +94,7 @@ def test_the_rows_of_the_model_and_the_test_rows_are_all_rows(run: Path, patient
 
 
 def test_nothing_in_the_test_rows_moves_the_trees(patients: Path, tmp_path: Path) -> None:
-    """The ruler of the trees has the ranges and categories of the training rows alone."""
+    """The schema of the trees has the ranges and categories of the training rows alone."""
     lines = patients.read_text().splitlines()
     strange = tmp_path / "strange.csv"
     lonely = [f"{1000 + number},D{number},0,5,2022,P1,1,died" for number in range(8)]

@@ -590,7 +590,7 @@ def test_the_tree_is_saved_and_loaded(tmp_path: Any):
 
 
 def test_no_training_row_is_kept():
-    # A number that only one row has, in a column that no tree asks about: the ruler must not show it.
+    # A number that only one row has, in a column that no tree asks about: the schema must not show it.
     random = np.random.default_rng(2)
     X = random.normal(size=(150, 2))
     y = (X[:, 0] > 0).astype(int)

@@ -135,7 +135,7 @@ def test_features_are_compared_by_name() -> None:
     assert split_support(CHOSEN, [reordered], [CHOSEN])[0].references == 1
 
 
-def test_an_empty_collection_and_another_ruler_are_refused() -> None:
+def test_an_empty_collection_and_another_schema_raise_errors() -> None:
     with pytest.raises(ValueError, match="at least one reference tree, and there are 0"):
         split_support(CHOSEN, [], [CHOSEN])
     with pytest.raises(ValueError, match="at least one candidate tree, and there are 0"):

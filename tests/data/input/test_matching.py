@@ -1,4 +1,4 @@
-"""New data on the ruler of old data."""
+"""New data on the schema of old data."""
 
 from math import nan
 
