@@ -13,6 +13,7 @@ _HOME: dict[str, str] = {
     "comparison_html": "comparison",
     "comparison_text": "comparison",
     "condition_text": "conditions",
+    "density_size_text": "density",
     "difference_text": "comparison",
     "distance_text": "distance_text",
     "drawing": "tree_text",
@@ -29,7 +30,6 @@ _HOME: dict[str, str] = {
     "split_support_text": "split_support",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
-    "density_size_text": "density",
 }
 
 

@@ -9,7 +9,7 @@ from command_line import fit, holdfast, refusal, write_patients
 from holdfast import load
 from holdfast.cli.endings import one_line
 from holdfast.data.files.reading import read_file
-from holdfast.stability.choice import RULES
+from holdfast.stability.selection import RULES
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import tree_to_json
 

@@ -12,7 +12,7 @@ from holdfast.cli.options import CompareSettings
 from holdfast.runs import settings as run_settings
 from holdfast.runs.parsing import class_weights, class_weights_of, column_in_order, columns_in_order
 from holdfast.runs.settings import MODELS, RunSettings
-from holdfast.stability.choice import RULES, UNITS
+from holdfast.stability.selection import RULES, UNITS
 
 
 def options_of(verb: str) -> dict[str, click.Option]:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import metric_of
-from holdfast.stability.choice import RULES, Choice, SelectionRule, choose
+from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
+from holdfast.stability.selection import RULES
 
 DIED = Target("outcome", classes=("died", "lived"))
 DAYS = Target("days", high=9.0)

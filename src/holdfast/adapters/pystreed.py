@@ -222,8 +222,8 @@ def _rows_at(X: NDArray[Any], entries: Sequence[Any], binary: Sequence[_Binary])
 def _class_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:
     """The fractions of the classes among the rows of each node, and their gini impurity."""
     is_class = np.asarray(model.train_y_)[:, None] == np.asarray(model.classes_)[None, :]
-    shares = np.array([is_class[each].mean(axis=0) for each in rows])
-    return shares, 1.0 - (shares**2).sum(axis=1)
+    fractions = np.array([is_class[each].mean(axis=0) for each in rows])
+    return fractions, 1.0 - (fractions**2).sum(axis=1)
 
 
 def _number_values(model: Any, rows: Sequence[NDArray[np.intp]]) -> tuple[FloatArray, FloatArray]:

@@ -83,9 +83,9 @@ def tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
 
 
 def _kind_text(ensemble: Ensemble) -> str:
-    target, n_estimators = ensemble.schema.target, len(ensemble)
+    target, n_trees = ensemble.schema.target, len(ensemble)
     what = joined(list(class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
-    trees = "1 tree" if n_estimators == 1 else f"{n_estimators} trees"
+    trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"
     features = len(ensemble.schema.names)

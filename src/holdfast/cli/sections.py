@@ -184,9 +184,9 @@ def show_split_support(fit: StableFit, console: Console) -> None:
 
 def show_features(fit: StableFit, console: Console) -> None:
     """The features that the trees of both collections ask about most."""
-    n_estimators = len(fit.trained.references) + len(fit.trained.candidates)
+    n_trees = len(fit.trained.references) + len(fit.trained.candidates)
     verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
-    paragraph(console, f"\nIn all {n_estimators} trees, reference and candidate.", style="dim")
+    paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
 
 
 def show_files(folder: Path, console: Console) -> None:

@@ -20,8 +20,9 @@ from holdfast.data.split.folds import Fold
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, ModelError, ParameterError
+from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.text.lists import listed
 
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
@@ -252,17 +253,8 @@ def _telling(rows: Rows, folds: Sequence[Fold], metrics: Sequence[Metric]) -> Bo
     telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
     for metric, tells in zip(metrics, telling, strict=True):
         if not tells.all():
-            _report_mute_folds(metric, int(tells.sum()), len(folds))
+            report_unscored_folds(metric, int(tells.sum()), len(folds))
     return telling
-
-
-def _report_mute_folds(metric: Metric, n_telling: int, n_folds: int) -> None:
-    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
-    start = f"The {metric.title} needs {need}, and {n_folds - n_telling} of {n_folds} folds hold out but one"
-    way_out = "Hold out more rows at a time, or score by another metric."
-    if n_telling == 0:
-        raise DataError(f"{start}. {way_out}")
-    warnings.warn(f"{start}: these folds do not count. {way_out}", DataWarning, stacklevel=3)
 
 
 def _comparison(

@@ -41,7 +41,7 @@ class Trial(NamedTuple):
     """What came of one model on one fold."""
 
     scores: tuple[Score, ...]  # one for each metric; NaN where it failed
-    predicted: FloatArray | None  # of the rows held out: (rows, classes) shares, or (rows, 1) numbers
+    predicted: FloatArray | None  # of the rows held out: (rows, classes) fractions, or (rows, 1) numbers
     fit_seconds: float = np.nan
     predict_seconds: float = np.nan
     leaves: float = np.nan  # of a single tree
@@ -101,7 +101,7 @@ def tried(model: Any, rows: Rows, fold: Fold, metrics: Sequence[Metric], *, with
 class Predicted(NamedTuple):
     """Predictions of rows."""
 
-    values: FloatArray  # (rows, classes) shares, or (rows, 1) numbers
+    values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers
     labels: FloatArray | None  # (rows, classes): 1 for the class that the model settles on; None if not asked
     seconds: float  # of one call
 
@@ -114,18 +114,18 @@ def predictions(model: Any, X: Any, n_rows: int, target: Target, metrics: Sequen
     if not target.is_classes:
         numbers, seconds = _timed(lambda: model.predict(X))
         return Predicted(_checked(_column(numbers), (n_rows, 1)), None, seconds)
-    shares, seconds = None, 0.0
+    fractions, seconds = None, 0.0
     if hasattr(model, "predict_proba"):
-        shares, seconds = _timed(lambda: model.predict_proba(X))
-        shares = _checked(
-            _in_order(np.asarray(shares, np.float64), model, target), (n_rows, len(target.classes))
+        fractions, seconds = _timed(lambda: model.predict_proba(X))
+        fractions = _checked(
+            _in_order(np.asarray(fractions, np.float64), model, target), (n_rows, len(target.classes))
         )
     labels = None
-    if shares is None or any(metric.by_labels for metric in metrics):
+    if fractions is None or any(metric.by_labels for metric in metrics):
         said, label_seconds = _timed(lambda: model.predict(X))
         labels = _checked(_one_hot(said, target), (n_rows, len(target.classes)))
         seconds = seconds or label_seconds
-    values = labels if shares is None else shares
+    values = labels if fractions is None else fractions
     assert values is not None
     return Predicted(values, labels, seconds)
 
@@ -140,17 +140,17 @@ def _column(numbers: Any) -> FloatArray:
     return array[:, np.newaxis] if array.ndim == 1 else array
 
 
-def _in_order(shares: FloatArray, model: Any, target: Target) -> FloatArray:
-    """The shares with their columns in the order of the target's classes, 0 for one the model never met."""
+def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
+    """The fractions with their columns in the order of the target's classes, 0 for one unknown to it."""
     if not hasattr(model, "classes_"):
         raise DataError("It has no classes_, which say what the columns of predict_proba stand for.")
     own = list(model.classes_)
-    if shares.ndim != 2 or shares.shape[1] != len(own):
+    if fractions.ndim != 2 or fractions.shape[1] != len(own):
         raise DataError(
-            f"Its predict_proba has the shape {shares.shape}, and its classes_ are {listed(own)}."
+            f"Its predict_proba has the shape {fractions.shape}, and its classes_ are {listed(own)}."
         )
-    ordered = np.zeros((len(shares), len(target.classes)))
-    ordered[:, [_place(label, target) for label in own]] = shares
+    ordered = np.zeros((len(fractions), len(target.classes)))
+    ordered[:, [_place(label, target) for label in own]] = fractions
     return ordered
 
 

@@ -40,20 +40,20 @@ class Boosting:
 
     @property
     def n_estimators(self) -> int:
-        """Number of rounds that the ensemble has; more may have been tried."""
+        """Rounds that the ensemble has; more may have been tried."""
         return self.ensemble.n_rounds
 
 
 def boost(
     table: Table,
-    rules: BoostingSettings,
+    settings: BoostingSettings,
     *,
     groups: Any = None,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Boosting:
-    """The ensemble that the rules boost on the table.
+    """The ensemble that the settings boost on the table.
 
     With early stopping it has the number of rounds that lost least on the rows held out; with "oob" the
     rounds up to the highest sum of what each gained on the rows that it left out. Rows of one group are held
@@ -62,34 +62,34 @@ def boost(
     check_jobs(n_jobs)
     check_table(table)
     group_numbers = None if groups is None else read_groups(groups, table.n_rows)
-    folds = _folds(table, rules, group_numbers, seed)
+    folds = _folds(table, settings, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
     order = fixed_order(table, [] if group_numbers is None else [group_numbers], by_relevance=False)
     table, group_numbers = table.taken(order), None if group_numbers is None else group_numbers[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
-        if rules.early_stopping != "cv":
+        if settings.early_stopping != "cv":
             (fold,) = folds
-            rounds = Rounds.of(table, rules, group_numbers, fold, seed, pool)
+            rounds = Rounds.of(table, settings, group_numbers, fold, seed, pool)
             return _history(rounds, progress).result(rounds)
         by_round = []
         for number, fold in enumerate(folds):
-            rounds = Rounds.of(table, rules, group_numbers, fold, seed, pool)
+            rounds = Rounds.of(table, settings, group_numbers, fold, seed, pool)
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
         n_estimators = int(without_last_digits(mean).argmin()) + 1  # the first of several
-        best = replace(rules, n_estimators=n_estimators, early_stopping=False)
+        best = replace(settings, n_estimators=n_estimators, early_stopping=False)
         rounds = Rounds.of(table, best, group_numbers, _whole(table), seed, pool)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
 
 def _history(rounds: Rounds, progress: str) -> "_History":
     """What round after round brought, until there are enough."""
-    history = _History(rounds.rules)
-    for number in _counted(rounds.rules.n_estimators, progress):
+    history = _History(rounds.settings)
+    for number in _counted(rounds.settings.n_estimators, progress):
         rounds.draw(number)
-        before = rounds.mean_losses() if rounds.rules.subsample < 1.0 else _NO_LOSSES
+        before = rounds.mean_losses() if rounds.settings.subsample < 1.0 else _NO_LOSSES
         rounds.trees.append(rounds.round_of_trees(number))
         rounds.derive()
         if history.is_over(before, rounds.mean_losses()):
@@ -112,24 +112,24 @@ def _whole(table: Table) -> Fold:
     return Fold(np.ones(table.n_rows, np.int32), np.zeros(table.n_rows, np.bool_))
 
 
-def _folds(table: Table, rules: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
+def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
     """The rows to learn from and those held out; several times if folds decide on the number of rounds."""
-    if rules.early_stopping != "cv":
-        return [_validation(table, rules, groups, seed)]
-    if is_number(rules.cv):
-        return steady_folds(table, groups, rules.cv, (seed, Branch.BOOSTING_VALIDATION))
-    return given_folds(table, groups, rules.cv)
+    if settings.early_stopping != "cv":
+        return [_validation(table, settings, groups, seed)]
+    if is_number(settings.cv):
+        return steady_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
+    return given_folds(table, groups, settings.cv)
 
 
-def _validation(table: Table, rules: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
+def _validation(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
-    if rules.early_stopping in (False, "oob"):
+    if settings.early_stopping in (False, "oob"):
         return _whole(table)
-    fold = steady_folds(table, groups, rules.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
+    fold = steady_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
     if not fold.held_out.any() or fold.held_out.all():
         raise ParameterError(
-            f"validation_fraction={rules.validation_fraction:g} of {table.n_rows} rows leaves none to hold "
-            "out, or none to learn from: give another fraction, or leave early_stopping out."
+            f"validation_fraction={settings.validation_fraction:g} of {table.n_rows} rows leaves none to "
+            "hold out, or none to learn from: give another fraction, or leave early_stopping out."
         )
     return fold
 
@@ -141,7 +141,7 @@ def _validation(table: Table, rules: BoostingSettings, groups: LongArray | None,
 class _History:
     """Mean losses by round, and when to stop."""
 
-    rules: BoostingSettings
+    settings: BoostingSettings
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     oob_scores: list[float] = field(default_factory=list)
@@ -152,25 +152,25 @@ class _History:
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
         """Take down a round; True if there has been no gain for long enough."""
         self.train.append(float(after[LEARNT]))
-        if self.rules.subsample < 1.0:
+        if self.settings.subsample < 1.0:
             self.oob_scores.append(float(after[LEFT_OUT]))
             self.oob_improvement.append(float(before[LEFT_OUT] - after[LEFT_OUT]))
-        if not self.rules.early_stopping:
+        if not self.settings.early_stopping:
             return False
-        if self.rules.early_stopping == "oob":
+        if self.settings.early_stopping == "oob":
             lost = -math.fsum(self.oob_improvement)
         else:
             lost = float(after[HELD_OUT])
             self.validation.append(lost)
-        if self.best == 0 or lost < self.lowest - self.rules.tol:
+        if self.best == 0 or lost < self.lowest - self.settings.tol:
             self.best, self.lowest = len(self.train), lost
-        if self.rules.early_stopping == "cv":  # the folds decide together, when all rounds are known
+        if self.settings.early_stopping == "cv":  # the folds decide together, when all rounds are known
             return False
-        return len(self.train) - self.best >= self.rules.n_iter_no_change
+        return len(self.train) - self.best >= self.settings.n_iter_no_change
 
     def result(self, state: Rounds) -> Boosting:
         """The ensemble of the best number of rounds."""
-        table, l2 = state.table, state.rules.l2_regularization
+        table, l2 = state.table, state.settings.l2_regularization
         rounds = state.trees[: self.best or None]
         steps = [each for trees in rounds for each in trees]
         schema = step_schema(table, steps)
@@ -179,7 +179,7 @@ class _History:
         ensemble = Ensemble(
             schema=table.schema,
             trees=trees,
-            weights=np.full(len(trees), state.rules.learning_rate),
+            weights=np.full(len(trees), state.settings.learning_rate),
             outputs=np.tile(np.arange(n_outputs), len(rounds)).astype(np.int32),
             start=state.start,
             link=state.loss.link,

@@ -34,7 +34,7 @@ class Rounds:
     """The rows, their scores so far, and the derivatives of the loss there."""
 
     table: Table
-    rules: BoostingSettings
+    settings: BoostingSettings
     loss: Loss
     seed: int
     pool: ThreadPool
@@ -56,7 +56,7 @@ class Rounds:
     def of(
         cls,
         table: Table,
-        rules: BoostingSettings,
+        settings: BoostingSettings,
         groups: LongArray | None,
         fold: Fold,
         seed: int,
@@ -64,29 +64,29 @@ class Rounds:
     ) -> "Rounds":
         """Where boosting starts."""
         target = table.schema.target
-        loss = loss_of(rules.loss, target)
+        loss = loss_of(settings.loss, target)
         n_outputs = len(target.classes) if loss.is_per_class else 1
-        _check_steps(rules, n_outputs)
-        data = BoostingRows.of(table, rules.class_weight, fold)
-        rules = _on_scale(rules, data.weight_exponent)
+        _check_steps(settings, n_outputs)
+        data = BoostingRows.of(table, settings.class_weight, fold)
+        settings = _on_scale(settings, data.weight_exponent)
         learnt = data.role == LEARNT
         y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
         check_size(target, data.y[data.role != UNUSED])
         if loss.check is not None:
             loss.check(target, y)
         start = np.zeros(n_outputs)
-        if rules.start == "constant":
-            start[:] = best_constant(loss, y, weight, rules.alpha, n_outputs)
-        growth, least = rules.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
+        if settings.start == "constant":
+            start[:] = best_constant(loss, y, weight, settings.alpha, n_outputs)
+        growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
         _ = table.coded
         state = cls(
             table=table,
-            rules=rules,
+            settings=settings,
             loss=loss,
             seed=seed,
             pool=pool,
             groups=groups,
-            splits=[_splits(table, rules, growth, data.repeats, least) for _ in range(n_outputs)],
+            splits=[_splits(table, settings, growth, data.repeats, least) for _ in range(n_outputs)],
             data=data,
             start=start,
             score=np.repeat(start[:, None], table.n_rows, axis=1),
@@ -126,14 +126,14 @@ class Rounds:
 
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
-            return self.rules.alpha
+            return self.settings.alpha
         learnt = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         size = np.abs(self.data.y[learnt] - self.score[0, learnt])
-        return weighted_quantile(size, self.data.weight[learnt], self.rules.alpha)
+        return weighted_quantile(size, self.data.weight[learnt], self.settings.alpha)
 
     def draw(self, number: int) -> None:
         """Draw the rows that a round learns from."""
-        if self.rules.subsample == 1.0:
+        if self.settings.subsample == 1.0:
             return
         known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
@@ -142,15 +142,15 @@ class Rounds:
             self.seed,
             (Branch.BOOSTING_SAMPLES, number),
             self.groups,
-            n_draws=max(round(self.rules.subsample * n_units), 1),
+            n_draws=max(round(self.settings.subsample * n_units), 1),
             replacement=False,
         )
         self.data.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
-        if self.rules.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
+        if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
                 "early_stopping='oob' needs rows that a round leaves out, and "
-                f"subsample={self.rules.subsample:g} of {n_units} {units} leaves none out: set it lower."
+                f"subsample={self.settings.subsample:g} of {n_units} {units} leaves none out: set it lower."
             )
         self.weight_by_role = sums_by_role(self.data.role, self.data.weight)
         self.lost_by_role = sums_by_role(self.data.role, self.lost)
@@ -176,7 +176,7 @@ class Rounds:
 
     def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> Steps:
         gradient, hessian = self.gradient[output], self.hessian[output]
-        by = hessian if self.rules.second_order else np.ones(len(hessian))
+        by = hessian if self.settings.second_order else np.ones(len(hessian))
         seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
         shape = self.splits[output].tree(
             Derivatives(gradient, by, self.data.importance, self.data.role, rows), seed, pool
@@ -191,14 +191,14 @@ class Rounds:
         fields, rows, loss = shape.grown.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
-            value = np.where(is_leaf, newton_steps(sums, self.rules.l2_regularization), 0.0)
+            value = np.where(is_leaf, newton_steps(sums, self.settings.l2_regularization), 0.0)
             score, gradient = self.score[output], self.gradient[output]
             if not loss.is_quadratic:
                 measured = self.data.y, score, gradient, self.data.weight, self.lost
                 check_steps(fields, rows, loss.number, float(output), *measured, value)
-            if self.rules.leaf_steps > 1:
-                how, further = (loss.number, loss.is_quadratic), self.rules.leaf_steps - 1
-                l2 = self.rules.l2_regularization
+            if self.settings.leaf_steps > 1:
+                how, further = (loss.number, loss.is_quadratic), self.settings.leaf_steps - 1
+                l2 = self.settings.l2_regularization
                 refine(fields, rows, *how, self.data.y, score, self.data.weight, further, l2, value)
             return value
         value = np.zeros(len(fields))
@@ -211,7 +211,7 @@ class Rounds:
 
     def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
         fields, rows = shape.grown.fields, shape.rows
-        step, score = self.rules.learning_rate * value, self.score[output]
+        step, score = self.settings.learning_rate * value, self.score[output]
         pool.run(
             lambda part: add_values(fields, rows, step, *part, score),
             node_parts(fields, len(rows), pool),
@@ -234,26 +234,26 @@ class Rounds:
         return fields
 
 
-def _on_scale(rules: BoostingSettings, exponent: int) -> BoostingSettings:
-    """The rules for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
+def _on_scale(settings: BoostingSettings, exponent: int) -> BoostingSettings:
+    """The settings for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
     with np.errstate(over="ignore"):
-        changed = np.ldexp([rules.l2_regularization, rules.min_impurity_decrease], -exponent)
+        changed = np.ldexp([settings.l2_regularization, settings.min_impurity_decrease], -exponent)
     l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()
-    return replace(rules, l2_regularization=l2, min_impurity_decrease=gain)
+    return replace(settings, l2_regularization=l2, min_impurity_decrease=gain)
 
 
-def _check_steps(rules: BoostingSettings, n_outputs: int) -> None:
-    if rules.leaf_steps > 1 and n_outputs > 1:
+def _check_steps(settings: BoostingSettings, n_outputs: int) -> None:
+    if settings.leaf_steps > 1 and n_outputs > 1:
         raise ParameterError(
-            f"leaf_steps={rules.leaf_steps} is for a single score, and here each class has one, which the "
+            f"leaf_steps={settings.leaf_steps} is for a single score, and here each class has one, which the "
             "steps of the others move: leave leaf_steps at 1."
         )
 
 
 def _splits(
-    table: Table, rules: BoostingSettings, growth: GrowthRules, repeats: IntArray, least: float
+    table: Table, settings: BoostingSettings, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
     rows = weighted_rows(table.weight)
-    if rules.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
-        return BinnedSplits(table, repeats, growth, least, rules.l2_regularization)
+    if settings.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
+        return BinnedSplits(table, repeats, growth, least, settings.l2_regularization)
     return ExactSplits(table, repeats, growth, least)

@@ -143,9 +143,9 @@ def _permutation(seed: int, index: int, place: int, n_rows: int) -> LongArray:
 
 def _spread(figures: FloatArray) -> Spread:
     """The mean of (trees, features) figures, with its spread; 0 of a single tree."""
-    n_estimators = len(figures)
-    deviation = figures.std(axis=0, ddof=1) if n_estimators > 1 else np.zeros(figures.shape[1])
-    return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_estimators))
+    n_trees = len(figures)
+    deviation = figures.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(figures.shape[1])
+    return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_trees))
 
 
 def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
@@ -153,7 +153,7 @@ def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
 
     The standard error is that of a ratio of sums over the trees, as far as its first derivatives tell.
     """
-    n_estimators = len(decrease)
+    n_trees = len(decrease)
     all_splits = np.maximum(n_splits.sum(axis=0), 1)
     mean = decrease.sum(axis=0) / all_splits
     uses = n_splits > 0
@@ -163,5 +163,5 @@ def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
     squares = np.where(uses, np.square(of_tree - centre), 0.0).sum(axis=0)
     deviation = np.sqrt(squares / np.maximum(n_uses - 1, 1))
     pull = np.square(decrease - mean * n_splits).sum(axis=0)
-    error = np.sqrt(pull * n_estimators / max(n_estimators - 1, 1)) / all_splits
+    error = np.sqrt(pull * n_trees / max(n_trees - 1, 1)) / all_splits
     return Spread(mean, deviation, error)

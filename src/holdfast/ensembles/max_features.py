@@ -33,7 +33,7 @@ class MaxFeaturesTable:
     max_features: LongArray
     scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
     error: FloatArray  # standard error of the mean score
-    evidence: Literal["oob", "cv"]
+    chosen_by: Literal["oob", "cv"]
     metric: Metric
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class MaxFeaturesTable:
             "score": self.score.tolist(),
             "score_error": self.error.tolist(),
             "chosen": [place == self.chosen for place in range(len(self))],
-            **(folds if self.evidence == "cv" else {}),
+            **(folds if self.chosen_by == "cv" else {}),
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -95,7 +95,7 @@ class ChosenForest(NamedTuple):
 class MaxFeaturesSearch:
     """How the number of features is chosen, and how large the forests are."""
 
-    evidence: Literal["oob", "cv"] = "oob"
+    chosen_by: Literal["oob", "cv"] = "oob"
     n_estimators: int = 100
     scoring: Any = None  # by default the accuracy, or R²
     cv: Any = 5  # as `divided` takes it
@@ -118,7 +118,7 @@ def choose_max_features(
     """
     numbers = candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
     metric = oob_metric(search.scoring, table.schema.target)
-    if search.evidence == "oob":
+    if search.chosen_by == "oob":
         return _by_left_out(table, rules, numbers, metric, search, sampling)
     if table.n_rows == 1:
         raise DataError("There is one sample only: max_features='cv' holds some out and learns from others.")

@@ -55,19 +55,19 @@ class OutOfBag:
     """Every row as predicted by the trees that were not grown on it."""
 
     values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers; NaN where all trees know the row
-    n_estimators: LongArray  # how many trees each row is predicted by
+    n_trees: LongArray  # how many trees each row is predicted by
     score: Score  # of the rows that are predicted
     curve: Curve
     metric: Metric
     correlation: TreeCorrelation  # of the errors of two trees, on rows that neither was grown on
 
     def __post_init__(self) -> None:
-        for name in ("values", "n_estimators"):
+        for name in ("values", "n_trees"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
         value = with_error(self.metric.shown(self.score.value), self.score.error)
-        return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_estimators)} rows>"
+        return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_trees)} rows>"
 
 
 def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None) -> OutOfBag:
@@ -89,23 +89,23 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     points = points_scored(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
-    n_estimators = np.zeros(table.n_rows, np.int64)
+    n_trees = np.zeros(table.n_rows, np.int64)
     truth, errors = target_values(table.schema.target, table.target), PairSums.of(*total.shape)
     for index, rows, leaves in _left_out(bagging, table, n_jobs):
         said = bagging.tree_values(index, leaves)
         total[rows] += np.ldexp(said, -spare)
-        n_estimators[rows] += 1
+        n_trees[rows] += 1
         errors.add(rows, said, truth[rows])
         if index + 1 in scores and index + 1 < len(bagging):
-            scores[index + 1] = _score_so_far(total, spare, n_estimators, true_values, metric)
-    values = unscaled(total / np.where(n_estimators > 0, n_estimators, np.nan)[:, None], spare)
-    score = _score(values, n_estimators, true_values, metric)
+            scores[index + 1] = _score_so_far(total, spare, n_trees, true_values, metric)
+    values = unscaled(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
+    score = _score(values, n_trees, true_values, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
     order = bagging.bags.order  # sums of floats depend on it
     weight = None if table.weight is None else table.weight[order]
     correlation = errors.taken(order).correlation("errors", len(bagging), weight)
-    return OutOfBag(values, n_estimators, score, curve, metric, correlation)
+    return OutOfBag(values, n_trees, score, curve, metric, correlation)
 
 
 def check_rows_left_out(bagging: Bagging, table: Table) -> None:
@@ -163,22 +163,20 @@ def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tup
 
 
 def _score_so_far(
-    total: FloatArray, spare: int, n_estimators: LongArray, true_values: TrueValues, metric: Metric
+    total: FloatArray, spare: int, n_trees: LongArray, true_values: TrueValues, metric: Metric
 ) -> float:
-    known = (n_estimators > 0) & true_values.counted
+    known = (n_trees > 0) & true_values.counted
     if not known.any():
         return float("nan")
     try:
-        return metric.value(
-            unscaled(total[known] / n_estimators[known, None], spare), true_values.taken(known)
-        )
+        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.taken(known))
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 
 
-def _score(values: FloatArray, n_estimators: LongArray, true_values: TrueValues, metric: Metric) -> Score:
+def _score(values: FloatArray, n_trees: LongArray, true_values: TrueValues, metric: Metric) -> Score:
     """The score of the rows that are predicted, with a warning about those that are not."""
-    known = n_estimators > 0
+    known = n_trees > 0
     n_unknown = int(np.count_nonzero(~known & true_values.counted))
     n_counted = int(np.count_nonzero(true_values.counted))
     if n_unknown == n_counted:

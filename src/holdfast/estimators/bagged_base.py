@@ -89,8 +89,8 @@ class BaggedEstimator(EnsembleEstimator):
         self, table: Table, sampling: Sampling, scoring: Any
     ) -> tuple[Bagging, MaxFeaturesTable | None]:
         progress = "Growing trees" if self.verbose else ""
-        votes, selection_rule = self._votes(), self._selection_rule()
-        if selection_rule is None:
+        votes, chosen_by = self._votes(), self._chosen_by()
+        if chosen_by is None:
             rules = self._rules()
             bagging = grow_bagging(
                 table,
@@ -104,15 +104,13 @@ class BaggedEstimator(EnsembleEstimator):
             return bagging, None
         rules = self._rules(max_features=type(self)().max_features)
         folds = getattr(self, "cv", None)
-        search = MaxFeaturesSearch(
-            selection_rule, self.n_estimators, scoring, folds, votes, self.n_jobs, progress
-        )
+        search = MaxFeaturesSearch(chosen_by, self.n_estimators, scoring, folds, votes, self.n_jobs, progress)
         return choose_max_features(table, rules, search=search, sampling=sampling)
 
-    def _selection_rule(self) -> Any:
+    def _chosen_by(self) -> Any:
         """What max_features is to be chosen by; None if it is given."""
-        selection_rule = getattr(self, "max_features", None)
-        return selection_rule if isinstance(selection_rule, str) and selection_rule in _SEARCHES else None
+        max_features = getattr(self, "max_features", None)
+        return max_features if isinstance(max_features, str) and max_features in _SEARCHES else None
 
     def _votes(self) -> bool:
         voting = getattr(self, "voting", "soft")

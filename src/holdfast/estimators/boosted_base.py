@@ -25,14 +25,14 @@ class BoostedEstimator(EnsembleEstimator):
     oob_scores_: FloatArray
     oob_improvement_: FloatArray
 
-    def _boosting_rules(self) -> BoostingSettings:
+    def _boosting_settings(self) -> BoostingSettings:
         """The rules that the parameters spell out; a ParameterError names one that is out of range."""
         self._check_policies()
         parameters = self.get_params(deep=False)
         return BoostingSettings(**{name: parameters[name] for name in parameters if name not in _OTHERS})
 
     def _boosted(self, table: Table, groups: Any) -> Boosting:
-        rules = self._boosting_rules()
+        rules = self._boosting_settings()
         is_drawn = rules.max_features is not None or rules.subsample < 1.0 or bool(rules.early_stopping)
         return boost(
             table,

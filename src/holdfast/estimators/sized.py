@@ -41,9 +41,9 @@ class SizedTreeEstimator(TreeEstimator):
         for name in ("size_table_", *(f"{parameter}_" for parameter in UNLIMITED)):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
-        selection_rule = self._size_search()
-        if selection_rule is not None:
-            return self._sized(table, groups, *selection_rule)
+        size_search = self._size_search()
+        if size_search is not None:
+            return self._sized(table, groups, *size_search)
         rules = self._rules()
         if self.reduced_error is not None:
             seed = self._seed_of_folds()

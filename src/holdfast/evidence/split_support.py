@@ -71,15 +71,15 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
         asks = stacked.feature[at[node]] == tree.feature[node]
         same = same_way[node] & asks
         in_each = asks[: len(references)], asks[len(references) :], same
-        shares = [float(flags.mean()) for flags in in_each]
-        found.append(_split_support(tree, node, shares, stacked, at[node][asks]))
+        fractions = [float(flags.mean()) for flags in in_each]
+        found.append(_split_support(tree, node, fractions, stacked, at[node][asks]))
         for child, side in ((tree.left[node], stacked.left), (tree.right[node], stacked.right)):
             at[int(child)], same_way[int(child)] = side[at[node]], same
     return found
 
 
 def _split_support(
-    tree: Tree, node: int, shares: list[float], stacked: "_Stacked", at: LongArray
+    tree: Tree, node: int, fractions: list[float], stacked: "_Stacked", at: LongArray
 ) -> SplitSupport:
     """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
@@ -90,9 +90,9 @@ def _split_support(
         question=shown("answer_text", tree, node, True),
         short=shown("answer_text", tree, node, True, most=SHORT_LIST),
         feature=feature.name,
-        references=shares[0],
-        candidates=shares[1],
-        same_way=shares[2],
+        references=fractions[0],
+        candidates=fractions[1],
+        same_way=fractions[2],
         n_asking=len(at),
         thresholds=None if feature.is_subset else _quantiles(stacked.threshold[at[~is_known]]),
         categories=_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,
@@ -134,8 +134,8 @@ def _sides(
         columns = np.array([labels.index(label) for label in reaching.categories])
     agrees = stacked.in_set[stacked.set_start[at][:, None] + columns] == tree.left_categories(node)[columns]
     is_turned = 2 * agrees.sum(axis=1) < len(columns)
-    shares = (agrees != is_turned[:, None]).mean(axis=0).tolist()
-    return tuple((labels[column], fraction) for column, fraction in zip(columns, shares, strict=True))
+    fractions = (agrees != is_turned[:, None]).mean(axis=0).tolist()
+    return tuple((labels[column], fraction) for column, fraction in zip(columns, fractions, strict=True))
 
 
 # -- many trees as one ----------------------------------------------------------------------------------

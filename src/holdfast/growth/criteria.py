@@ -32,18 +32,18 @@ class Criterion:
         return self.impurity is not None
 
 
-def _gini(shares: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - np.square(shares).sum(axis=1), np.float64)
+def _gini(fractions: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - np.square(fractions).sum(axis=1), np.float64)
 
 
-def _misclassification(shares: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - shares.max(axis=1), np.float64)
+def _misclassification(fractions: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - fractions.max(axis=1), np.float64)
 
 
-def _entropy(shares: FloatArray) -> FloatArray:
+def _entropy(fractions: FloatArray) -> FloatArray:
     """In bits."""
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(np.abs((shares * logs).sum(axis=1)), np.float64)
+    logs = np.log2(fractions, out=np.zeros_like(fractions), where=fractions > 0)
+    return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)
 
 
 _ALL = (
@@ -73,7 +73,7 @@ def criterion_of(name: str, is_classes: bool) -> Criterion:
     return known[name]
 
 
-def class_impurity(criterion: Criterion, shares: FloatArray) -> FloatArray:
+def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
     """Impurity of nodes with these fractions of the classes."""
     assert criterion.impurity is not None
-    return criterion.impurity(shares)
+    return criterion.impurity(fractions)

@@ -52,7 +52,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
 
 
 def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: int) -> HeldOut:
-    """The last stages, at most half of the fraction if they are small, and random rows of those before.
+    """The last stages, at most half of the test rows if stages are small, and random rows of those before.
 
     The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
     forward. Earlier rows of the same group are learnt from, as they will be in use.

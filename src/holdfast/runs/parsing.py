@@ -53,7 +53,7 @@ def columns_in_order(value: Any) -> tuple[tuple[str, Order], ...]:
 
 
 def leaf_size(text: str) -> int | float:
-    """An integer of rows, or a fraction of all.
+    """A number of rows, or a fraction of all.
 
     >>> leaf_size("5"), leaf_size("0.05")
     (5, 0.05)

@@ -17,11 +17,10 @@ from holdfast.runs.parsing import (
 )
 from holdfast.runs.setting import Range, check_names, option, setting, setting_of
 from holdfast.stability.methods import METHODS
+from holdfast.stability.selection import RULES, UNITS
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
-RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
-UNITS = ("absolute", "relative", "standard-error")
 TEST_ROWS = ("forward", "random")
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
 N_ESTIMATORS = {"stable": 300}  # of each collection, by default

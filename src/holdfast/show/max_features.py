@@ -7,7 +7,7 @@ from holdfast.text.table import table_lines
 
 def max_features_text(table: MaxFeaturesTable) -> str:
     """The numbers of features as lines of a table."""
-    source = "out of the bag" if table.evidence == "oob" else f"in {table.scores.shape[1]} folds"
+    source = "out of the bag" if table.chosen_by == "oob" else f"in {table.scores.shape[1]} folds"
     rows = [["max_features", table.metric.title, f"({source})"]]
     for place, number in enumerate(table.max_features.tolist()):
         score = table.metric.shown(float(table.score[place]))

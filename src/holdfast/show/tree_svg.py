@@ -171,8 +171,8 @@ def _leaf_title(tree: Tree, node: int, conditions: tuple[str, ...]) -> list[str]
         lines.append(f"{CUT} and more")
     lines.append(f"{printable(target.name)} = {outcome_text(tree, node)}")
     if target.is_classes:
-        shares = zip(class_names(target), tree.value[node].tolist(), strict=True)
-        lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in shares]
+        fractions = zip(class_names(target), tree.value[node].tolist(), strict=True)
+        lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
     return _explained([*lines, _size_text(tree, node)])
 
 

@@ -10,11 +10,9 @@ from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
+from holdfast.stability.selection import RULES, UNITS
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, number_text, percent_text, told_apart
-
-RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
-UNITS = ("absolute", "relative", "standard-error")
 
 
 @dataclass(frozen=True, repr=False)

@@ -63,7 +63,7 @@ NOTHING_KNOWN = RowInfo()
 def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> Division:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
-    `settings.validation` is the fraction of rows held out, or an integer of folds, each of them held out in
+    `settings.validation` is the fraction of rows held out, or a number of folds, each of them held out in
     turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
     if info.holdout is not None:
@@ -135,6 +135,6 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:
         return 0, float(validation)
     raise ParameterError(
-        f"validation={validation!r} is out of range: it must be a fraction between 0 and 1, an integer of "
+        f"validation={validation!r} is out of range: it must be a fraction between 0 and 1, a number of "
         "folds from 2, or 'auto'."
     )

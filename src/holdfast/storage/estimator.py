@@ -106,17 +106,22 @@ def estimator_part(estimator: Any) -> EstimatorPart:
             **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
             **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
         },
-        tables={name: table_part(fitted[name]) for name in TABLES if name in fitted},
+        tables={name: table_part(fitted[name]) for name in _tables_of(fitted)},
         permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
         choice=_choice_part(fitted["choice_"]) if "choice_" in fitted else None,
         density=density_part(fitted["_density"]) if "_density" in fitted else None,
     )
 
 
+def _tables_of(fitted: Mapping[str, Any]) -> list[str]:
+    """The attributes that are tables of the kind that the file holds; that of a density tree is another."""
+    return [name for name, kind in TABLES.items() if isinstance(fitted.get(name), kind)]
+
+
 def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
     """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
     fitted = vars(estimator)
-    held = {*parameters, *NUMBERS, *ARRAYS, *TABLES, *_MADE}
+    held = {*parameters, *NUMBERS, *ARRAYS, *_tables_of(fitted), *_MADE}
     attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
     names = {*attributes, *fitted.get("_left_out", ())} - held
     return tuple(sorted(names | set(others)))

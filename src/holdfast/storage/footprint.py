@@ -41,8 +41,8 @@ def check_document(document: Document, n_bytes: int) -> None:
 
     It must have no more trees and labels than its size allows, and one entry per node in every array.
     """
-    n_estimators = 1 if isinstance(document, TreeDocument) else len(document.trees)
-    _raise_for_excess(n_bytes, n_estimators, TREE, "trees")
+    n_trees = 1 if isinstance(document, TreeDocument) else len(document.trees)
+    _raise_for_excess(n_bytes, n_trees, TREE, "trees")
     _raise_for_excess(n_bytes, _n_labels(document), LABEL, "categories and classes")
     for place, nodes in nodes_of(document):
         _check_lengths(nodes, place)

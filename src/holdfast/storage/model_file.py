@@ -137,13 +137,13 @@ def read_tree(data: bytes, edited: bool) -> tuple[Tree, EstimatorPart | None]:
     """
     kind = kind_of(data)
     if kind == "trees":
-        n_estimators = len(document_in(data, TreesDocument, edited).trees)
+        n_trees = len(document_in(data, TreesDocument, edited).trees)
         raise ModelFileError(
-            f"it holds {n_estimators} trees, not one: give the model of the run, or use load_trees(path)."
+            f"it holds {n_trees} trees, not one: give the model of the run, or use load_trees(path)."
         )
     if kind == "ensemble":
-        n_estimators = len(document_in(data, EnsembleDocument, edited).trees)
-        raise ModelFileError(f"it holds an ensemble of {n_estimators} trees, not one tree: use load(path).")
+        n_trees = len(document_in(data, EnsembleDocument, edited).trees)
+        raise ModelFileError(f"it holds an ensemble of {n_trees} trees, not one tree: use load(path).")
     document = document_in(data, TreeDocument, edited)
     schema = schema_in(document.schema)
     try:

@@ -15,7 +15,7 @@ from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
 from holdfast.tree.tree import LEAF, Tree
 
-TOLERANCE = 1e-6  # of sums of shares and weights: other libraries keep theirs in single precision
+TOLERANCE = 1e-6  # of sums of fractions and weights: other libraries keep theirs in single precision
 LAST_BITS = 2 * float(np.finfo(np.float64).smallest_subnormal)  # all that the least of weights have
 LOWEST_IMPURITY = -1e-9  # rounding leaves the impurity of a pure node a little below zero
 

@@ -13,7 +13,7 @@ from holdfast.data.schema import Schema
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.ensemble_check import Link, check_ensemble
 from holdfast.tree.packed_ensemble import Packed
-from holdfast.tree.tree import Tree, label_array, shares_of
+from holdfast.tree.tree import Tree, fractions_of, label_array
 
 NUMBERS_AT_A_TIME = (
     2**22
@@ -26,7 +26,7 @@ class Ensemble:
     """Trees whose leaf values add up, and what turns the sum into a prediction.
 
     The scores of a row are `start` plus, for every tree, its weight times the value of the leaf that the row
-    reaches, added to the columns from `outputs` on. The link makes class shares or a number of them: "mean"
+    reaches, added to the columns from `outputs` on. The link makes class fractions or a number: "mean"
     divides by the total weight, "logistic" and "softmax" give probabilities, "double_logistic" those of twice
     the score, "exp" the exponential, at most the largest number there is, and "identity" the score itself.
     No weight is negative, and no sum can overflow: every row has a finite prediction.
@@ -38,7 +38,9 @@ class Ensemble:
     outputs: IntArray  # (trees,) the first column of the scores that each tree adds to
     start: FloatArray  # (outputs,) what the sums start from
     link: Link
-    votes: bool = False  # True: a tree adds its weight to its most frequent class, not to all by their shares
+    votes: bool = (
+        False  # True: a tree adds its weight to its most frequent class, not to all by their fractions
+    )
     notes: tuple[str, ...] = ()  # what the reader of the ensemble must know
 
     def __post_init__(self) -> None:
@@ -105,13 +107,13 @@ class Ensemble:
             total = np.zeros(len(self.schema.features))
             for tree, weight in zip(self.trees, self.weights.tolist(), strict=True):
                 total += weight * tree.importances
-            return frozen(shares_of(total))
+            return frozen(fractions_of(total))
         highest = max(tree.scaled_decreases[1] for tree in self.trees)
         total = np.zeros(len(self.schema.features))
         for tree in self.trees:
             decreases, exponent = tree.scaled_decreases
             total += np.ldexp(decreases, exponent - highest)
-        return frozen(shares_of(total))
+        return frozen(fractions_of(total))
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -239,9 +241,9 @@ def linked(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
             return np.exp(np.minimum(scores, LARGEST_EXPONENT))
         case "softmax":
             # From the highest score down: no number is too large for the exponential.
-            shares: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-            shares /= shares.sum(axis=1, keepdims=True)
-            return shares
+            fractions: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+            fractions /= fractions.sum(axis=1, keepdims=True)
+            return fractions
         case "logistic":
             return _both_classes(scores[:, 0])
         case "double_logistic":

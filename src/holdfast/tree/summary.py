@@ -56,9 +56,9 @@ def _summary(tree: Tree) -> TreeSummary:
     rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
     if tree.schema.target.is_classes:
-        shares = tree.value[leaves]
-        deviance = 2.0 * float(rows @ _surprise(shares))
-        n_errors = float(rows @ (1.0 - shares.max(axis=1)))
+        fractions = tree.value[leaves]
+        deviance = 2.0 * float(rows @ _surprise(fractions))
+        n_errors = float(rows @ (1.0 - fractions.max(axis=1)))
     else:
         # Members of boosted models know no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
@@ -77,7 +77,7 @@ def _summary(tree: Tree) -> TreeSummary:
     )
 
 
-def _surprise(shares: FloatArray) -> FloatArray:
+def _surprise(fractions: FloatArray) -> FloatArray:
     """Entropy in natural units."""
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(np.abs((shares * logs).sum(axis=1)), np.float64)
+    logs = np.log(fractions, out=np.zeros_like(fractions), where=fractions > 0)
+    return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)

@@ -158,7 +158,7 @@ class Tree:
     @property
     def importances(self) -> FloatArray:
         """Fraction of the decrease of impurity that each feature brought; they sum to 1, or 0 for a leaf."""
-        return frozen(shares_of(self.scaled_decreases[0]))
+        return frozen(fractions_of(self.scaled_decreases[0]))
 
     def with_schema(self, schema: Schema) -> "Tree":
         """The same tree measured on another schema, which holds all its features, categories and classes."""
@@ -189,8 +189,8 @@ class Tree:
         """The fractions of the classes, in the order of the schema, in the leaf that each row reaches."""
         if not self.schema.target.is_classes:
             raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
-        shares: FloatArray = self.value[self.apply(X, **policy)]
-        return shares
+        fractions: FloatArray = self.value[self.apply(X, **policy)]
+        return fractions
 
     def values(self, X: Any, **policy: str) -> FloatArray:
         """What the leaf of each row says: the fractions of the classes, or one column of numbers."""
@@ -245,7 +245,7 @@ class Tree:
         return replace(self, **changes)
 
 
-def shares_of(amounts: FloatArray) -> FloatArray:
+def fractions_of(amounts: FloatArray) -> FloatArray:
     """The amounts as fractions of their sum, none for less than nothing; all 0 if there is nothing."""
     amounts = np.maximum(amounts, 0.0)
     total = float(amounts.sum())

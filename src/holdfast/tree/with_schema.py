@@ -74,10 +74,10 @@ def _values(tree: Tree, target: Target) -> FloatArray:
     """The fractions of the classes in their new places, 0 for new ones; or the means as they are."""
     if not target.is_classes:
         return tree.value
-    shares = np.zeros((tree.n_nodes, len(target.classes)))
+    fractions = np.zeros((tree.n_nodes, len(target.classes)))
     places = _places(tree.schema.target.classes, target.classes)
-    shares[:, places] = tree.value
-    return shares
+    fractions[:, places] = tree.value
+    return fractions
 
 
 def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:

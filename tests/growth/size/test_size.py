@@ -422,7 +422,7 @@ def test_parts_that_cannot_tell_the_score_are_left_out_with_a_warning_or_refused
     with pytest.raises(DataError, match="R² needs several values of the target"):
         sized(Table.from_arrays(X, X[:, 0], task="regression"), cv=alone)
     odd, even = np.arange(1, 40, 2), np.arange(0, 40, 2)
-    with pytest.warns(DataWarning, match="1 of 2 parts held out have but one: these parts are left out"):
+    with pytest.warns(DataWarning, match="1 of 2 folds hold out but one: these folds do not count"):
         sizes = sized(Table.from_arrays(X, y), cv=[(odd, even), (np.arange(1, 40), [0])]).sizes
     assert sizes.scores.shape[1] == 1
     assert sizes.score[0] == pytest.approx(0.95)  # row 20 stands on the threshold of the odd rows

@@ -73,7 +73,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
         return [_fold(below(position, float(cv)))]
     raise ParameterError(
-        f"cv={cv!r} is out of range: it must be an integer of folds from 2, a fraction between 0 and 1, a "
+        f"cv={cv!r} is out of range: it must be a number of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
 

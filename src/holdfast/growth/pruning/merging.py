@@ -11,7 +11,7 @@ from holdfast.tree.tree import LEAF, Tree
 def merge_leaves(tree: Tree) -> Tree:
     """The tree with sibling leaves of the same class made one, again and again, until all siblings differ.
 
-    No predicted class changes; predicted shares do.
+    No predicted class changes; predicted fractions do.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [2.0], [3.0]], ["a", "a", "b", "a"]))

@@ -73,18 +73,18 @@ def prune_pessimistic(
     check_rows(tree, table)
     fixed = fixed_point_sample(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
     root = cut_back(tree, tree.node_depth == 0)
-    shares = with_values(root, table, fixed, fixed.repeats).value
-    if np.abs(shares - tree.value[0]).max() > SAME:
+    fractions = with_values(root, table, fixed, fixed.repeats).value
+    if np.abs(fractions - tree.value[0]).max() > SAME:
         raise ParameterError(
             "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
-            f"the classes are {_listed(shares[0])}, and at its root {_listed(tree.value[0])}. Give the table "
-            "and the class_weight that it was grown with, or no table."
+            f"the classes are {_listed(fractions[0])}, and at its root {_listed(tree.value[0])}. Give the "
+            "table and the class_weight that it was grown with, or no table."
         )
     return _raised(tree, table, fixed, fixed.repeats, confidence)
 
 
-def _listed(shares: FloatArray) -> str:
-    return ", ".join(f"{fraction:.4g}" for fraction in shares)
+def _listed(fractions: FloatArray) -> str:
+    return ", ".join(f"{fraction:.4g}" for fraction in fractions)
 
 
 def _check_confidence(confidence: object) -> None:

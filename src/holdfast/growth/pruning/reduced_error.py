@@ -49,8 +49,8 @@ def grow_reduced_error(
 ) -> Tree:
     """The tree that the rules grow on part of the rows, pruned by the rest, with values from all of them.
 
-    The share that is held out is drawn by the seed, evenly from all classes; rows of one group stay together,
-    and the order of the rows does not matter.
+    The fraction that is held out is drawn by the seed, evenly from all classes; rows of one group stay
+    together, and the order of the rows does not matter.
     """
     check_fraction("reduced_error", fraction)
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]

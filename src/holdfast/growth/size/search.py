@@ -1,6 +1,5 @@
 """The right size of a tree, by rows held out: its alpha, its depth, or its number of leaves."""
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -11,7 +10,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import numbered, read_groups
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -28,6 +27,7 @@ from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
@@ -152,7 +152,7 @@ def path_scores(
     if len(values) == 1:  # a single size needs no choice
         telling = list(range(n_folds))
     if len(telling) < n_folds:
-        _report_mute_folds(len(telling), n_folds, metric)
+        report_unscored_folds(metric, len(telling), n_folds)
     sizes = _Sizes(rules, values, parameter, metric, search.random_state)
     found = run_all(partial(sizes.scores, folds), telling, search.n_jobs)
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
@@ -191,15 +191,6 @@ def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
     table = folds.table
     rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
     return len(np.unique(table.target[rows])) >= metric.least_values
-
-
-def _report_mute_folds(n_telling: int, n_folds: int, metric: Metric) -> None:
-    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
-    start = f"The {metric.title} needs {need}, and {n_folds - n_telling} of {n_folds} parts held out have"
-    way_out = "Hold out more rows at a time, or score by another metric."
-    if n_telling == 0:
-        raise DataError(f"{start} but one. {way_out}")
-    warnings.warn(f"{start} but one: these parts are left out. {way_out}", DataWarning, stacklevel=2)
 
 
 class HeldOut(NamedTuple):

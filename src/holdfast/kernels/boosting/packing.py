@@ -37,7 +37,7 @@ def pack(
     units: tuple[float, float],
     packed: LongArray,
 ) -> None:
-    """Write gradients and hessians, weighted, as integers of units: 32 bits each."""
+    """Write gradients and hessians, weighted, as integers: multiples of the units, 32 bits each."""
     of_gradient, of_hessian = units
     for row in range(first, last):
         if role[row] == LEARNT:

@@ -4,7 +4,7 @@ For two classes and for numbers the best set is a prefix of the categories in th
 (Fisher; Breiman et al.), for every convex gain. With more classes, and for ratios of gains, all sets are
 tried while the categories are few (also where a minimum of rows or weight rules sets out), and the prefixes
 of their order along the first principal component of
-the class shares (Coppersmith, Hong and Hosking) when they are many.
+the class fractions (Coppersmith, Hong and Hosking) when they are many.
 """
 
 import math
@@ -68,22 +68,22 @@ def place_on_component(
     n: int,
     place: FloatArray,
 ) -> None:
-    """place[code] = the category's class shares along their first principal component."""
+    """place[code] = the category's class fractions along their first principal component."""
     n_classes = plan.n_classes
     weight = 0.0
     for k in range(n_classes):
         weight += total[k]
     covariance = np.zeros((n_classes, n_classes))
-    shares = np.empty(n_classes)
+    fractions = np.empty(n_classes)
     for i in range(n):
         at = place_of(plan, coded, feature, order[i])
         in_category = float(weight_of(plan, histogram, at))
         for k in range(n_classes):
-            shares[k] = histogram[at + k] / in_category - total[k] / weight
+            fractions[k] = histogram[at + k] / in_category - total[k] / weight
         for k in range(n_classes):
             for m in range(n_classes):
-                covariance[k, m] += in_category / weight * shares[k] * shares[m]
-    axis = first_component(covariance, shares)
+                covariance[k, m] += in_category / weight * fractions[k] * fractions[m]
+    axis = first_component(covariance, fractions)
     for i in range(n):
         at = place_of(plan, coded, feature, order[i])
         in_category = float(weight_of(plan, histogram, at))

@@ -77,7 +77,7 @@ def add_class(formula: int, so_far: float, weight: float) -> float:
 def class_impurity(formula: int, weight: float, classes: float) -> float:
     """Impurity, times weight, of so much weight, of whose classes this is known."""
     if formula == GINI:
-        return weight - classes / max(weight, 1.0)  # an integer: one without weight has no classes
+        return weight - classes / max(weight, 1.0)  # weights are integers: without any there are no classes
     if formula == MISCLASSIFICATION:
         return weight - classes
     return x_log_x(weight) - classes

@@ -1,7 +1,7 @@
 """What the rows of every node of a finished tree have in common.
 
-Sums of floats depend on the order of adding. Here numbers are added as integer multiples of a unit, and what
-is left of each as integer multiples of a much smaller one: exact, so that the order of rows changes no bit.
+Sums of floats depend on the order of adding. Here numbers are added as whole multiples of a unit, and what
+is left of each as whole multiples of a much smaller one: exact, so that the order of rows changes no bit.
 """
 
 import math
@@ -36,9 +36,9 @@ def small_part(number: float) -> int:
 
 
 @inner
-def together(integer: int, small: int, units: float) -> float:
+def together(large: int, small: int, units: float) -> float:
     """The sum of the parts."""
-    return (float(integer) + float(small) * SMALL_UNIT) / units
+    return (float(large) + float(small) * SMALL_UNIT) / units
 
 
 @inner
@@ -70,12 +70,12 @@ def describe_leaf(
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]] / all_weight
         most = max(most, abs(own * deviation(formula, target[rows[j]], mean)))
-    per_one, integer, small = units_in_one(most, n), int64(0), int64(0)
+    per_one, large, small = units_in_one(most, n), int64(0), int64(0)
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]] / all_weight
         scaled = own * deviation(formula, target[rows[j]], mean) * per_one
-        integer, small = integer + integer_part(scaled), small + small_part(scaled)
-    return all_weight, mean, together(integer, small, per_one)
+        large, small = large + integer_part(scaled), small + small_part(scaled)
+    return all_weight, mean, together(large, small, per_one)
 
 
 @kernel
