@@ -24,7 +24,7 @@ from benchmarks.peers import Boxes, assigned_distance, collection_boxes, dt_seco
 from holdfast import GrowthRules, Table, as_tree, pareto_frontier
 from holdfast.growth.learner import combinations_of, paper_grid
 from holdfast.stability.division import Division, divide
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train_divided
 
 DEPTH = 7
@@ -96,7 +96,7 @@ def by_hand(table: Table, division: Division, n_estimators: int, n_jobs: int) ->
 
 
 def ours(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[float, StableTrees]:
-    settings = Settings(rules=GrowthRules(max_depth=DEPTH), n_estimators=n_estimators, n_jobs=n_jobs)
+    settings = StabilitySettings(rules=GrowthRules(max_depth=DEPTH), n_estimators=n_estimators, n_jobs=n_jobs)
     fresh = Table(table.schema, table.columns, table.target)  # not coded yet: that is part of the work
     start = time.perf_counter()
     trained = train_divided(fresh, division, settings)
@@ -126,7 +126,7 @@ def main() -> None:
     for column in columns:
         grid.add_column(column, justify="right")
     for name, table in data_sets().items():
-        division = divide(table, Settings(validation=1 / 3))
+        division = divide(table, StabilitySettings(validation=1 / 3))
         ours(table, division, 10, options.jobs)  # compiles, or loads from disk
         n_runs = 3 if table.n_rows < 1_000 else 1  # of each, and the best counts
         runs = [

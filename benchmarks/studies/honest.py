@@ -20,7 +20,7 @@ from holdfast import GrowthRules
 from holdfast.errors import DataWarning
 from holdfast.evidence.replication_table import Replications, Summary
 from holdfast.evidence.replications import replicate
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = (
@@ -47,7 +47,7 @@ Figure = Callable[[Summary], float | None]
 
 def study(case: Case, n_replications: int, n_estimators: int, n_jobs: int) -> Replications:
     rules = GrowthRules(criterion="gini" if case.is_classes else "squared_error", max_depth=5)
-    settings = Settings(rules=rules, n_estimators=n_estimators, n_jobs=n_jobs)
+    settings = StabilitySettings(rules=rules, n_estimators=n_estimators, n_jobs=n_jobs)
     return replicate(
         case.table, settings, stage=case.stage, groups=case.groups, n_replications=n_replications
     )

@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer
 from holdfast import GrowthRules, Table, grow_bootstraps
 from holdfast.evidence.replication_table import Replications, Result
 from holdfast.evidence.replications import replicate
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)
 GRID = {"max_depth": DEPTHS, "min_samples_leaf": LEAF_SIZES}
@@ -95,7 +95,7 @@ def main() -> None:
     for method in ("paper", "bootstrap"):
         for label_weight, n_estimators in RUNS:
             n_estimators = 50 if options.quick else n_estimators
-            settings = Settings(
+            settings = StabilitySettings(
                 method=method,
                 grid=GRID,
                 n_estimators=n_estimators,

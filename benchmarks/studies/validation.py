@@ -19,7 +19,7 @@ from holdfast import Table, distance_matrix
 from holdfast.scoring.metric import TrueValues
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import hold_out
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -34,23 +34,23 @@ TARGETS = {
     "stroke": "stroke",
 }
 WAYS = {
-    "a third, measured": Settings(validation=1 / 3, shrink_scores=False),
-    "a third, shrunk": Settings(validation=1 / 3),
-    "3 folds, measured": Settings(validation=3, shrink_scores=False),
-    "3 folds, shrunk": Settings(validation=3),
-    "5 folds, measured": Settings(validation=5, shrink_scores=False),
-    "5 folds, shrunk": Settings(validation=5),
+    "a third, measured": StabilitySettings(validation=1 / 3, shrink_scores=False),
+    "a third, shrunk": StabilitySettings(validation=1 / 3),
+    "3 folds, measured": StabilitySettings(validation=3, shrink_scores=False),
+    "3 folds, shrunk": StabilitySettings(validation=3),
+    "5 folds, measured": StabilitySettings(validation=5, shrink_scores=False),
+    "5 folds, shrunk": StabilitySettings(validation=5),
 }
 WISHES = (SelectionRule("best-score"), SelectionRule(tolerance=0.02))
 console = Console(width=150)
 
 
-def figures(table: Table, way: Settings, n_replications: int) -> np.ndarray:
+def figures(table: Table, way: StabilitySettings, n_replications: int) -> np.ndarray:
     """For each rule: score chosen by, score on the rows held out, instability, leaves; then between trees."""
     rows, trees, reliabilities = [], [], []
     for number in range(n_replications):
         test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
-        settings = Settings(**{**vars(way), "seed": number, "n_jobs": 2})
+        settings = StabilitySettings(**{**vars(way), "seed": number, "n_jobs": 2})
         trained = train(table.taken(~test), settings)
         held_out = table.taken(test)
         row = []

@@ -25,7 +25,7 @@ from holdfast.ensembles.max_features import MaxFeaturesSearch
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import CART
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from reference.every_estimator import CLASSIFIERS, REGRESSORS
 
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
@@ -74,7 +74,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
         lambda n_jobs: compare_models([TreeClassifier()], X, Y, n_jobs=n_jobs),
         lambda n_jobs: BAGGING.ensemble.values(X, n_jobs=n_jobs),
         lambda n_jobs: BAGGING.ensemble.leaves(X, n_jobs=n_jobs),
-        lambda n_jobs: Settings(n_jobs=n_jobs),
+        lambda n_jobs: StabilitySettings(n_jobs=n_jobs),
         lambda n_jobs: MaxFeaturesSearch(n_jobs=n_jobs),
     ],
 )

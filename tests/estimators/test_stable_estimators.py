@@ -28,7 +28,7 @@ from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterErro
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
 from holdfast.stability.choice import SelectionRule
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.storage.model_file import load, save
 from holdfast.tree.tree import Tree
@@ -118,7 +118,7 @@ def test_the_estimator_is_the_pipeline():
     model = classifier(random_state=5, tolerance=0.0).fit(PATIENTS, STAY)
     seed = int(np.random.RandomState(5).randint(2**32, dtype=np.uint32))
     table = Table.from_arrays(PATIENTS, STAY)
-    trained = train(table, Settings(rules=model._rules(), n_estimators=8, seed=seed))
+    trained = train(table, StabilitySettings(rules=model._rules(), n_estimators=8, seed=seed))
     assert model.frontier_.columns() == trained.frontier.columns()
 
 
@@ -307,14 +307,14 @@ def test_every_setting_is_a_parameter_by_its_name():
     }
     settings = StableTreeClassifier(**values, random_state=7)._settings()
     assert {name: getattr(settings, name) for name in values} == values
-    named = {each.name for each in fields(Settings)}
+    named = {each.name for each in fields(StabilitySettings)}
     assert named == {*values, "rules", "seed"}
 
 
 @pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
 def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
     parameters = kind().get_params(deep=False)
-    for declared in (*fields(Settings), *fields(SelectionRule)):
+    for declared in (*fields(StabilitySettings), *fields(SelectionRule)):
         if declared.name not in ("rules", "seed"):
             assert parameters[declared.name] == declared.default
 

@@ -15,12 +15,12 @@ from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import LEAF, Tree
 
 BREAST = Table.from_arrays(*load_breast_cancer(return_X_y=True))
-DEPTH_4 = Settings(rules=GrowthRules(max_depth=4))
-NUMBERS = Settings(rules=GrowthRules("squared_error", max_depth=4))
+DEPTH_4 = StabilitySettings(rules=GrowthRules(max_depth=4))
+NUMBERS = StabilitySettings(rules=GrowthRules("squared_error", max_depth=4))
 
 
 def hills(n_rows: int = 200, seed: int = 3) -> Table:
@@ -38,11 +38,11 @@ def same_tree(one: Tree, other: Tree) -> bool:
 # -- CART -------------------------------------------------------------------------------------------------
 
 
-def folds_of(table: Table, settings: Settings, groups: LongArray | None = None) -> list[LongArray]:
+def folds_of(table: Table, settings: StabilitySettings, groups: LongArray | None = None) -> list[LongArray]:
     return baselines._folds(table, groups, 5, settings.seed)
 
 
-def slow_cart(table: Table, settings: Settings, groups: LongArray | None = None) -> Tree:
+def slow_cart(table: Table, settings: StabilitySettings, groups: LongArray | None = None) -> Tree:
     """Every combination on every fold, each tree grown on a table of its own, scored by scikit-learn."""
     best, best_score = None, -np.inf
     for depth, size in product((3, 4), sorted(LEAF_SIZES, reverse=True)):  # the smallest trees first
@@ -62,7 +62,7 @@ def slow_cart(table: Table, settings: Settings, groups: LongArray | None = None)
 
 @pytest.mark.parametrize(("table", "settings"), [(BREAST, DEPTH_4), (hills(), NUMBERS)], ids=["AUC", "R²"])
 def test_cart_is_the_combination_that_a_slow_loop_over_all_folds_finds(
-    table: Table, settings: Settings
+    table: Table, settings: StabilitySettings
 ) -> None:
     assert same_tree(cart_by_cross_validation(table, settings), slow_cart(table, settings))
 
@@ -97,7 +97,7 @@ def test_of_combinations_that_score_alike_the_smallest_tree_is_taken() -> None:
 
 
 def test_a_grid_of_the_user_is_the_one_that_is_searched() -> None:
-    settings = Settings(grid={"max_leaf_nodes": [2]})
+    settings = StabilitySettings(grid={"max_leaf_nodes": [2]})
     assert cart_by_cross_validation(BREAST, settings).n_leaves == 2
 
 
@@ -107,7 +107,7 @@ def test_rows_that_cannot_be_divided_still_give_a_tree() -> None:
 
 
 def test_cart_does_not_depend_on_the_number_of_jobs() -> None:
-    one, two = (cart_by_cross_validation(hills(), Settings(NUMBERS.rules, n_jobs=n)) for n in (1, 2))
+    one, two = (cart_by_cross_validation(hills(), StabilitySettings(NUMBERS.rules, n_jobs=n)) for n in (1, 2))
     assert same_tree(one, two)
 
 
@@ -155,5 +155,7 @@ def test_a_forest_of_numbers_is_as_good_as_that_of_scikit_learn() -> None:
 
 
 def test_a_forest_has_the_same_bits_for_any_number_of_jobs() -> None:
-    one, two = (grow_forest(hills(), Settings(NUMBERS.rules, n_jobs=n), n_estimators=50) for n in (1, 2))
+    one, two = (
+        grow_forest(hills(), StabilitySettings(NUMBERS.rules, n_jobs=n), n_estimators=50) for n in (1, 2)
+    )
     assert np.array_equal(one.values(hills(), n_jobs=1), two.values(hills(), n_jobs=2))

@@ -20,11 +20,11 @@ from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.evidence.replications import replicate
 from holdfast.growth.rules import GrowthRules
 from holdfast.show.replications import trade_off_lines
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
-SMALL = Settings(rules=GrowthRules(max_depth=3), n_estimators=8)
+SMALL = StabilitySettings(rules=GrowthRules(max_depth=3), n_estimators=8)
 PAPER = replace(SMALL, method="paper")
 TREES, FOREST = MODELS[:4], MODELS[4]
 
@@ -123,7 +123,9 @@ def test_stages_reach_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- figures ----------------------------------------------------------------------------------------------
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> tuple[Any, StableTrees, BoolArray]:
+def recorded(
+    monkeypatch: pytest.MonkeyPatch, settings: StabilitySettings
+) -> tuple[Any, StableTrees, BoolArray]:
     held_out, trained = Record(monkeypatch, "hold_out"), Record(monkeypatch, "train")
     found = replicate(CLINIC, settings, n_replications=1)
     return found, trained.results[0], held_out.results[0]
@@ -321,7 +323,7 @@ def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: py
 
 
 def test_numbers_have_replications_too() -> None:
-    settings = Settings(rules=GrowthRules("squared_error", max_depth=3), n_estimators=8)
+    settings = StabilitySettings(rules=GrowthRules("squared_error", max_depth=3), n_estimators=8)
     found = replicate(clinic(numbers=True), settings, n_replications=2, groups=np.arange(N_ROWS) // 2)
     assert found.metric.name == "r2"
     assert found.rows[4].score.mean > 0.4  # the forest

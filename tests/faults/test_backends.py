@@ -40,7 +40,7 @@ from holdfast.growth import leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.stability import validation
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json
 from holdfast.tree import packed_ensemble
@@ -63,7 +63,7 @@ ILL = Table.from_arrays(X, CLASSES, categorical_features=[3])
 FOREST = GrowthRules(max_features=2)
 TREES = grow_bootstraps(ILL, CART, 6)
 BAGGING = grow_bagging(ILL, FOREST, 6)
-FEW = Settings(n_estimators=6)
+FEW = StabilitySettings(n_estimators=6)
 
 
 def fitted(model: Any) -> Callable[[], Any]:

@@ -13,13 +13,13 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.stability import division as roles
 from holdfast.stability.division import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
 
 
 def divide(table: Table, *, stage: Any = None, groups: Any = None, **options: Any) -> Division:
-    return roles.divide(table, Settings(**options), RowInfo(stage, groups))
+    return roles.divide(table, StabilitySettings(**options), RowInfo(stage, groups))
 
 
 def numbered(sizes_of: list[int]) -> np.ndarray:

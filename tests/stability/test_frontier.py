@@ -19,7 +19,7 @@ from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.frontier import hypervolume, pareto_frontier
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train
 
 few_values = st.sampled_from((-1.0, 0.0, 0.1, 0.3, 0.5, 1.0, 2.0))
@@ -165,7 +165,7 @@ def trained(matching: str = "paper") -> StableTrees:
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 3))
     y = (X[:, 0] + X[:, 1] * random.random(90) > 0).astype(int)
-    chosen = Settings(rules=GrowthRules(max_depth=4), n_estimators=17, matching=matching)
+    chosen = StabilitySettings(rules=GrowthRules(max_depth=4), n_estimators=17, matching=matching)
     return train(Table.from_arrays(X, y), chosen)
 
 
@@ -231,5 +231,5 @@ def test_any_trees_have_an_instability_by_the_settings_of_the_frontier():
 
 
 def test_a_single_reference_tree_has_no_standard_error():
-    model = train(Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10), Settings(n_estimators=1))
+    model = train(Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10), StabilitySettings(n_estimators=1))
     assert model.frontier.instability_error.tolist() == [0.0]

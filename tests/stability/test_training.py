@@ -26,7 +26,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.stability.collection import grow_collection
 from holdfast.stability.division import Division, RowInfo, divide
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.stability.validation import reliability_of, without_division_effects
 from holdfast.tree.tree import Tree
@@ -34,7 +34,7 @@ from holdfast.tree.tree import Tree
 RULES = GrowthRules(max_depth=3)
 SQUARES = GrowthRules("squared_error", max_depth=3)
 GRID = {"max_depth": [2, 3], "min_samples_leaf": [2, 6]}
-SMALL = Settings(rules=RULES, grid=GRID, n_estimators=9, shrink_scores=False)
+SMALL = StabilitySettings(rules=RULES, grid=GRID, n_estimators=9, shrink_scores=False)
 
 random = np.random.default_rng(11)
 X = random.normal(size=(80, 3)).round(2)
@@ -68,7 +68,7 @@ def all_bits(trained: StableTrees) -> tuple[Any, ...]:
 
 
 def slow_tree(
-    table: Table, rows: np.ndarray, place: int, branch: int, settings: Settings, groups: Any
+    table: Table, rows: np.ndarray, place: int, branch: int, settings: StabilitySettings, groups: Any
 ) -> Tree:
     """Tree number `place`: a table of repeated rows, grown by the next combination."""
     depths, leaves = GRID["max_depth"], GRID["min_samples_leaf"]
@@ -134,7 +134,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     table, settled, units = canonical(table, list(marks.values()))
     roles = {"groups": units, **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
-    division = divide(table, Settings(validation=validation, seed=4), RowInfo(**roles))
+    division = divide(table, StabilitySettings(validation=validation, seed=4), RowInfo(**roles))
     references, candidates, scores = [], [], []
     for place in range(9):
         way = (place % 4 + place // 4) % len(division.validation)
@@ -174,7 +174,7 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, Settings(validation=4, seed=1))
+    division = divide(table, StabilitySettings(validation=4, seed=1))
     rules = GrowthRules(class_weight=class_weight)
     settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
     plain = train_divided(table, division, settings)
@@ -189,7 +189,7 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
 
 def test_numbers_of_validation_rows_do_not_change_a_candidate():
     table = Table.from_arrays(X, NUMBERS)
-    division = divide(table, Settings(validation=0.4, seed=1))
+    division = divide(table, StabilitySettings(validation=0.4, seed=1))
     settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
     plain = train_divided(table, division, settings)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
@@ -200,7 +200,7 @@ def test_numbers_of_validation_rows_do_not_change_a_candidate():
 
 def test_values_of_all_rows_come_last_and_change_no_question():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, Settings(validation=0.4, seed=1))
+    division = divide(table, StabilitySettings(validation=0.4, seed=1))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
@@ -211,7 +211,7 @@ def test_values_of_all_rows_come_last_and_change_no_question():
 
 def test_late_rows_change_no_bit_of_a_reference_tree():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, Settings(validation=0.3, seed=2), RowInfo(STAGE))
+    division = divide(table, StabilitySettings(validation=0.3, seed=2), RowInfo(STAGE))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
     assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
@@ -220,7 +220,7 @@ def test_late_rows_change_no_bit_of_a_reference_tree():
 
 def test_trees_weigh_the_rows_of_their_division():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, Settings(validation=0.25, seed=2))
+    division = divide(table, StabilitySettings(validation=0.25, seed=2))
     grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
     trained = train_divided(table, division, SMALL)
     assert {float(tree.weight[0]) for tree in grown.candidates.trees} == {float(division.training[0].sum())}
@@ -302,7 +302,8 @@ def tabulated(n_rows: int = 1000) -> tuple[np.ndarray, np.ndarray]:
 def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(validation: Any):
     # Whatever is held out, four rows in five are as their kind. Any candidate that asks scores 0.8.
     trained = train(
-        Table.from_arrays(*tabulated()), Settings(n_estimators=15, scoring="accuracy", validation=validation)
+        Table.from_arrays(*tabulated()),
+        StabilitySettings(n_estimators=15, scoring="accuracy", validation=validation),
     )
     assert trained.frontier.score == pytest.approx(np.full(15, 0.8), abs=0.05)
 
@@ -313,7 +314,7 @@ def test_scores_of_tables_of_counts_are_honest():
     flags = draw.integers(0, 2, (2000, 3)).astype(float)
     share = 0.1 + 0.5 * flags[:, 0] + 0.3 * flags[:, 1]
     ill = (draw.random(2000) < share).astype(int)
-    trained = train(Table.from_arrays(flags, ill), Settings(n_estimators=30))
+    trained = train(Table.from_arrays(flags, ill), StabilitySettings(n_estimators=30))
     assert np.median(trained.frontier.score) == pytest.approx(roc_auc_score(ill, share), abs=0.03)
 
 
@@ -469,7 +470,7 @@ def test_cross_fitted_scores_stay_inside_their_range():
     for seed in range(3):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):
-            chosen = Settings(n_estimators=30, scoring=scoring, seed=seed)
+            chosen = StabilitySettings(n_estimators=30, scoring=scoring, seed=seed)
             score = train(Table.from_arrays(X[:24], noise), chosen).frontier.score
             assert score.min() >= 0.0
             assert score.max() <= 1.0
@@ -510,7 +511,9 @@ def test_a_single_event_is_enough_for_poisson():
 @pytest.mark.parametrize("weight", [None, 1 / 80, 0.001, 1000.5])
 def test_the_grid_depends_on_the_rows_and_not_on_the_scale_of_their_weights(weight: float | None):
     given_weight = None if weight is None else np.full(80, weight)
-    trained = train(Table.from_arrays(X, BINARY, given_weight), Settings(n_estimators=3, validation=0.25))
+    trained = train(
+        Table.from_arrays(X, BINARY, given_weight), StabilitySettings(n_estimators=3, validation=0.25)
+    )
     sizes = {combination["min_samples_leaf"] for combination in trained.candidates.combinations}
     assert sizes == {3, 5, 10}  # half of 60 rows are early: 2 * 10 of them can be split
 
@@ -537,7 +540,7 @@ def test_a_learner_of_another_library_goes_the_same_way():
     trained = train(table, replace(settings, refit_leaves=False))
     settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
-    training = divide(settled, Settings(validation=0.4)).training[0]
+    training = divide(settled, StabilitySettings(validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
         counts = bootstrap_counts(training.astype(np.int32), 0, (Branch.CANDIDATE_TREES, place))
         rows = np.repeat(np.arange(80), counts)
@@ -575,7 +578,7 @@ def test_a_few_rows_are_enough(n_rows: int, validation: Any):
         rules = RULES if y is BINARY else SQUARES
         trained = train(
             Table.from_arrays(X[:n_rows], y[:n_rows]),
-            Settings(rules=rules, n_estimators=4, validation=validation),
+            StabilitySettings(rules=rules, n_estimators=4, validation=validation),
         )
         assert len(trained.frontier) == 4
         assert trained.frontier.efficient.any()
@@ -601,7 +604,7 @@ def test_a_row_without_weight_is_no_row():
 )
 def test_settings_out_of_range_are_refused_by_name(setting: dict[str, Any], message: str):
     with pytest.raises(ParameterError, match=message):
-        Settings(**setting)
+        StabilitySettings(**setting)
 
 
 @pytest.mark.parametrize(
@@ -615,7 +618,7 @@ def test_bad_terms_are_refused_before_any_tree_is_grown(setting: dict[str, Any])
 
     (name,) = setting
     with pytest.raises(ParameterError, match=name):
-        train(Table.from_arrays(X, BINARY), Settings(learner=never, **setting))
+        train(Table.from_arrays(X, BINARY), StabilitySettings(learner=never, **setting))
 
 
 def test_a_division_by_hand_can_be_given():

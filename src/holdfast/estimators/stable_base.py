@@ -16,7 +16,7 @@ from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.tree.tree import Tree
 
@@ -26,7 +26,8 @@ _UNSAID: Any = object()  # None is something that can be said
 class StableTreeEstimator(TreeEstimator):
     """An estimator whose tree is chosen from many.
 
-    Its parameters are the fields of `Settings` and of `SelectionRule` by name, and those of other trees.
+    Its parameters are the fields of `StabilitySettings` and of `SelectionRule` by name, and those of other
+    trees.
     """
 
     _task: ClassVar[Task]
@@ -44,12 +45,14 @@ class StableTreeEstimator(TreeEstimator):
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
         return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
         self._selection_rule()
         parameters = self.get_params(deep=False)
-        said = {each.name: parameters[each.name] for each in fields(Settings) if each.name in parameters}
-        return Settings(**said, rules=self._rules(), seed=drawn_seed(self.random_state))
+        said = {
+            each.name: parameters[each.name] for each in fields(StabilitySettings) if each.name in parameters
+        }
+        return StabilitySettings(**said, rules=self._rules(), seed=drawn_seed(self.random_state))
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
         names = [each.name for each in fields(SelectionRule)]

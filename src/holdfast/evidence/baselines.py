@@ -18,7 +18,7 @@ from holdfast.growth.sample import split_weight
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -26,7 +26,7 @@ from holdfast.tree.tree import Tree
 
 
 def cart_by_cross_validation(
-    table: Table, settings: Settings, *, groups: LongArray | None = None, n_folds: int = 5
+    table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_folds: int = 5
 ) -> Tree:
     """The tree grown on all rows by the combination of the grid that scores best on rows held out.
 
@@ -79,7 +79,9 @@ def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> l
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
 
 
-def _combinations(table: Table, folds: Sequence[LongArray], settings: Settings) -> tuple[Combination, ...]:
+def _combinations(
+    table: Table, folds: Sequence[LongArray], settings: StabilitySettings
+) -> tuple[Combination, ...]:
     if settings.grid is not None and settings.learner is None:
         return combinations_of(settings.grid)
     repeats, _ = split_weight(table.weight, table.n_rows)
@@ -96,7 +98,7 @@ def _size(combination: Combination) -> tuple[float, float]:
 
 
 def grow_forest(
-    table: Table, settings: Settings, *, groups: LongArray | None = None, n_estimators: int = 200
+    table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_estimators: int = 200
 ) -> Ensemble:
     """A random forest with the criterion, the class weights and the seed of the settings.
 

@@ -27,7 +27,7 @@ from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.methods import method_of
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.tree.tree import Tree
 
@@ -37,7 +37,7 @@ BEST_SCORE, MOST_STABLE = SelectionRule("best-score"), SelectionRule("most-stabl
 
 def replicate(
     table: Table,
-    settings: Settings,
+    settings: StabilitySettings,
     *,
     selection_rule: SelectionRule = WITHIN_TOLERANCE,
     stage: Any = None,
@@ -61,7 +61,7 @@ def replicate(
 
     >>> patients = [[float(age)] for age in range(20, 80)]
     >>> table = Table.from_arrays(patients, ["no" if age < 50 else "yes" for (age,) in patients])
-    >>> found = replicate(table, Settings(n_estimators=4), n_replications=2)
+    >>> found = replicate(table, StabilitySettings(n_estimators=4), n_replications=2)
     >>> [row.n_leaves.mean for row in found.rows if row.n_leaves is not None]
     [2.0, 2.0, 2.0, 2.0]
     """
@@ -91,7 +91,7 @@ class _Plan:
     """All that the replications share."""
 
     table: Table  # in one fixed order
-    settings: Settings
+    settings: StabilitySettings
     selection_rule: SelectionRule
     stage: LongArray | None
     groups: LongArray | None  # as given, or else the copies of one row
@@ -100,7 +100,7 @@ class _Plan:
 
 def _plan(
     table: Table,
-    settings: Settings,
+    settings: StabilitySettings,
     selection_rule: SelectionRule,
     stage: Any,
     groups: Any,
@@ -151,14 +151,14 @@ def _score(metric: Metric, true_values: TrueValues, values: FloatArray) -> float
     return metric.value(values, true_values)
 
 
-def _run_with_test_rows(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
+def _run_with_test_rows(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
     test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
     stage, groups = numbered(plan.stage, ~test), numbered(plan.groups, ~test)
     return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
 
 
-def _run_on_one_holdout(plan: _Plan, settings: Settings) -> tuple[StableTrees, BoolArray]:
+def _run_on_one_holdout(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that were chosen by the test rows, and these."""
     settings = replace(settings, validation=plan.test_fraction)
     division = method_of(settings.method).divide(plan.table, settings, RowInfo(plan.stage, plan.groups))

@@ -9,7 +9,7 @@ from holdfast.growth.rules import C45, CART, GrowthRules
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.settings import RunSettings
 from holdfast.stability.choice import SelectionRule
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 _GROWTH = {"cart": CART, "c4.5": C45}
 
@@ -27,9 +27,9 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
     return replace(_GROWTH[settings.growth], **values, class_weight=weights)
 
 
-def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> Settings:
+def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> StabilitySettings:
     """How the stable trees of a run are trained."""
-    return Settings(
+    return StabilitySettings(
         rules=growth_rules(settings, target),
         method=settings.method,
         n_estimators=settings.n_trees,

@@ -9,7 +9,7 @@ from holdfast.data.table import Table
 from holdfast.errors import CacheWarning
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.notes import collect_notes, timed
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 
 
@@ -41,4 +41,4 @@ def _train_smallest() -> None:
     """One call of every kernel that training needs."""
     rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no" if number < 6 else "yes" for number in range(12)]
-    train(Table.from_arrays(rows, labels), Settings(n_estimators=2))
+    train(Table.from_arrays(rows, labels), StabilitySettings(n_estimators=2))

@@ -14,7 +14,7 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
 
 
@@ -34,7 +34,7 @@ class Collection:
         return f"<Collection: {len(self)} trees, {len(self.combinations)} combinations>"
 
 
-def grow_references(learner: Learner, rows: PreparedRows, settings: Settings) -> Collection:
+def grow_references(learner: Learner, rows: PreparedRows, settings: StabilitySettings) -> Collection:
     """The reference trees: on samples of the early rows that are learnt from."""
     return grow_collection(
         learner,
@@ -47,7 +47,7 @@ def grow_references(learner: Learner, rows: PreparedRows, settings: Settings) ->
     )
 
 
-def grow_candidates(learner: Learner, rows: PreparedRows, settings: Settings) -> Collection:
+def grow_candidates(learner: Learner, rows: PreparedRows, settings: StabilitySettings) -> Collection:
     """The candidate trees: on samples of all rows that are learnt from."""
     return grow_collection(
         learner,

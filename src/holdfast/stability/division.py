@@ -13,7 +13,7 @@ from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 MOST_CROSS_FITTED = 5_000  # rows; with more of them, one part held out serves as well
 FRACTION_HELD_OUT = 1 / 3
@@ -60,7 +60,7 @@ class RowInfo(NamedTuple):
 NOTHING_KNOWN = RowInfo()
 
 
-def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> Division:
+def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KNOWN) -> Division:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
     `settings.validation` is the fraction of rows held out, or a number of folds, each of them held out in
@@ -91,7 +91,7 @@ def divide(table: Table, settings: Settings, info: RowInfo = NOTHING_KNOWN) -> D
     return Division(early, _folds_in_turn(strata, groups, n_folds, settings))
 
 
-def _early(strata: LongArray, settings: Settings, info: RowInfo) -> BoolArray:
+def _early(strata: LongArray, settings: StabilitySettings, info: RowInfo) -> BoolArray:
     check_fraction("early_fraction", settings.early_fraction)
     if info.stage is not None:
         return early_stages(info.stage, settings.early_fraction)
@@ -101,7 +101,7 @@ def _early(strata: LongArray, settings: Settings, info: RowInfo) -> BoolArray:
 
 
 def _folds_in_turn(
-    strata: LongArray, groups: LongArray | None, n_folds: int, settings: Settings
+    strata: LongArray, groups: LongArray | None, n_folds: int, settings: StabilitySettings
 ) -> tuple[BoolArray, ...]:
     """The rows of each fold, for new folds several times over."""
     flags: list[BoolArray] = []

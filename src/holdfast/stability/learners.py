@@ -16,12 +16,12 @@ from holdfast.growth.learner import Combination, Learner, combinations_of, own_l
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_samples, split_weight
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree, label_array
 
 
-def learner_for(rows: PreparedRows, settings: Settings) -> Learner:
+def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
     """The learner that the settings ask for, with all combinations of the grid."""
     grid, learner = settings.grid, settings.learner
     if grid is None and (learner is None or hasattr(learner, "get_params")):
@@ -35,7 +35,7 @@ def learner_for(rows: PreparedRows, settings: Settings) -> Learner:
     return foreign_learner(rows.table, learner, combinations)
 
 
-def _default_grid(rows: PreparedRows, settings: Settings) -> dict[str, list[Any]]:
+def _default_grid(rows: PreparedRows, settings: StabilitySettings) -> dict[str, list[Any]]:
     """The paper's grid, as far as the fewest early rows of any division leave room for it."""
     repeats, _ = split_weight(rows.table.weight, rows.table.n_rows)
     n_early = min(int(repeats[early].sum()) for early in rows.division.early_training)

@@ -13,7 +13,7 @@ DEPTH_5 = GrowthRules(max_depth=5)
 
 
 @dataclass(frozen=True)
-class Settings:
+class StabilitySettings:
     """How stable trees are trained. All that decides about the result is here, but for the data.
 
     The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are

@@ -16,7 +16,7 @@ from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.methods import method_of
 from holdfast.stability.methods.method import Grown
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +37,7 @@ class StableTrees:
 
 def train(
     table: Table,
-    settings: Settings,
+    settings: StabilitySettings,
     *,
     stage: LongArray | None = None,
     groups: LongArray | None = None,
@@ -54,7 +54,7 @@ def train(
 
 def prepare(
     table: Table,
-    settings: Settings,
+    settings: StabilitySettings,
     *,
     stage: LongArray | None = None,
     groups: LongArray | None = None,
@@ -73,7 +73,7 @@ def prepare(
 
 
 def train_divided(
-    table: Table, division: Division, settings: Settings, *, groups: LongArray | None = None
+    table: Table, division: Division, settings: StabilitySettings, *, groups: LongArray | None = None
 ) -> StableTrees:
     """Stable trees on rows whose roles are given."""
     target = table.schema.target

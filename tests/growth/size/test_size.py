@@ -417,7 +417,7 @@ def test_parts_that_cannot_tell_the_score_are_left_out_with_a_warning_or_refused
     # Forty rows that one threshold divides: an AUC, or R², of single rows is none.
     X, y = np.arange(40.0)[:, None], ["a"] * 20 + ["b"] * 20
     alone = [(np.delete(np.arange(40), row), [row]) for row in range(40)]
-    with pytest.raises(DataError, match="The AUC needs rows of several classes, and 40 of 40 parts held out"):
+    with pytest.raises(DataError, match="The AUC needs rows of several classes, and 40 of 40 folds hold out"):
         sized(Table.from_arrays(X, y), cv=alone)
     with pytest.raises(DataError, match="R² needs several values of the target"):
         sized(Table.from_arrays(X, X[:, 0], task="regression"), cv=alone)

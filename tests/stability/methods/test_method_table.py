@@ -12,7 +12,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
 from holdfast.stability import methods
 from holdfast.stability.methods import METHODS, method_of
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import prepare, train
 
 random = np.random.default_rng(2)
@@ -26,7 +26,7 @@ TARGETS = {"classes": (CLASSES, "gini"), "numbers": (NUMBERS, "squared_error")}
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(name: str, target: str):
     table, criterion = TARGETS[target]
-    settings = Settings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
+    settings = StabilitySettings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
     rows = prepare(table, settings)
     grown = method_of(name).grow(rows, settings, metric_of(None, table.schema.target))
     assert len(grown.references) == 7
@@ -40,7 +40,7 @@ def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(na
 
 @pytest.mark.parametrize("name", METHODS)
 def test_candidates_are_scored_on_rows_that_their_division_holds_out(name: str):
-    division = prepare(CLASSES, Settings(method=name)).division
+    division = prepare(CLASSES, StabilitySettings(method=name)).division
     for training, held_out in zip(division.training, division.validation, strict=True):
         assert held_out.any()
         assert not (training & held_out).any()
@@ -48,7 +48,7 @@ def test_candidates_are_scored_on_rows_that_their_division_holds_out(name: str):
 
 @pytest.mark.parametrize("name", ["grown", "Paper", ""])
 def test_an_unknown_method_is_refused_with_those_there_are(name: str):
-    settings = replace(Settings(n_estimators=2), method=name)
+    settings = replace(StabilitySettings(n_estimators=2), method=name)
     with pytest.raises(ParameterError, match="is unknown: choose one of 'bootstrap', 'pruned', 'paper'"):
         train(CLASSES, settings)
 
@@ -56,7 +56,7 @@ def test_an_unknown_method_is_refused_with_those_there_are(name: str):
 @pytest.mark.parametrize("name", ["bootstrap", "pruned"])
 def test_a_holdout_of_one_s_own_is_for_the_paper_s_method(name: str):
     with pytest.raises(ParameterError, match="X_holdout is for method='paper'"):
-        train(CLASSES, Settings(method=name, n_estimators=2), holdout=np.arange(90) < 30)
+        train(CLASSES, StabilitySettings(method=name, n_estimators=2), holdout=np.arange(90) < 30)
 
 
 def test_every_file_of_the_folder_but_the_type_is_a_method():

@@ -15,13 +15,13 @@ from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, prepare, train
 from holdfast.tree.tree import Tree
 
 N_ROWS = 120
 RULES = GrowthRules(max_depth=2)
-PAPER = Settings(RULES, {"max_depth": [2]}, method="paper", n_estimators=6, seed=3)
+PAPER = StabilitySettings(RULES, {"max_depth": [2]}, method="paper", n_estimators=6, seed=3)
 
 random = np.random.default_rng(7)
 X = random.normal(size=(N_ROWS, 3))

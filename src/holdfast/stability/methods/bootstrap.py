@@ -9,11 +9,11 @@ from holdfast.stability.collection import Collection, grow_candidates, grow_refe
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores, Scoring, score_candidates
 
 
-def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
+def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """One candidate for each sample of training rows, scored on the rows that its division holds out."""
     learner = learner_for(rows, settings)
     references = grow_references(learner, rows, settings)
@@ -22,7 +22,7 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
 
 
 def _scored(
-    grown: Collection, learner: Learner, rows: PreparedRows, settings: Settings, metric: Metric
+    grown: Collection, learner: Learner, rows: PreparedRows, settings: StabilitySettings, metric: Metric
 ) -> tuple[Collection, Scores]:
     """The candidates as they would be delivered, and their scores."""
     samples = [learner.leaf_sample(place) for place in grown.combination.tolist()]

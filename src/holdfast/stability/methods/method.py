@@ -9,7 +9,7 @@ from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo, divide
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
 
 
@@ -25,6 +25,6 @@ class Grown(NamedTuple):
 class Method:
     """One way to make candidates."""
 
-    grow: Callable[[PreparedRows, Settings, Metric], Grown]
-    divide: Callable[[Table, Settings, RowInfo], Division] = divide
+    grow: Callable[[PreparedRows, StabilitySettings, Metric], Grown]
+    divide: Callable[[Table, StabilitySettings, RowInfo], Division] = divide
     reports_on_holdout: bool = False  # replications report the rows that a tree was chosen by

@@ -20,11 +20,11 @@ from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scoring, score_candidates
 
 
-def divide(table: Table, settings: Settings, info: RowInfo) -> Division:
+def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
     """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
 
     The stages say which rows are early; without them, a plainly random part of the rows not held out is.
@@ -46,7 +46,7 @@ def divide(table: Table, settings: Settings, info: RowInfo) -> Division:
     return Division(early, (holdout,))
 
 
-def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
+def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
     learner = learner_for(rows, settings)
     references = grow_references(learner, rows, settings)

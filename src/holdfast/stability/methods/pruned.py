@@ -17,11 +17,11 @@ from holdfast.stability.collection import Collection, grow_references
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method
 from holdfast.stability.rows import PreparedRows
-from holdfast.stability.settings import Settings
+from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
 
 
-def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
+def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
 
     A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
@@ -46,7 +46,7 @@ def grow(rows: PreparedRows, settings: Settings, metric: Metric) -> Grown:
 
 
 def _scores(
-    alphas: FloatArray, rules: GrowthRules, rows: PreparedRows, settings: Settings, metric: Metric
+    alphas: FloatArray, rules: GrowthRules, rows: PreparedRows, settings: StabilitySettings, metric: Metric
 ) -> Scores:
     """The score of each alpha, by trees grown without the rows that they are scored on."""
     division = rows.division
