@@ -568,7 +568,7 @@ def test_copies_and_searches_of_scikit_learn(model: Any, y: Any):
     assert cross_val_score(model, PATIENTS, y, cv=3, error_score="raise").mean() > 0.2
     grid = {"selection_rule": ["best-score", "most-stable"], "max_depth": [1, 3]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(PATIENTS, y)
-    assert search.best_estimator_.rule == search.best_params_["rule"]
+    assert search.best_estimator_.selection_rule == search.best_params_["selection_rule"]
     pipeline = make_pipeline(StandardScaler(), clone(model)).fit(NUMBERS, y)
     assert pipeline.score(NUMBERS, y) > 0.3
 

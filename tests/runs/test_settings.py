@@ -69,8 +69,8 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
         ("tolerance_unit", "feet"),
         ("random_state", -1),
         ("random_state", "0"),
-        ("rule", "any"),
-        ("rule", "weighted"),  # without gamma
+        ("selection_rule", "any"),
+        ("selection_rule", "weighted"),  # without gamma
         ("model", None),
         ("growth", "id3"),
         ("task", "sorting"),
@@ -94,7 +94,7 @@ def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str)
     with pytest.raises(
         ParameterError, match=f"--selection-rule goes with --model stable, and the model is {model}"
     ):
-        RunSettings.of({"target": "y", "model": model, "rule": "within-tolerance"})
+        RunSettings.of({"target": "y", "model": model, "selection_rule": "within-tolerance"})
 
 
 def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:
@@ -118,6 +118,6 @@ def test_the_facts_are_plain_data_with_each_setting_once(model: str) -> None:
     names = [name for part in facts.values() for name in part]
     assert len(names) == len(set(names))
     assert set(names) <= {each.name for each in fields(RunSettings)}
-    assert ("rule" in names) == (model == "stable")
+    assert ("selection_rule" in names) == (model == "stable")
     assert "n_jobs" not in names
     assert facts["settings"]["max_depth"] == {"stable": 5, "boosting": 3}.get(model)

@@ -42,7 +42,7 @@ def sizes(n_sizes: int = 3, **changes: Any) -> SizeTable:
         "risks": np.linspace(0.1, 0.4, n_sizes),
         "scores": scores,
         "error": np.full(n_sizes, 0.01),
-        "rule": "cv",
+        "selection_rule": "cv",
         "metric": ACCURACY,
     }
     return SizeTable(**(content | changes))
