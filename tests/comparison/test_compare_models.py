@@ -209,7 +209,7 @@ def test_folds_do_not_depend_on_the_order_of_the_rows_but_on_the_seed() -> None:
     assert {frozenset(held) for _, held in parts(X, y)} == {
         frozenset(held) for _, held in parts(X[order], y[order])
     }
-    assert parts(X, y) != parts(X, y, seed=1)
+    assert parts(X, y) != parts(X, y, random_state=1)
 
 
 def test_copies_of_a_row_are_held_out_together() -> None:

@@ -21,7 +21,7 @@ SAMPLES = 52  # branch of the seed
 
 def rows_drawn(table: Table, number: int, seed: int, subsample: float) -> BoolArray:
     """The rows that a round learns from."""
-    order, drawn = fixed_order(table, telling=False), np.empty(table.n_rows, np.int32)
+    order, drawn = fixed_order(table, by_relevance=False), np.empty(table.n_rows, np.int32)
     n_draws = round(subsample * table.n_rows)
     everyone = np.ones(table.n_rows, np.int32)
     drawn[order] = bootstrap_counts(everyone, seed, (SAMPLES, number), n_draws=n_draws, replacement=False)

@@ -58,7 +58,7 @@ def test_a_row_is_predicted_by_the_trees_that_never_saw_it(data: st.DataObject) 
     assume((~np.isnan(values[:, 0]) & (weight > 0)).any())
     found = out_of_bag(bagging, table)
     assert found.values == pytest.approx(values, nan_ok=True)
-    assert np.array_equal(found.n_estimators > 0, ~np.isnan(values[:, 0]))
+    assert np.array_equal(found.n_trees > 0, ~np.isnan(values[:, 0]))
 
 
 def test_votes_of_the_trees_outside_the_bag_are_counted() -> None:
@@ -118,7 +118,7 @@ def test_weights_count_in_the_score_and_rows_without_weight_do_not() -> None:
     found = out_of_bag(grow_bagging(table, FOREST, 40), table)
     right = found.values.argmax(axis=1) == ILL.target
     assert found.score.value == pytest.approx(np.average(right, weights=weight))
-    assert (found.n_estimators[weight == 0] == 40).all()
+    assert (found.n_trees[weight == 0] == 40).all()
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")

@@ -63,7 +63,7 @@ class BaggedEstimator(EnsembleEstimator):
         """The trees on bags of the table, and what the parameters ask to be told of them."""
         is_scored, is_permuted = self.oob_score not in (False, None), self.permutation_importance
         sampling = self._sampling(table, groups)
-        if (is_scored or is_permuted or self._selection_rule() == "oob") and not sampling.leaves_rows_out:
+        if (is_scored or is_permuted or self._chosen_by() == "oob") and not sampling.leaves_rows_out:
             raise ParameterError(
                 "oob_score, permutation_importance and max_features='oob' need rows that are not in the bag, "
                 "and bootstrap=False leaves none out: set bootstrap=True, or max_samples below 1.0."

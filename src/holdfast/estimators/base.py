@@ -205,7 +205,8 @@ class TreeEstimator(TableEstimator):
 
     def _likeliest(self, X: Any) -> IntArray:
         """Index of the class that the leaf of every row predicts."""
-        outcome: IntArray = self.tree_.outcome[self.apply(X)]
+        leaves = self.apply(X)
+        outcome: IntArray = self.tree_.outcome[leaves]
         return outcome
 
     def get_depth(self) -> int:

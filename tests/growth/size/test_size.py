@@ -355,7 +355,7 @@ def test_the_number_of_jobs_and_the_scale_of_the_weights_change_nothing(seed: in
 
 
 def test_another_seed_divides_the_rows_otherwise() -> None:
-    one, other = (sized(classes(), cv=5, seed=seed).sizes.scores for seed in (0, 1))
+    one, other = (sized(classes(), cv=5, random_state=seed).sizes.scores for seed in (0, 1))
     assert not np.array_equal(one, other)
 
 
