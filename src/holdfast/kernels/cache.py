@@ -134,7 +134,7 @@ _DUMPS: Any = dumps
 def _sources() -> str:
     """What all kernels are made from: a change in any of them makes all that is kept stale."""
     digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
