@@ -214,6 +214,18 @@ def test_a_change_of_the_source_makes_the_file_stale(source: Path) -> None:
     assert len(kept(source.parent)) == 2
 
 
+def test_a_change_in_any_folder_of_kernels_makes_every_file_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+    part = tmp_path / "growth" / "criteria.py"
+    part.parent.mkdir()
+    part.write_text("GINI = 0\n")
+    before = cache._sources.__wrapped__()
+    part.write_text("GINI = 1\n")
+    assert cache._sources.__wrapped__() != before
+
+
 def test_eight_processes_that_start_at_once_with_an_empty_cache_all_work(source: Path) -> None:
     processes = [started(source) for _ in range(8)]
     assert [said_by(process)[1] for process in processes] == [[]] * 8

@@ -1,6 +1,7 @@
 """The criteria by name, each declared once: its formula in the kernels, and its properties.
 
-To add one: a number and its branch among the formulas of `kernels/growth/criteria.py`, and a line here.
+To add one: a number in `kernels/growth/formulas.py`, its branch in `kernels/growth/criteria.py`, and a line
+here.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
-from holdfast.kernels.growth import criteria as kernels
+from holdfast.kernels.growth import formulas
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,16 @@ def _entropy(fractions: FloatArray) -> FloatArray:
 
 
 _ALL = (
-    Criterion("gini", kernels.GINI, _gini, shift_factor=2.0),
-    Criterion("entropy", kernels.ENTROPY, _entropy),
-    Criterion("log_loss", kernels.ENTROPY, _entropy),  # scikit-learn's other name for it
-    Criterion("misclassification", kernels.MISCLASSIFICATION, _misclassification),
+    Criterion("gini", formulas.GINI, _gini, shift_factor=2.0),
+    Criterion("entropy", formulas.ENTROPY, _entropy),
+    Criterion("log_loss", formulas.ENTROPY, _entropy),  # scikit-learn's other name for it
+    Criterion("misclassification", formulas.MISCLASSIFICATION, _misclassification),
     # The fraction of the most frequent class: the same order of splits.
-    Criterion("purity", kernels.MISCLASSIFICATION, _misclassification),
-    Criterion("gain_ratio", kernels.ENTROPY, _entropy, by_ratio=True),
-    Criterion("mutual_information", kernels.ENTROPY, _entropy, is_normalised=True),
-    Criterion("squared_error", kernels.SQUARED_ERROR, shift_factor=1.0, target_power=2),
-    Criterion("poisson", kernels.POISSON, is_rate=True, target_power=1),
+    Criterion("purity", formulas.MISCLASSIFICATION, _misclassification),
+    Criterion("gain_ratio", formulas.ENTROPY, _entropy, by_ratio=True),
+    Criterion("mutual_information", formulas.ENTROPY, _entropy, is_normalised=True),
+    Criterion("squared_error", formulas.SQUARED_ERROR, shift_factor=1.0, target_power=2),
+    Criterion("poisson", formulas.POISSON, is_rate=True, target_power=1),
 )
 CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.is_classes}
 NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}

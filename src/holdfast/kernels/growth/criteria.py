@@ -15,9 +15,8 @@ import math
 from typing import NamedTuple
 
 from holdfast.arrays import LongArray
+from holdfast.kernels.growth.formulas import GINI, MISCLASSIFICATION, SQUARED_ERROR
 from holdfast.kernels.jit import inner, int64
-
-GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON = range(5)
 
 # Improvements are gains in so many parts of the node's impurity, rounded to integers: two splits that differ
 # by less are tied. Then the feature whose name comes first wins, and its lowest threshold; where features are
