@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import ForestClassifier, GrowthRules, Table, grow, load, save
+from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, load, save
 from holdfast.data.files.reading import read_file
 from holdfast.data.input.frame import Frame
 
@@ -115,6 +115,18 @@ def test_an_ensemble_needs_only_what_its_trees_ask_about(tmp_path: Path) -> None
     (tmp_path / "new.csv").write_text("age\n0.1\n0.9\n")
     rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
     assert [row["prediction"] for row in rows] == ["False", "True"]
+
+
+def test_trees_that_vote_by_a_threshold_do_so_here_too(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame(generator.normal(size=(80, 2)).round(3), columns=["age", "lab"])
+    y = np.where(X["age"] + generator.normal(size=80) > 1, "died", "lived")
+    voting = BaggingClassifier(7, max_depth=2, voting="hard", vote_threshold=0.9, random_state=0).fit(X, y)
+    save(voting, tmp_path / "model.json")
+    X.to_csv(tmp_path / "new.csv", index=False)
+    rows = scored(holdfast("predict", tmp_path / "model.json", tmp_path / "new.csv"))
+    assert [row["prediction"] for row in rows] == voting.predict(X).tolist()
+    assert (voting.predict(X) != voting.ensemble_.predict(X)).any()
 
 
 def test_unseen_categories_are_noted_in_one_line(model: Path, new: Path) -> None:

@@ -190,7 +190,7 @@ def test_the_number_of_features_is_chosen_out_of_the_bag_or_by_folds():
         model = ForestRegressor(20, max_features=selection_rule, cv=3, random_state=0).fit(
             DIABETES, PROGRESSION
         )
-        assert model.max_features_table_.evidence == selection_rule
+        assert model.max_features_table_.chosen_by == selection_rule
         assert model.max_features_table_.max_features.tolist() == [1, 3, 5, 10]  # a third of 10 is 3
         best = model.max_features_table_.max_features[int(np.argmax(model.max_features_table_.score))]
         assert model.max_features_ == best

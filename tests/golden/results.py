@@ -182,25 +182,27 @@ def _stable_pruned() -> Marks:
 # -- sizes ------------------------------------------------------------------------------------------------
 
 
-def _sized(target: str, rules: GrowthRules, parameter: Any, **evidence: Any) -> Marks:
-    found = choose_size(table(target), rules, parameter, search=SizeSearch(**evidence))
+def _sized(target: str, rules: GrowthRules, parameter: Any, **search: Any) -> Marks:
+    found = choose_size(table(target), rules, parameter, search=SizeSearch(**search))
     return marks.joined({"tree": marks.of_tree(found.tree), "sizes": marks.of_sizes(found.sizes)})
 
 
 @result("size by alpha")
 def _alphas() -> Marks:
-    return _sized("outcome", GrowthRules(), "ccp_alpha", cv=5, seed=1)
+    return _sized("outcome", GrowthRules(), "ccp_alpha", cv=5, random_state=1)
 
 
 @result("size by leaves, one standard error, log loss")
 def _leaves() -> Marks:
     rules = GrowthRules("entropy", min_samples_leaf=5)
-    return _sized("lived", rules, "max_leaf_nodes", selection_rule="cv-1se", cv=5, scoring="log_loss", seed=1)
+    return _sized(
+        "lived", rules, "max_leaf_nodes", selection_rule="cv-1se", cv=5, scoring="log_loss", random_state=1
+    )
 
 
 @result("size by depth of numbers")
 def _depths() -> Marks:
-    return _sized("stay", GrowthRules("squared_error"), "max_depth", cv=4, seed=1)
+    return _sized("stay", GrowthRules("squared_error"), "max_depth", cv=4, random_state=1)
 
 
 # -- ensembles --------------------------------------------------------------------------------------------

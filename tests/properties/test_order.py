@@ -110,3 +110,25 @@ SINGLE = ("tree", "C4.5", "sized", "reduced error", "AdaBoost", "stable", "prune
 def test_a_column_that_is_never_chosen_changes_no_bit_where_none_are_drawn(model: Any, y: Any) -> None:
     # A copy of a column under a later name loses every tie; a constant has nothing to split.
     assert same_after(model, y, lambda frame, target: (frame.assign(zz=frame["x2"], aa=1.0), target))
+
+
+# -- the names of the classes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("repeated", [True, False], ids=["repeated rows", "distinct rows"])
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"max_features": "sqrt"}], ids=str)
+def test_names_that_sort_the_other_way_give_the_same_frontier(
+    repeated: bool, options: dict[str, Any]
+) -> None:
+    generator = np.random.default_rng(3)
+    X = generator.integers(0, 4, (240, 3)).astype(float) if repeated else generator.normal(size=(240, 3))
+    y = (X[:, 0] + generator.normal(size=240) > X[:, 0].mean() + 0.4).astype(int)
+    names = np.array(["sick", "healthy"])
+    one, other = (
+        hf.StableTreeClassifier(n_estimators=20, random_state=0, **options).fit(X, labels)
+        for labels in (y, names[y])
+    )
+    assert np.array_equal(one.frontier_.instability, other.frontier_.instability)
+    assert np.array_equal(one.frontier_.score, other.frontier_.score)
+    assert one.choice_.candidate == other.choice_.candidate
+    assert (names[one.predict(X)] == other.predict(X)).all()

@@ -18,10 +18,11 @@ from holdfast.data.files.reading import csv_records, opened
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.files.writing import write_file
 from holdfast.data.input.frame import Frame
+from holdfast.ensembles.bagging import voting_by_threshold
 from holdfast.errors import DataError
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import is_text, read_features
-from holdfast.storage.model_file import load_model
+from holdfast.storage.model_file import load, load_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
@@ -44,14 +45,18 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingOptions, *, 
             features = read_features(source, fitted, rules)
         typed = output is not None and is_parquet(output)
         texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if typed else None
-        columns = {**_cells(data, rules, texts), **_renamed(predictions(fitted, features), names)}
+        threshold = _threshold(model) if isinstance(fitted, Ensemble) else None
+        predicted = _renamed(predictions(fitted, features, threshold), names)
+        columns = {**_cells(data, rules, texts), **predicted}
     if output is not None:
         write_file(columns, output, raw=raw)
     else:
         write_csv(sys.stdout, columns, raw=raw)
 
 
-def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]:
+def predictions(
+    model: Tree | Ensemble, features: Frame, threshold: float | None = None
+) -> dict[str, list[Any]]:
     """The prediction of each row and, of classes, the fraction of each class."""
     target = model.schema.target
     if isinstance(model, Tree):
@@ -59,13 +64,22 @@ def predictions(model: Tree | Ensemble, features: Frame) -> dict[str, list[Any]]
         values, places = model.value[leaves], model.outcome[leaves]
     else:
         values = model.values(features)
-        places = values.argmax(axis=1)
+        places = _voted(model, threshold).values(features).argmax(axis=1)
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {
         "prediction": [target.classes[place] for place in places.tolist()],
         **{f"p({name})": values[:, place].tolist() for place, name in enumerate(class_names(target))},
     }
+
+
+def _threshold(model: Path) -> float | None:
+    """The fraction from which on trees vote for the second class, if the file's estimator has one."""
+    return getattr(load(model_file(model)), "vote_threshold", None)
+
+
+def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
+    return ensemble if threshold is None else voting_by_threshold(ensemble, threshold)
 
 
 # -- columns ---------------------------------------------------------------------------------------------

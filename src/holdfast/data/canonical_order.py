@@ -1,6 +1,7 @@
 """Rows in one fixed order, whatever order they came in, and copies of a row as one."""
 
 from collections.abc import Sequence
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = (), *, by_relevanc
     columns = [
         table.columns[i] for i in (relevance_order(table) if by_relevance else table.schema.name_order)
     ]
-    keys: list[NDArray[Any]] = [*columns, *metadata, table.target, *weight]
+    keys: list[NDArray[Any]] = [*columns, *metadata, _target_key(table), *weight]
     n_keys = 1
     while True:
         order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
@@ -42,6 +43,18 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = (), *, by_relevanc
         if n_keys >= len(keys) or _all_differ([key[order] for key in keys[:n_keys]]):
             return order
         n_keys *= 4
+
+
+def _target_key(table: Table) -> NDArray[Any]:
+    """Numbers as they are, classes by how frequent they are: their names do not order the rows."""
+    if not table.schema.target.is_classes:
+        return table.target
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
+    classes = range(len(table.schema.target.classes))
+    frequency = [fsum(weight[table.target == number]) for number in classes]
+    by_frequency = sorted(classes, key=lambda number: -frequency[number])  # of equal ones, the first by name
+    rank = np.argsort(by_frequency, kind="stable")
+    return np.asarray(rank[table.target], np.int64)
 
 
 def relevance_order(table: Table) -> list[int]:

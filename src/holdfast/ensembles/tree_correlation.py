@@ -57,6 +57,7 @@ def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -
     >>> tree_correlation(grow_bagging(table, n_estimators=8).ensemble, [[25.0], [45.0]], ["no", "yes"])
     <TreeCorrelation: 0.343 of the errors; squared error 0.625 of a tree, 0.2656 of 8, 0.2143 of ever more>
     """
+    ensemble = getattr(ensemble, "ensemble_", ensemble)  # of a fitted estimator
     if ensemble.link != "mean":
         raise ParameterError(
             f"The trees of this ensemble add up (link={ensemble.link!r}), and their correlation means "

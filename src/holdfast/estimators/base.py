@@ -156,8 +156,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             """The error of an attribute that is not there; it says so where a model file did not hold it."""
             if name in vars(self).get("_left_out", ()):
                 raise NotFittedError(
-                    f"This {type(self).__name__} was loaded from a model file, which does not hold {name}: "
-                    "it is large, or of the training rows. Fit the model again to have it."
+                    f"This {type(self).__name__} was loaded from a model file, which does not hold {name}. "
+                    "Fit the model again to have it."
                 )
             return super().__getattribute__(name)  # which raises, and knows why
 

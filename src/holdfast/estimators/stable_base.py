@@ -125,6 +125,7 @@ class StableTreeEstimator(TreeEstimator):
         Each time other rows are held out for the test, and nothing else sees them. The result prints itself
         as a table of means and standard deviations: for the best score, the most stable and the chosen tree,
         for CART chosen by cross-validation, and for a random forest. The model itself is not fitted.
+        With method="paper" the test rows are those that the tree was chosen by, as in the paper.
         """
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups)
         return replicate(

@@ -77,7 +77,7 @@ def check_names(kind: Any, names: Iterable[str]) -> None:
     known = [each.name for each in fields(kind)]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, 1, 0.5)
+            near = get_close_matches(name, known, 1, 0.7)
             guess = f"did you mean {near[0]!r}?" if near else f"the settings are {', '.join(known)}."
             raise TypeError(f"There is no setting {name!r}: {guess}")
 

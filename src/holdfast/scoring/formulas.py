@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled
+from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled, without_last_digits
 from holdfast.errors import DataError
 from holdfast.text.lists import first_rows
 
@@ -122,7 +122,8 @@ def _hits(probabilities: FloatArray, rows: Rows) -> FloatArray:
 
 def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measured:
     """The chance that a row inside a class scores more than one outside it."""
-    _, place = np.unique(scores, return_inverse=True)
+    # p and 1 - p end in other digits: what is tied by one must be tied by the other.
+    _, place = np.unique(without_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
     outsiders = np.bincount(place, weight * ~inside)
     upto_in, upto_out = np.cumsum(insiders), np.cumsum(outsiders)

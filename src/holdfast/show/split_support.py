@@ -37,37 +37,36 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     return "\n".join(lines)
 
 
-def _stem(split_support: SplitSupport) -> str:
-    answer = ("yes: " if split_support.place[-1] else "no: ") if split_support.place else ""
-    return " " * _indent(split_support) + answer + (split_support.short or split_support.question)
+def _stem(support: SplitSupport) -> str:
+    answer = ("yes: " if support.place[-1] else "no: ") if support.place else ""
+    return " " * _indent(support) + answer + (support.short or support.question)
 
 
-def _indent(split_support: SplitSupport) -> int:
-    return min(2 * split_support.depth, WIDEST_INDENT)
+def _indent(support: SplitSupport) -> int:
+    return min(2 * support.depth, WIDEST_INDENT)
 
 
-def _asked_texts(split_support: Sequence[SplitSupport], sentence: str) -> list[str]:
+def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
     """The sentence about each split, the percentages of all one below the other."""
-    shares = [
-        [rounded_percent(fraction) for fraction in (split_support.references, split_support.candidates)]
-        for split_support in split_support
+    percents = [
+        [rounded_percent(fraction) for fraction in (each.references, each.candidates)] for each in supports
     ]
-    widths = [max(map(len, column)) for column in zip(*shares, strict=True)]
-    return [sentence.format(*map(str.rjust, row, widths)) for row in shares]
+    widths = [max(map(len, column)) for column in zip(*percents, strict=True)]
+    return [sentence.format(*map(str.rjust, row, widths)) for row in percents]
 
 
-def _detail(split_support: SplitSupport) -> str:
+def _detail(support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
-    if split_support.categories is not None:
-        return _sides_text(split_support.categories)
-    n_known, n_others = split_support.n_known, split_support.n_asking - split_support.n_known
+    if support.categories is not None:
+        return _sides_text(support.categories)
+    n_known, n_others = support.n_known, support.n_asking - support.n_known
     parts = []
     if n_known:
         ask = "asks" if n_known == 1 and n_others else "ask"
         parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is known")
-    if split_support.thresholds is not None:
+    if support.thresholds is not None:
         often = _often_text(n_others, "the others" if n_known else "them")
-        parts.append(f"{_thresholds_text(split_support.thresholds, split_support.levels)} {often}")
+        parts.append(f"{_thresholds_text(support.thresholds, support.levels)} {often}")
     return "; ".join(parts)
 
 

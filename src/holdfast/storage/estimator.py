@@ -62,7 +62,7 @@ NUMBERS: dict[str, type] = {
     "n_estimators_": int,
     "oob_score_": float,
 }
-ARRAYS = ("estimator_errors_", "oob_improvement_", "train_loss_", "validation_loss_")
+ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
 # Attributes that are made again from the tree, the ensemble or the other parts of the document.
 _MADE = (
     *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),

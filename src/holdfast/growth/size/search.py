@@ -59,6 +59,10 @@ class SizeSearch:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
+        if self.selection_rule not in ("cv", "cv-1se"):
+            raise ParameterError(
+                f"selection_rule={self.selection_rule!r} is unknown: choose 'cv' or 'cv-1se'."
+            )
 
 
 BY_FOLDS = SizeSearch()
@@ -82,8 +86,6 @@ def choose_size(
     check_table(table)
     if parameter not in UNLIMITED:
         raise ParameterError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
-    if search.selection_rule not in ("cv", "cv-1se"):
-        raise ParameterError(f"selection_rule={search.selection_rule!r} is unknown: choose 'cv' or 'cv-1se'.")
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None

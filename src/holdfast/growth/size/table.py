@@ -10,6 +10,7 @@ from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
+from holdfast.text.numbers import counted
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 
@@ -75,7 +76,7 @@ class SizeTable:
             return f"It has the best mean {title} of all {len(self)} sizes: {score} ± {error}."
         return (
             f"Of {len(self)} sizes it is the smallest whose mean {title} is within one standard error, "
-            f"{error}, of the best, {score} with {self.n_leaves[best]} leaves."
+            f"{error}, of the best, {score} with {counted(int(self.n_leaves[best]), 'leaf', 'leaves')}."
         )
 
     def columns(self) -> dict[str, list[Any]]:

@@ -35,10 +35,13 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     holdout = info.holdout
     if holdout is None:
         holdout = below(random_positions(alike, info.groups, (seed, Branch.PAPER_TEST_ROWS)), fraction)
-    if info.stage is not None:
-        return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
+    if info.stage is not None and info.holdout is None:
+        return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
+    if (stage := numbered(info.stage, training)) is not None:
+        early[training] = early_stages(stage, settings.early_fraction)
+        return Division(early, (holdout,))
     position = random_positions(
         alike[training], numbered(info.groups, training), (seed, Branch.PAPER_EARLY_ROWS)
     )
