@@ -30,7 +30,7 @@ from holdfast.tree.wording import class_names
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def run(model: Path, data: Path, output: Path | None, rules: ReadingOptions, *, raw: bool = False) -> None:
+def run(model: Path, data: Path, output: Path | None, reading: ReadingOptions, *, raw: bool = False) -> None:
     """Write the columns of the file, as they are, and the predictions, to the output or to stdout.
 
     Unless `raw` is asked for, CSV is safe to open in a spreadsheet: see `write_csv`.
@@ -40,14 +40,14 @@ def run(model: Path, data: Path, output: Path | None, rules: ReadingOptions, *, 
         check_output(output, model, data)
     with plain_warnings():
         fitted = load_model(model_file(model))
-        with opened(data, rules.encoding) as source:
+        with opened(data, reading.encoding) as source:
             names = source.names
-            features = read_features(source, fitted, rules)
+            features = read_features(source, fitted, reading)
         typed = output is not None and is_parquet(output)
         texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if typed else None
         threshold = _threshold(model) if isinstance(fitted, Ensemble) else None
         predicted = _renamed(predictions(fitted, features, threshold), names)
-        columns = {**_cells(data, rules, texts), **predicted}
+        columns = {**_cells(data, reading, texts), **predicted}
     if output is not None:
         write_file(columns, output, raw=raw)
     else:
@@ -85,25 +85,25 @@ def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
 # -- columns ---------------------------------------------------------------------------------------------
 
 
-def _cells(path: Path, rules: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
+def _cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
     """All columns of the file as they are written; or, if it is known which are texts, in their types."""
     if is_parquet(path):
         frame = parquet_columns(path)
         return {name: column.to_list() for name, column in zip(frame.names, frame.columns, strict=True)}
-    names, *rows = csv_records(path, rules.encoding)
+    names, *rows = csv_records(path, reading.encoding)
     written = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     if texts is None:
         return written
-    return {name: _values(name, cells, rules, is_text=name in texts) for name, cells in written.items()}
+    return {name: _values(name, cells, reading, is_text=name in texts) for name, cells in written.items()}
 
 
 def _is_object(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype == object
 
 
-def _values(name: str, texts: list[str], rules: ReadingOptions, *, is_text: bool) -> list[Any]:
+def _values(name: str, texts: list[str], reading: ReadingOptions, *, is_text: bool) -> list[Any]:
     """The cells of a column as numbers if they are, else as text; so are numbers that no type can hold."""
-    cells = Cells(name, rules)
+    cells = Cells(name, reading)
     cells.extend(tuple(texts))
     if is_text:
         return list(cells.as_text())
@@ -111,7 +111,7 @@ def _values(name: str, texts: list[str], rules: ReadingOptions, *, is_text: bool
         values = cells.as_column(None)
     except DataError:  # dates, infinity, numbers and words: the output has what is written
         return list(texts)
-    whole = [text.strip() for text in texts if not rules.is_missing(text)]
+    whole = [text.strip() for text in texts if not reading.is_missing(text)]
     if _is_object(values) or not all(map(_WHOLE.fullmatch, whole)):
         return cast("list[Any]", values.tolist())
     if any(len(text) > MOST_DIGITS for text in whole):

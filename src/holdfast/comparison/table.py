@@ -42,9 +42,7 @@ class ModelComparison:
     row_errors: FloatArray | None  # (metrics, models) of a single split: standard errors by its rows
     folds: tuple[Fold, ...]
     target: Target
-    predictions: dict[
-        str, FloatArray
-    ]  # of rows while held out: (rows, classes) fractions, or (rows, 1) numbers
+    predictions: dict[str, FloatArray]  # of rows held out: (rows, classes) fractions, or (rows, 1) numbers
     fit_seconds: FloatArray  # (models, folds)
     predict_seconds: FloatArray  # (models, folds): of all rows held out
     leaves: FloatArray  # (models, folds): of single trees, else NaN

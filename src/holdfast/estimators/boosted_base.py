@@ -1,4 +1,4 @@
-"""What the boosted estimators share: their parameters as boosting rules, and what fit leaves behind."""
+"""What the boosted estimators share: their parameters as boosting settings, and what fit leaves behind."""
 
 from typing import Any
 
@@ -26,17 +26,19 @@ class BoostedEstimator(EnsembleEstimator):
     oob_improvement_: FloatArray
 
     def _boosting_settings(self) -> BoostingSettings:
-        """The rules that the parameters spell out; a ParameterError names one that is out of range."""
+        """The settings that the parameters spell out; a ParameterError names one that is out of range."""
         self._check_policies()
         parameters = self.get_params(deep=False)
         return BoostingSettings(**{name: parameters[name] for name in parameters if name not in _OTHERS})
 
     def _boosted(self, table: Table, groups: Any) -> Boosting:
-        rules = self._boosting_settings()
-        is_drawn = rules.max_features is not None or rules.subsample < 1.0 or bool(rules.early_stopping)
+        settings = self._boosting_settings()
+        is_drawn = (
+            settings.max_features is not None or settings.subsample < 1.0 or bool(settings.early_stopping)
+        )
         return boost(
             table,
-            rules,
+            settings,
             groups=groups,
             seed=seed_if(is_drawn, self.random_state),
             n_jobs=self.n_jobs,

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
-from holdfast.data.split.fractions import folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling

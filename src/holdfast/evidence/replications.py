@@ -11,8 +11,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.fractions import check_fraction
 from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between

@@ -1,1 +1,1 @@
-"""Numba kernels: arrays in, arrays out, nothing else."""
+"""Numba kernels: arrays in, arrays filled, nothing else."""

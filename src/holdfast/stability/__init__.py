@@ -1,1 +1,1 @@
-"""How far apart trees are, and trees that stay where they were."""
+"""Choosing a tree that holds: the roles of the rows, methods, scores, the frontier, and the choice."""

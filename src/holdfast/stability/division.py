@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.split.folds import report_fewer_folds
-from holdfast.data.split.fractions import below, check_fraction, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import below, check_fraction, folds_of, random_positions, strata_of
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError

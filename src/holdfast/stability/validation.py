@@ -11,8 +11,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
 from holdfast.backends.tasks import LEAST_SHARED, run_all
-from holdfast.data.split.fractions import below, random_positions, strata_of
 from holdfast.data.split.groups import numbered
+from holdfast.data.split.row_positions import below, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values

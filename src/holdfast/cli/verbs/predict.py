@@ -29,5 +29,5 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **options: 
     """
     from holdfast.cli.predict import run
 
-    rules = CellSettings(**options).reading_options
-    run(model, data, None if output == Path("-") else output, rules, raw=raw)
+    reading = CellSettings(**options).reading_options
+    run(model, data, None if output == Path("-") else output, reading, raw=raw)

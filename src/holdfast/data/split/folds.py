@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.input.weight import weighted_rows
-from holdfast.data.split.fractions import below, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.random_streams import Stream

@@ -9,7 +9,7 @@ from holdfast.data.canonical_order import MOST_ROWS, fixed_order
 from holdfast.data.coding import rank_values
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
-from holdfast.data.split.fractions import below, random_positions
+from holdfast.data.split.row_positions import below, random_positions
 from holdfast.data.table import Table
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import DensityRows

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.data.split.fractions import check_fraction
+from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide

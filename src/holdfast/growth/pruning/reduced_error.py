@@ -8,8 +8,8 @@ import numpy as np
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.fractions import below, check_fraction, random_positions, strata_of
 from holdfast.data.split.groups import read_groups
+from holdfast.data.split.row_positions import below, check_fraction, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples

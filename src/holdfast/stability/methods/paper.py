@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.data.split.fractions import below, check_fraction, random_positions
 from holdfast.data.split.groups import numbered
+from holdfast.data.split.row_positions import below, check_fraction, random_positions
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError

@@ -1,4 +1,4 @@
-"""A fraction of the rows, drawn so that groups stay together and every class and stage gives its part."""
+"""A random position for every row, groups whole: the rows below a fraction are that part of every stratum."""
 
 from numbers import Real
 from typing import Any

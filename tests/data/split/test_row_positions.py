@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.split.fractions import below, random_positions, strata_of
+from holdfast.data.split.row_positions import below, random_positions, strata_of
 from holdfast.data.table import Table
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
