@@ -69,6 +69,8 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         ways["holdfast fit"] = lambda: fit_file(Path(folder))
+        for work in ways.values():
+            work()  # what happens once, such as importing and compiling, is no part of the way
         walked = {name: passed(work) for name, work in ways.items()}
     for name, codes in walked.items():
         files = {code.co_filename for code in codes}
