@@ -15,7 +15,7 @@ from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
 from holdfast.comparison.trial import Rows, Trial, takes, tried
 from holdfast.data.input.frame import frame_of
-from holdfast.data.input.target import Task, read_vector
+from holdfast.data.input.target import Task, name_of, read_vector
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.stages import read_stage
@@ -198,7 +198,7 @@ def _read(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: An
     line = read_vector(y, n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
-        table = Table.from_arrays(X, line, weight, task=task, target=_name_of(y))
+        table = Table.from_arrays(X, line, weight, task=task, target=name_of(y))
     rows = Rows(
         X=X,
         y=line if isinstance(line, np.ndarray) else line.to_native(),
@@ -209,11 +209,6 @@ def _read(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: An
         stage=None if stage is None else read_stage(stage, n_rows),
     )
     return rows, table
-
-
-def _name_of(y: Any) -> str:
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "y"
 
 
 def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:

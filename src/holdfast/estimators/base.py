@@ -17,7 +17,7 @@ from holdfast.arrays import FloatArray, IntArray
 from holdfast.backends.tasks import check_jobs
 from holdfast.data.expressions.question import parse_question
 from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.target import Task
+from holdfast.data.input.target import Task, name_of
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
@@ -104,7 +104,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             task=task,
             categorical_features=self.categorical_features,
             questions=() if self.questions is None else self.questions,
-            target=_name_of(y),
+            target=name_of(y),
         )
 
     def _remember_columns(self, X: Frame, schema: Schema) -> None:
@@ -267,12 +267,6 @@ def classes_of(y: Any, table: Table) -> NDArray[Any]:
         return label_array(tuple(np.asarray(y, object).ravel()[rows].tolist()))
     classes: NDArray[Any] = np.asarray(y).ravel()[rows]
     return classes
-
-
-def _name_of(y: Any) -> str:
-    """The name that a series bears, for the rules to speak of; else y."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "y"
 
 
 def _warn(start: str) -> None:

@@ -36,6 +36,12 @@ def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any
     return vector
 
 
+def name_of(y: Any) -> str:
+    """The name that a series bears, for messages and rules to speak of; else y."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
 def new_target(
     vector: Any, name: str, task: Task | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
