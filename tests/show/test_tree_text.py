@@ -21,7 +21,7 @@ from reference.trees import (
 
 def test_a_tree_of_two_classes():
     assert drawing(SUBSET) == (
-        "100 rows                     survived  p     rows   share\n"
+        "100 rows                     survived  p     rows  of all\n"
         "├─ pain in {atypical, none}\n"
         "│  ├─ pain = atypical ·····  yes       0.80    30  30.0 %\n"
         "│  └─ pain = none ·········  no        0.90    30  30.0 %\n"
@@ -33,7 +33,7 @@ def test_a_tree_of_two_classes():
 
 def test_a_regression_tree_has_means_and_no_probabilities():
     assert drawing(PRICE) == (
-        "100 rows         price  rows   share\n"
+        "100 rows         price  rows  of all\n"
         "├─ rooms <= 6.5\n"
         "│  ├─ age <= 50   22.6    60  60.0 %\n"
         "│  └─ age > 50   12.35    20  20.0 %\n"
@@ -43,7 +43,7 @@ def test_a_regression_tree_has_means_and_no_probabilities():
 
 def test_a_lone_leaf():
     assert drawing(LONE_LEAF) == (
-        "2207 rows  survived  p     rows    share\nalways     no        0.68  2207  100.0 %"
+        "2207 rows  survived  p     rows   of all\nalways     no        0.68  2207  100.0 %"
     )
 
 

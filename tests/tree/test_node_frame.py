@@ -55,7 +55,7 @@ def test_every_node_has_its_outcome_and_its_rows():
     assert columns["outcome"] == ["no", "no", "no", "yes", "no"]
     assert columns["p(yes)"] == pytest.approx([0.28, 28 / 60, 0.25, 0.9, 0.0])
     assert columns["rows"] == [100, 60, 40, 20, 40]
-    assert columns["share"] == [1.0, 0.6, 0.4, 0.2, 0.4]
+    assert columns["fraction"] == [1.0, 0.6, 0.4, 0.2, 0.4]
 
 
 def test_gain_is_the_weighted_decrease_of_impurity():
@@ -76,7 +76,9 @@ def test_a_regression_tree_has_means_and_no_probabilities():
 def test_shares_of_the_leaves_sum_to_one():
     columns = node_columns(FORTY_LEAVES)
     leaves = [
-        share for share, question in zip(columns["share"], columns["question"], strict=True) if not question
+        share
+        for share, question in zip(columns["fraction"], columns["question"], strict=True)
+        if not question
     ]
     assert len(leaves) == 40
     assert sum(leaves) == pytest.approx(1.0)

@@ -48,7 +48,7 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str
 def _columns(tree: Tree, leaves: list[int]) -> list[str]:
     """A heading and one line per leaf, in columns."""
     is_classes = tree.schema.target.is_classes
-    rows = [[printable(tree.schema.target.name), "p", "rows", "share"]]
+    rows = [[printable(tree.schema.target.name), "p", "rows", "of all"]]
     for leaf in leaves:
         probability = probability_text(float(tree.value[leaf].max())) if is_classes else ""
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]

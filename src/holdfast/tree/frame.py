@@ -22,7 +22,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     """The columns of the table, one entry per node.
 
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
-    column that says nothing at a node has None there, and -1 stands for "no such node". `share` is of all
+    column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
     rows, `gain` the decrease of impurity as a fraction of the root's weight.
     """
     nodes = range(tree.n_nodes)
@@ -41,7 +41,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         **_probabilities(tree),
         "rows": tree.count.tolist(),
         "weight": tree.weight.tolist(),
-        "share": [fraction_of_rows(tree, node) for node in nodes],
+        "fraction": [fraction_of_rows(tree, node) for node in nodes],
         "impurity": tree.impurity.tolist(),
         "gain": _gains(tree),
     }

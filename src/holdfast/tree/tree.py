@@ -73,7 +73,7 @@ class Tree:
         >>> split = {"feature": "age", "threshold": 50, "left": 1, "right": 2}
         >>> leaves = {"value": [30, 10], "count": 40}, {"value": "yes", "count": 20}
         >>> print(Tree.from_nodes(schema, [split, *leaves]))
-        60 rows       lived  p     rows   share
+        60 rows       lived  p     rows  of all
         ├─ age <= 50  no     0.75    40  66.7 %
         └─ age > 50   yes    1.00    20  33.3 %
         """
