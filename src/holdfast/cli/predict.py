@@ -45,7 +45,8 @@ def run(model: Path, data: Path, output: Path | None, reading: ReadingOptions, *
             features = read_features(source, fitted, reading)
         typed = output is not None and is_parquet(output)
         texts = [feature.name for feature in fitted.schema.columns if is_text(feature)] if typed else None
-        threshold = _threshold(model) if isinstance(fitted, Ensemble) else None
+        # Only trees that vote can have one: no other file is read twice.
+        threshold = _threshold(model) if isinstance(fitted, Ensemble) and fitted.votes else None
         predicted = _renamed(predictions(fitted, features, threshold), names)
         columns = {**_cells(data, reading, texts), **predicted}
     if output is not None:
