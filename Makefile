@@ -21,7 +21,7 @@ test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m kernel tests
 
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
-ON_BOTH := scoring growth ensembles distance stability evidence estimators comparison properties agreement golden test_docs.py
+ON_BOTH := scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 $(addprefix tests/,$(ON_BOTH))
 

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -143,6 +144,13 @@ def one_minus_r2(y: np.ndarray, predicted: np.ndarray) -> float:
 def class_forests(data: Data) -> Contest:
     models = {OURS: ForestClassifier(**FOREST), "sklearn": RandomForestClassifier(**FOREST)}
     return Contest("forest", data, models, "log loss", log_loss)
+
+
+def extra_forests(data: Data) -> Contest:
+    """Extra-random trees."""
+    ours = ForestClassifier(splitter="random", bootstrap=False, **FOREST)
+    models = {OURS: ours, "sklearn": ExtraTreesClassifier(**FOREST)}
+    return Contest("extra-random trees", data, models, "log loss", log_loss)
 
 
 def number_forests(data: Data) -> Contest:
@@ -314,7 +322,7 @@ def main() -> None:
     drivers = claims(options.data, 50_000 if options.quick else None)
     boosting, counts = class_boosting(classes), count_boosting(drivers)
     forest, number_forest = class_forests(classes), number_forests(numbers)
-    contests = [forest, class_forests(people), number_forest, boosting, counts]
+    contests = [forest, class_forests(people), extra_forests(classes), number_forest, boosting, counts]
     # scikit-learn takes no more threads than cores, by half where each has two threads, unless this is set.
     os.environ["OMP_NUM_THREADS"] = str(JOBS)
     with threadpool_limits(JOBS):

@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = StableTreeClassifier(random_state=0, n_estimators=20)
+    model = StableTreeClassifier(method="bootstrap", random_state=0, n_estimators=20)
     ways: dict[str, Callable[[], Any]] = {
         "StableTreeClassifier.fit": lambda: model.fit(X, y),
         "StableTreeClassifier.predict": lambda: model.predict(X[:1]),

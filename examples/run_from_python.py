@@ -9,7 +9,7 @@ from holdfast import fit_run, open_run
 
 frame = load_diabetes(as_frame=True).frame
 
-run = fit_run(frame, "target", n_estimators=60, max_depth=4)
+run = fit_run(frame, "target", max_leaf_nodes=8)
 print(run)
 
 chosen = run.facts["trees"]["chosen"]

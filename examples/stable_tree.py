@@ -8,7 +8,7 @@ from holdfast import StableTreeClassifier
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-model = StableTreeClassifier(n_estimators=60, max_depth=4, random_state=0).fit(X_train, y_train)
+model = StableTreeClassifier(random_state=0).fit(X_train, y_train)
 
 print(model.rules())
 print(f"\nAccuracy on rows it has not seen: {model.score(X_test, y_test):.3f}")

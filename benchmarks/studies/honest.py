@@ -47,7 +47,7 @@ Figure = Callable[[Summary], float | None]
 
 def study(case: Case, n_replications: int, n_estimators: int, n_jobs: int) -> Replications:
     rules = GrowthRules(criterion="gini" if case.is_classes else "squared_error", max_depth=5)
-    settings = StabilitySettings(rules=rules, n_estimators=n_estimators, n_jobs=n_jobs)
+    settings = StabilitySettings(method="bootstrap", rules=rules, n_estimators=n_estimators, n_jobs=n_jobs)
     return replicate(
         case.table, settings, stage=case.stage, groups=case.groups, n_replications=n_replications
     )

@@ -34,12 +34,12 @@ TARGETS = {
     "stroke": "stroke",
 }
 WAYS = {
-    "a third, measured": StabilitySettings(validation=1 / 3, shrink_scores=False),
-    "a third, shrunk": StabilitySettings(validation=1 / 3),
-    "3 folds, measured": StabilitySettings(validation=3, shrink_scores=False),
-    "3 folds, shrunk": StabilitySettings(validation=3),
-    "5 folds, measured": StabilitySettings(validation=5, shrink_scores=False),
-    "5 folds, shrunk": StabilitySettings(validation=5),
+    "a third, measured": StabilitySettings(method="bootstrap", validation=1 / 3, shrink_scores=False),
+    "a third, shrunk": StabilitySettings(method="bootstrap", validation=1 / 3),
+    "3 folds, measured": StabilitySettings(method="bootstrap", validation=3, shrink_scores=False),
+    "3 folds, shrunk": StabilitySettings(method="bootstrap", validation=3),
+    "5 folds, measured": StabilitySettings(method="bootstrap", validation=5, shrink_scores=False),
+    "5 folds, shrunk": StabilitySettings(method="bootstrap", validation=5),
 }
 WISHES = (SelectionRule("best-score"), SelectionRule(tolerance=0.02))
 console = Console(width=150)

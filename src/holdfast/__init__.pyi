@@ -4,6 +4,8 @@ from holdfast._version import __version__ as __version__
 from holdfast.adapters import as_tree as as_tree
 from holdfast.adapters import base_score as base_score
 from holdfast.adapters import forest_trees as forest_trees
+from holdfast.audit.retrain_audit import retrain_audit as retrain_audit
+from holdfast.audit.table import RetrainAudit as RetrainAudit
 from holdfast.comparison.compare import compare_models as compare_models
 from holdfast.comparison.table import ModelComparison as ModelComparison
 from holdfast.data.schema import Feature as Feature

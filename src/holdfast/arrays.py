@@ -12,6 +12,7 @@ LongArray = NDArray[np.int64]
 ByteArray = NDArray[np.uint8]
 BoolArray = NDArray[np.bool_]
 SignArray = NDArray[np.int8]
+KeyArray = NDArray[np.uint64]
 
 _A = TypeVar("_A", bound=NDArray[Any])
 

@@ -26,6 +26,13 @@ class Branch(IntEnum):
     # Stable trees: bootstrap samples and, one step further down, the features drawn at splits
     REFERENCE_TREES = 10
     CANDIDATE_TREES = 11
+    # Centred trees: bootstrap samples of the students, and the parts of the teacher
+    STUDENTS = 13
+    TEACHER_FOREST = 14
+    TEACHER_EXTRA_TREES = 15
+    TEACHER_BOOSTING = 16
+    TEACHER_LANDMARKS = 17
+    TEACHER_ESTIMATOR = 18
     # Stable trees: rows held out, divided in two to see how far scores are chance
     VALIDATION_HALVES = 12
     # The baselines of replications
@@ -50,6 +57,11 @@ class Branch(IntEnum):
     MAX_FEATURES_FOLDS = 55
     # AdaBoost: the features drawn at splits, in each round
     ADABOOST_ROUNDS = 56
+    # Audits of retraining: rows to test by, samples of the others, small changes, and seeds of the models
+    AUDIT_TEST_ROWS = 80
+    AUDIT_SAMPLES = 81
+    AUDIT_CHANGES = 82
+    AUDIT_SEEDS = 83
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -64,6 +76,14 @@ def generator(seed: int, *key: int) -> np.random.Generator:
 def derived_seed(seed: int, *key: int) -> int:
     """A seed of 32 bits for this branch of the seed, and for the numbers further down."""
     return int(_sequence(seed, key).generate_state(1)[0])
+
+
+def stream_key(seed: int, *key: int) -> int:
+    """A number of 64 bits for this branch of the seed, and for the numbers further down.
+
+    What is drawn for a row comes from it and from the key of the row.
+    """
+    return int(_sequence(seed, key).generate_state(1, np.uint64)[0])
 
 
 def _sequence(seed: int, key: tuple[int, ...]) -> np.random.SeedSequence:

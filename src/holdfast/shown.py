@@ -10,6 +10,10 @@ from typing import Any
 # name of a function in show/: the module that has it
 _HOME: dict[str, str] = {
     "answer_text": "conditions",
+    "audit_html": "audit",
+    "audit_summary": "audit",
+    "audit_svg": "audit_picture",
+    "audit_text": "audit",
     "comparison_html": "comparison",
     "comparison_text": "comparison",
     "condition_text": "conditions",
@@ -21,6 +25,7 @@ _HOME: dict[str, str] = {
     "frontier_text": "frontier",
     "importances_text": "importances",
     "max_features_text": "max_features",
+    "moving_rows_text": "audit",
     "reading": "comparison",
     "replications_text": "replications",
     "rule_text": "rules",

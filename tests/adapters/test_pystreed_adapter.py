@@ -135,7 +135,7 @@ def test_numbered_classes_come_back_as_they_were_given(labels: list[Any]) -> Non
 def test_a_learner_of_pystreed_learns_classes_of_any_type(labels: list[Any]) -> None:
     y = np.array(labels, None if isinstance(labels[1], type(labels[0])) else object)[MALIGNANT]
     learner = pystreed.STreeDClassifier(max_depth=2)
-    options: dict[str, Any] = {"n_estimators": 2, "grid": {}, "refit_leaves": False}
+    options: dict[str, Any] = {"method": "bootstrap", "n_estimators": 2, "grid": {}, "refit_leaves": False}
     model = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], y)
     numbered = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], MALIGNANT)
     expected = [labels[number] for number in numbered.predict(CELLS[:, :4])]

@@ -287,7 +287,7 @@ def test_a_schema_that_cannot_hold_the_model_is_refused(schema: Schema, message:
 def test_a_learner_of_xgboost_learns_classes_of_any_type() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     learner = xgboost.XGBClassifier(n_estimators=1, learning_rate=1.0, max_depth=2)
-    options: dict[str, Any] = {"n_estimators": 2, "grid": {}, "refit_leaves": False}
+    options: dict[str, Any] = {"method": "bootstrap", "n_estimators": 2, "grid": {}, "refit_leaves": False}
     named = StableTreeClassifier(learner=learner, **options).fit(X[:, :4], np.array(["no", "yes"])[y])
     numbered = StableTreeClassifier(learner=learner, **options).fit(X[:, :4], y)
     assert named.predict(X[:, :4]).tolist() == [("no", "yes")[each] for each in numbered.predict(X[:, :4])]

@@ -52,7 +52,7 @@ def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary
         "tree.svg",
     ]
     assert len(load_trees(run / "collections" / "references.json")) == 20
-    assert len(load_trees(run / "collections" / "candidates.json")) == 20
+    assert len(load_trees(run / "collections" / "candidates.json")) == 4  # one for each tolerance
 
 
 def test_the_model_is_the_chosen_candidate(run: Path) -> None:
@@ -64,7 +64,21 @@ def test_the_columns_with_another_role_are_no_features(run: Path) -> None:
     assert load(run / "model.json").schema.names == ("age", "ward", "zip", "lab")
 
 
-def test_the_frontier_file_says_what_each_candidate_was_grown_with(run: Path) -> None:
+def test_the_frontier_file_says_what_each_centred_tree_may_lose_and_what_it_does(run: Path) -> None:
+    rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
+    trees = load_trees(run / "collections" / "candidates.json")
+    assert [int(row["n_leaves"]) for row in rows] == [tree.n_leaves for tree in trees]
+    assert [float(row["tolerance"]) for row in rows] == [0.0, 0.02, 0.06, 0.12]
+    for row, tree in zip(rows, trees, strict=True):
+        assert tree.depth <= 3
+        assert float(row["teacher_loss"]) <= float(row["tolerance"]) + 1e-9
+    chosen = summary(run)["trees"]["chosen"]
+    assert chosen["teacher_loss"] == float(rows[chosen["candidate"]]["teacher_loss"])
+
+
+def test_the_frontier_file_says_what_each_candidate_was_grown_with(patients: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    fit(patients, run, *PLAIN, "--method", "bootstrap")
     rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
     trees = load_trees(run / "collections" / "candidates.json")
     assert [int(row["n_leaves"]) for row in rows] == [tree.n_leaves for tree in trees]
@@ -73,7 +87,17 @@ def test_the_frontier_file_says_what_each_candidate_was_grown_with(run: Path) ->
         assert int(row["min_samples_leaf"]) in (3, 5, 10)  # 30 early rows or so leave no room for 30 twice
 
 
-def test_the_chosen_candidate_is_efficient_in_the_file(run: Path) -> None:
+def test_the_chosen_candidate_is_the_most_stable_that_loses_little_of_the_teacher(run: Path) -> None:
+    rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
+    near = [row for row in rows if float(row["teacher_loss"]) <= 0.06 + 1e-9]
+    chosen = rows[summary(run)["choice"]["candidate"]]
+    assert chosen in near
+    assert float(chosen["instability"]) == min(float(row["instability"]) for row in near)
+
+
+def test_a_chosen_bootstrap_candidate_is_efficient_in_the_file(patients: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    fit(patients, run, *PLAIN, "--method", "bootstrap")
     rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
     chosen = rows[summary(run)["choice"]["candidate"]]
     assert chosen["efficient"] == "True"
@@ -116,10 +140,11 @@ def test_without_test_rows_nothing_is_said_of_them(patients: Path, tmp_path: Pat
 
 
 def test_the_test_scores_are_those_of_the_rows_that_the_model_has_not_seen(tmp_path: Path) -> None:
-    """A target that age tells without error: AUC 1 on any rows, with the standard error 0."""
+    """A target that age tells without error, with years between: AUC 1 on any rows, with the error 0."""
     path = tmp_path / "sure.csv"
     path.write_text(
-        "age,noise,outcome\n" + "".join(f"{age},{age % 7},{int(age > 50)}\n" for age in range(100))
+        "age,noise,outcome\n"
+        + "".join(f"{age + 30 * (age > 50)},{age % 7},{int(age > 50)}\n" for age in range(100))
     )
     assert fit(path, tmp_path / "run").exit_code == 0
     chosen = summary(tmp_path / "run")["trees"]["chosen"]
@@ -131,11 +156,18 @@ def test_patients_are_never_on_both_sides(patients: Path, tmp_path: Path) -> Non
     for seed in (0, 1, 2):
         fit(patients, tmp_path / "run", "--groups", "patient", "--random-state", seed, *PLAIN[:2], *PLAIN[4:])
         division = summary(tmp_path / "run")["division"]
-        assert [division[name] % 2 for name in ("test_rows", "training_rows", "early_rows")] == [0, 0, 0]
+        assert [division[name] % 2 for name in ("test_rows", "training_rows")] == [0, 0]
+
+
+def test_early_rows_are_of_whole_patients(patients: Path, tmp_path: Path) -> None:
+    options = ("--groups", "patient", *PLAIN[:2], *PLAIN[4:], "--method", "bootstrap")
+    for seed in (0, 1):
+        fit(patients, tmp_path / "run", *options, "--random-state", seed)
+        assert summary(tmp_path / "run")["division"]["early_rows"] % 2 == 0
 
 
 def test_the_first_stages_are_early(patients: Path, tmp_path: Path) -> None:
-    result = fit(patients, tmp_path / "run", "--stage", "year", *PLAIN[2:])
+    result = fit(patients, tmp_path / "run", "--stage", "year", *PLAIN[2:], "--method", "bootstrap")
     division = summary(tmp_path / "run")["division"]
     # The last of four years of 30 rows each is held out, and an eighth of the others.
     assert division["early_stages"] == ["2019", "2020"]  # at least half of the three years left
@@ -151,7 +183,7 @@ def test_stage_10_follows_stage_9_and_dates_are_stages(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.csv"
         rows = [f"{stages[number % 3]},{number},{number > 40}" for number in range(90)]
         path.write_text("\n".join(["stage,age,old", *rows]) + "\n")
-        result = fit(path, tmp_path / name, "--stage", "stage", target="old")
+        result = fit(path, tmp_path / name, "--stage", "stage", "--method", "bootstrap", target="old")
         assert result.exit_code == 0, result.output
         assert summary(tmp_path / name)["division"]["early_stages"] == [stages[0]]
         assert summary(tmp_path / name)["division"]["test_stages"] == [stages[2]]
@@ -224,15 +256,24 @@ def test_headings_are_whole_however_large_the_numbers_are(tmp_path: Path) -> Non
     result = fit(path, tmp_path / "run", "--scoring", "squared_error", target="cost")
     lines = [line for line in result.stdout.splitlines() if str(tmp_path) not in line]
     assert max(map(len, lines)) <= 80
-    for headings in ("candidate instability per rule for size score leaves", "tree expected on 26 test rows"):
-        assert sum(" ".join(line.split()).startswith(headings) for line in lines) == 1, result.stdout
-    narrow = holdfast(
-        "fit", path, "--target", "cost", "--n-estimators", 5, "-o", tmp_path / "run", columns=60
-    )
+    for headings in (
+        r"candidate instability (per rule )?of the teacher lost score leaves",
+        r"tree expected on \d\d test rows",
+    ):
+        assert sum(bool(re.match(headings, " ".join(line.split()))) for line in lines) == 1, result.stdout
+    few = ("--n-estimators", 5, "--teacher", "linear")
+    narrow = holdfast("fit", path, "--target", "cost", *few, "-o", tmp_path / "run", columns=60)
     frontier = next(line for line in narrow.stdout.splitlines() if line.startswith("candidate"))
     assert frontier.split()[-2:] == ["R²", "leaves"]  # the depth goes first
-    assert "for size" not in frontier
-    assert "a multiple of what candidates of that size have" not in " ".join(narrow.stdout.split())
+    assert "per rule" not in frontier
+    assert "per rule of the larger tree" not in " ".join(narrow.stdout.split())
+
+
+def test_the_instability_for_the_size_is_that_of_many_candidates(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *PLAIN, "--method", "bootstrap")
+    assert "candidate instability per rule for size AUC leaves" in " ".join(result.stdout.split())
+    assert "a multiple of what candidates of that size have" in " ".join(result.stdout.split())
+    assert "teacher" not in result.stdout
 
 
 def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
@@ -304,7 +345,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
     frame = polars.read_csv(patients, schema_overrides={"zip": polars.String})
     frame = frame.with_columns(polars.date(frame["year"], 1, 1).alias("year"))
     frame.write_parquet(tmp_path / "patients.parquet")
-    options = ("--stage", "year", *PLAIN[2:])
+    options = ("--stage", "year", *PLAIN[2:], "--method", "bootstrap")
     assert fit(tmp_path / "patients.parquet", tmp_path / "parquet", *options).exit_code == 0
     fit(patients, tmp_path / "csv", *options)
     early = summary(tmp_path / "parquet")["division"]["early_stages"]
@@ -428,7 +469,8 @@ def test_trees_grow_as_c45_does_and_candidates_come_from_one_path(patients: Path
 
 
 def test_c45_is_refused_for_a_number(patients: Path, tmp_path: Path) -> None:
-    text = refusal(fit(patients, tmp_path / "run", "--growth", "c4.5", target="age"))
+    options = ("--growth", "c4.5", "--method", "bootstrap")
+    text = refusal(fit(patients, tmp_path / "run", *options, target="age"))
     assert text.endswith("--growth c4.5 is for classes, and the target 'age' is a number: leave it out.")
 
 

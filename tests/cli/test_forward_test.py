@@ -101,7 +101,7 @@ def test_many_small_stages_are_held_out_until_they_are_half_of_the_share(tmp_pat
 
 def test_of_two_stages_the_first_is_learnt_from_and_a_note_says_so(tmp_path: Path) -> None:
     data = write_exams(tmp_path / "exams.csv", (2016, 2019))
-    result = fit(data, tmp_path / "run", "--stage", "year", "--drop", "person")
+    result = fit(data, tmp_path / "run", "--stage", "year", "--drop", "person", "--method", "bootstrap")
     assert "drawn at random from stage 2016, the only one left" in words(result)
     assert result.stderr.startswith("Note: The test holds out stage 2019, 100 rows, and 1")
     assert "--test-rows random" in result.stderr
@@ -110,7 +110,8 @@ def test_of_two_stages_the_first_is_learnt_from_and_a_note_says_so(tmp_path: Pat
 
 def test_random_rows_of_all_stages_can_be_asked_for(tmp_path: Path) -> None:
     data = write_exams(tmp_path / "exams.csv")
-    fit(data, tmp_path / "run", "--stage", "year", "--drop", "person", "--test-rows", "random")
+    options = ("--test-rows", "random", "--method", "bootstrap")
+    fit(data, tmp_path / "run", "--stage", "year", "--drop", "person", *options)
     facts = summary(tmp_path / "run")
     assert (facts["division"]["test_kind"], facts["division"]["test_stages"]) == ("random", [])
     assert facts["division"]["test_rows"] == pytest.approx(100, abs=2)
@@ -123,10 +124,22 @@ def test_random_rows_of_all_stages_can_be_asked_for(tmp_path: Path) -> None:
 
 def test_without_test_rows_all_stages_are_learnt_from(tmp_path: Path) -> None:
     data = write_exams(tmp_path / "exams.csv", (2016, 2019))
-    fit(data, tmp_path / "run", "--stage", "year", "--drop", "person", "--test", 0)
+    options = ("--stage", "year", "--drop", "person", "--test", 0)
+    fit(data, tmp_path / "run", *options, "--method", "bootstrap")
     division = summary(tmp_path / "run")["division"]
     assert (division["test_kind"], division["training_rows"]) == (None, 200)
     assert division["early_stages"] == ["2016"]
+    said = words(fit(data, tmp_path / "centred", *options))
+    assert "early" not in said  # a centred tree and its references learn from all rows
+    division = summary(tmp_path / "centred")["division"]
+    assert division["training_rows"] == 200
+    assert "early_rows" not in division
+
+
+def test_one_stage_is_enough_for_a_centred_tree_without_test_rows(tmp_path: Path) -> None:
+    data = write_exams(tmp_path / "exams.csv", (2016,))
+    options = ("--stage", "year", "--drop", "person", "--test", 0)
+    assert fit(data, tmp_path / "run", *options).exit_code == 0
 
 
 def test_forward_needs_stages_and_more_than_one(tmp_path: Path) -> None:
@@ -134,7 +147,8 @@ def test_forward_needs_stages_and_more_than_one(tmp_path: Path) -> None:
     assert "--test-rows forward holds out the last stages" in refusal(
         fit(data, tmp_path / "run", "--drop", "person", "--drop", "year", "--test-rows", "forward")
     )
-    for options in ((), ("--test", 0), ("--test-rows", "random")):
+    early = ("--method", "bootstrap")  # which has early rows
+    for options in ((), ("--test", 0, *early), ("--test-rows", "random", *early)):
         one = fit(data, tmp_path / "run", "--drop", "person", "--stage", "year", *options)
         assert "stage has one value for all rows" in refusal(one)
 
@@ -230,6 +244,8 @@ def test_a_sentence_says_when_no_early_tree_asks_the_first_question(tmp_path: Pa
             tmp_path / "run",
             "--stage",
             "year",
+            "--method",
+            "bootstrap",
             "--early-fraction",
             0.1,
             "--selection-rule",

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical, relevance_order
+from holdfast.data.canonical_order import canonical
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from reference.tables import class_tables, number_tables, whole_weights
@@ -179,18 +179,3 @@ def test_no_weight_is_lost(table: Table):
 def test_a_settled_table_is_settled(table: Table):
     ordered = canonical(table).table
     assert bits(canonical(ordered).table) == bits(ordered)
-
-
-def test_columns_that_are_relevant_more_of_the_target_come_first_and_noise_last() -> None:
-    generator = np.random.default_rng(0)
-    y = generator.integers(0, 2, 400)
-    columns = {
-        "noise": generator.normal(size=400),
-        "weak": y + 3 * generator.normal(size=400),
-        "strong": y + 0.1 * generator.normal(size=400),
-        "constant": np.ones(400),
-    }
-    for names in (list(columns), list(columns)[::-1]):
-        schema = Schema(tuple(map(Feature, names)), Target("y", ("no", "yes")))
-        table = Table(schema, tuple(columns[name] for name in names), y.astype(np.int32))
-        assert [names[index] for index in relevance_order(table)] == ["strong", "weak", "noise", "constant"]

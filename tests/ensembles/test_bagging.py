@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.groups import read_groups
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Bags, Sampling
@@ -122,31 +123,67 @@ def test_rows_out_of_the_bag_are_never_in_it_and_groups_stay_whole(data: st.Data
 
 
 def test_the_share_of_rows_left_out_tends_to_one_over_e() -> None:
-    # Of n rows one is left out with the chance (1 - 1/n)^n: 0.3487 of 10, and 0.3677 of 1000. The mean over
-    # the bags has a standard error of 0.0016 and 0.0005; it may lie four of them away.
-    for n_rows, chance, n_bags, near in ((10, 0.9**10, 4000, 0.0064), (1000, np.exp(-1), 400, 0.002)):
+    # A row is left out with the chance 1/e, of few rows as of many. The mean over the bags has a standard
+    # error of 0.0024 and 0.0008; it may lie four of them away.
+    for n_rows, n_bags, near in ((10, 4000, 0.01), (1000, 400, 0.0032)):
         bags = bags_of(n_rows, Sampling(1))
         shares = [len(bags.left_out(index)) / n_rows for index in range(n_bags)]
-        assert np.mean(shares) == pytest.approx(chance, abs=near)
+        assert np.mean(shares) == pytest.approx(np.exp(-1), abs=near)
 
 
 def test_a_bag_holds_as_many_draws_as_max_samples_says() -> None:
-    assert bags_of(40, Sampling(max_samples=0.25))[0].sum() == 10
-    assert bags_of(40, Sampling(max_samples=7))[0].sum() == 7
+    # With replacement on average, with the variance of a Poisson distribution; without it exactly.
+    for max_samples, n_draws in ((0.25, 10), (7, 7), (None, 40)):
+        bags = bags_of(40, Sampling(max_samples=max_samples))
+        sizes = np.array([bags[index].sum() for index in range(400)])
+        assert sizes.mean() == pytest.approx(n_draws, abs=4 * np.sqrt(n_draws / 400))
+        assert sizes.var() == pytest.approx(n_draws, rel=0.35)
     once = bags_of(40, Sampling(max_samples=0.5, bootstrap=False))[0]
     assert (once.sum(), once.max()) == (20, 1)
 
 
 def test_without_replacement_no_row_is_drawn_more_often_than_it_is_there() -> None:
     repeats = np.array([5, 1, 0, 2], np.int32)
+    units = Units(np.arange(4, dtype=np.uint64))
     for index in range(50):
-        counts = bootstrap_counts(repeats, 0, index, n_draws=6, replacement=False)
+        counts = bootstrap_counts(repeats, units, (0, index), n_draws=6, replacement=False)
         assert counts.sum() == 6
         assert (counts <= repeats).all()
     many = np.array([500, 100, 0], np.int32)  # too many to write out
-    counts = bootstrap_counts(many, 0, 0, n_draws=60, replacement=False)
-    assert counts.sum() == 60
-    assert counts[0] == pytest.approx(50, abs=12)
+    units = Units(np.arange(3, dtype=np.uint64))
+    for replacement in (True, False):
+        counts = np.array(
+            [
+                bootstrap_counts(many, units, (0, index), n_draws=60, replacement=replacement)
+                for index in range(300)
+            ]
+        )
+        assert counts.mean(axis=0) == pytest.approx([50, 10, 0], abs=2)
+        assert counts[:, 0].var() == pytest.approx(50 if replacement else 45, rel=0.35)
+
+
+def test_a_row_with_a_whole_weight_is_drawn_as_often_as_its_copies_together() -> None:
+    y = np.array(["no", "yes"] * 10)
+    X = np.arange(20.0)[:, None]
+    weight = np.arange(20) % 3
+    rows = np.repeat(np.arange(20), weight)
+    one = Bags.of(Table.from_arrays(X, y, weight), weight.astype(np.int32), Sampling(5))
+    other = Bags.of(Table.from_arrays(X[rows], y[rows]), np.ones(len(rows), np.int32), Sampling(5))
+    for index in range(10):
+        assert one[index].tolist() == np.bincount(rows, other[index], minlength=20).tolist()
+
+
+def test_rows_that_stay_are_drawn_as_before_and_so_are_groups() -> None:
+    table = people()
+    stay = np.arange(150) % 10 != 3
+    ones = np.ones(150, np.int32)
+    patient = np.array([f"p{number // 3}" for number in range(150)])
+    for groups in (None, read_groups(patient, 150)):
+        whole = Bags.of(table, ones, Sampling(2, groups=groups))
+        own = None if groups is None else read_groups(patient[stay], int(stay.sum()))
+        part = Bags.of(table.taken(stay), ones[stay], Sampling(2, groups=own))
+        for index in range(5):
+            assert part[index].tolist() == whole[index][stay].tolist()
 
 
 def test_of_groups_max_samples_is_a_share_of_the_groups() -> None:
@@ -154,6 +191,17 @@ def test_of_groups_max_samples_is_a_share_of_the_groups() -> None:
     bags = bags_of(40, Sampling(max_samples=0.5, bootstrap=False, groups=groups))
     assert sorted(np.unique(bags[0], return_counts=True)[1]) == [20, 20]
     assert len(set(groups[bags[0] > 0])) == 5
+
+
+def test_trees_that_did_not_draw_the_rows_that_leave_stay_as_they_were() -> None:
+    table = people()
+    stay = np.arange(150) != 17
+    whole = grow_bagging(table, FOREST, 40, sampling=Sampling(6))
+    part = grow_bagging(table.taken(stay), FOREST, 40, sampling=Sampling(6))
+    untouched = [index for index in range(40) if whole.bags[index][~stay].sum() == 0]
+    assert len(untouched) > 8  # of 40, about one in e
+    for index in untouched:
+        assert same_tree(whole.ensemble[index], part.ensemble[index])
 
 
 # -- the seed's formula -----------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights
 from sklearn.ensemble import GradientBoostingRegressor
 
 from holdfast.arrays import BoolArray, FloatArray
-from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.row_keys import lowest, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
@@ -21,12 +20,10 @@ SAMPLES = 52  # branch of the seed
 
 def rows_drawn(table: Table, number: int, seed: int, subsample: float) -> BoolArray:
     """The rows that a round learns from."""
-    order, drawn = fixed_order(table, by_relevance=False), np.empty(table.n_rows, np.int32)
     n_draws = round(subsample * table.n_rows)
-    everyone = np.ones(table.n_rows, np.int32)
-    drawn[order] = bootstrap_counts(everyone, seed, (SAMPLES, number), n_draws=n_draws, replacement=False)
+    drawn = lowest(row_keys(table), (seed, SAMPLES, number), n_draws)
     assert drawn.sum() == n_draws
-    return drawn > 0
+    return drawn
 
 
 def losses_by_round(run: Boosting, table: Table, kind: str) -> FloatArray:
@@ -62,7 +59,7 @@ def test_scikit_learn_has_twice_the_loss_of_the_same_rows(monkeypatch: pytest.Mo
     masks = iter([rows_drawn(table, number, 3, 0.5) for number in range(8)])
     monkeypatch.setattr("sklearn.ensemble._gb._random_sample_mask", lambda *_: next(masks))
     options = {"learning_rate": GREEDY["learning_rate"], "min_samples_leaf": GREEDY["min_samples_leaf"]}
-    theirs = GradientBoostingRegressor(n_estimators=8, subsample=0.5, init="zero", **options)
+    theirs = GradientBoostingRegressor(n_estimators=8, subsample=0.5, init="zero", random_state=0, **options)
     own = boost(table, BoostingSettings("squared_error", 8, subsample=0.5, start="zero", **GREEDY), seed=3)
     theirs.fit(X, y)
     assert theirs.train_score_ == pytest.approx(2 * own.train_loss)

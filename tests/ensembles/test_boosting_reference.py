@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from holdfast.arrays import FloatArray
-from holdfast.data.canonical_order import fixed_order
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.row_keys import lowest, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
@@ -213,10 +212,8 @@ def test_the_order_of_the_rows_does_not_matter(loss: str, n_classes: int, splits
 def test_a_round_on_drawn_rows_is_that_of_the_slow_twin(loss: Any, splits: str) -> None:
     X, y, _ = sample(40)
     table = Table.from_arrays(X, y)
-    everyone = np.ones(40, np.int32)
-    drawn = [bootstrap_counts(everyone, 7, (52, n), n_draws=24, replacement=False) for n in range(4)]
-    order = fixed_order(table, by_relevance=False)  # in which the rows are counted off
-    row_sets = [tuple(np.sort(order[np.flatnonzero(counts)]).tolist()) for counts in drawn]
+    drawn = [lowest(row_keys(table), (7, 52, n), 24) for n in range(4)]
+    row_sets = [tuple(np.flatnonzero(flags).tolist()) for flags in drawn]
     reference = boosted(table, Setting(loss, n_estimators=4), row_sets)
     rules = BoostingSettings(loss, n_estimators=4, min_samples_leaf=1, subsample=0.6, splits=splits)
     assert_same_run(boost(table, rules, seed=7), reference, table, 0.1)

@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss
 
 from holdfast.arrays import FloatArray
+from holdfast.data.split.row_keys import row_keys, uniforms
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
@@ -95,16 +96,17 @@ def test_a_feature_that_no_tree_asks_about_has_no_importance() -> None:
 
 def slow_permutation(bagging: Bagging, table: Table, score: object) -> FloatArray:
     """(trees, features) what the score loses: every row is routed from the root, in a table of its own."""
-    lost = np.zeros((len(bagging), table.n_features))
+    lost, keys = np.zeros((len(bagging), table.n_features)), row_keys(table)
     for index, tree in enumerate(bagging.ensemble):
         rows = bagging.bags.left_out(index)
         outside = table.taken(rows)
         before = score(outside.target, tree.value[tree.apply(outside)])  # type: ignore[operator]
         for place, feature in enumerate(by_name(table.schema)):
-            sequence = np.random.SeedSequence(bagging.bags.sampling.seed, spawn_key=(51, index, place))
-            order = np.random.default_rng(sequence).permutation(len(rows))
-            columns = list(outside.columns)
-            columns[feature] = columns[feature][order]
+            drawn = uniforms(keys[rows], (bagging.bags.sampling.seed, 51, index, place)).tolist()
+            order = sorted(range(len(rows)), key=drawn.__getitem__)
+            columns = [column.copy() for column in outside.columns]
+            for here, there in zip(order, [order[-1], *order[:-1]], strict=True):
+                columns[feature][here] = outside.columns[feature][there]
             permuted = Table(table.schema, tuple(columns), outside.target)
             after = score(permuted.target, tree.value[tree.apply(permuted)])  # type: ignore[operator]
             lost[index, feature] = before - after

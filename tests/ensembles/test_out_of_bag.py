@@ -115,10 +115,10 @@ def test_numbers_are_scored_by_the_variance_explained() -> None:
 def test_weights_count_in_the_score_and_rows_without_weight_do_not() -> None:
     weight = np.random.default_rng(0).integers(0, 3, 150).astype(float)
     table = Table(ILL.schema, ILL.columns, ILL.target, weight)
-    found = out_of_bag(grow_bagging(table, FOREST, 40), table)
+    found = out_of_bag(grow_bagging(table, FOREST, 120), table)
     right = found.values.argmax(axis=1) == ILL.target
     assert found.score.value == pytest.approx(np.average(right, weights=weight))
-    assert (found.n_trees[weight == 0] == 40).all()
+    assert (found.n_trees[weight == 0] == 120).all()
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")

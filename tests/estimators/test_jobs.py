@@ -74,7 +74,7 @@ def test_predictions_of_few_rows_refuse_it_too(name: str) -> None:
         lambda n_jobs: compare_models([TreeClassifier()], X, Y, n_jobs=n_jobs),
         lambda n_jobs: BAGGING.ensemble.values(X, n_jobs=n_jobs),
         lambda n_jobs: BAGGING.ensemble.leaves(X, n_jobs=n_jobs),
-        lambda n_jobs: StabilitySettings(n_jobs=n_jobs),
+        lambda n_jobs: StabilitySettings(method="bootstrap", n_jobs=n_jobs),
         lambda n_jobs: MaxFeaturesSearch(n_jobs=n_jobs),
     ],
 )

@@ -91,10 +91,14 @@ def test_counts_are_scored_by_their_deviance() -> None:
 
 
 def test_stable_trees_keep_the_least_leaf_of_ready_rules() -> None:
-    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=40), n_estimators=10).fit(X, Y)
+    model = StableTreeClassifier(
+        method="bootstrap", growth_rules=GrowthRules(min_samples_leaf=40), n_estimators=10
+    ).fit(X, Y)
     sizes = {combination["min_samples_leaf"] for combination in model.trained_.candidates.combinations}
     assert sizes == {50}
-    model = StableTreeClassifier(growth_rules=GrowthRules(min_samples_leaf=90), n_estimators=10).fit(X, Y)
+    model = StableTreeClassifier(
+        method="bootstrap", growth_rules=GrowthRules(min_samples_leaf=90), n_estimators=10
+    ).fit(X, Y)
     assert {each["min_samples_leaf"] for each in model.trained_.candidates.combinations} == {90}
 
 
@@ -274,6 +278,6 @@ def test_candidates_of_another_kind_are_refused() -> None:
 def test_stable_trees_grow_by_the_rules_of_c45() -> None:
     frame = pd.DataFrame(X[:, :6])
     frame.columns = [f"c{place}" for place in frame.columns]
-    model = StableTreeClassifier(growth_rules=C45, n_estimators=20).fit(frame, Y)
+    model = StableTreeClassifier(method="bootstrap", growth_rules=C45, n_estimators=20).fit(frame, Y)
     assert {tree.criterion for tree in [*model.reference_trees_, *model.candidate_trees_]} == {"gain_ratio"}
     assert model.score(frame, Y) > 0.85

@@ -19,16 +19,19 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @parametrize_with_checks(
     [
-        StableTreeClassifier(n_estimators=10),
-        StableTreeRegressor(n_estimators=10),
+        StableTreeClassifier(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
+        StableTreeRegressor(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
+        StableTreeClassifier(method="bootstrap", n_estimators=10),
         StableTreeClassifier(
+            method="bootstrap",
             n_estimators=6,
             validation=0.3,
-            max_features="sqrt",
+            max_features=2,  # of two columns a single one would leave the score to chance
             class_weight="balanced",
             scoring="log_loss",
         ),
         StableTreeRegressor(
+            method="bootstrap",
             n_estimators=6,
             criterion="poisson",
             validation=0.3,
@@ -36,7 +39,11 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             matching="metric",
         ),
         StableTreeRegressor(
-            n_estimators=4, learner=DecisionTreeRegressor(), refit_leaves=False, scoring="squared_error"
+            method="bootstrap",
+            n_estimators=4,
+            learner=DecisionTreeRegressor(),
+            refit_leaves=False,
+            scoring="squared_error",
         ),
     ]
 )

@@ -19,8 +19,8 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import LEAF, Tree
 
 BREAST = Table.from_arrays(*load_breast_cancer(return_X_y=True))
-DEPTH_4 = StabilitySettings(rules=GrowthRules(max_depth=4))
-NUMBERS = StabilitySettings(rules=GrowthRules("squared_error", max_depth=4))
+DEPTH_4 = StabilitySettings(method="bootstrap", rules=GrowthRules(max_depth=4))
+NUMBERS = StabilitySettings(method="bootstrap", rules=GrowthRules("squared_error", max_depth=4))
 
 
 def hills(n_rows: int = 200, seed: int = 3) -> Table:
@@ -97,7 +97,7 @@ def test_of_combinations_that_score_alike_the_smallest_tree_is_taken() -> None:
 
 
 def test_a_grid_of_the_user_is_the_one_that_is_searched() -> None:
-    settings = StabilitySettings(grid={"max_leaf_nodes": [2]})
+    settings = StabilitySettings(method="bootstrap", grid={"max_leaf_nodes": [2]})
     assert cart_by_cross_validation(BREAST, settings).n_leaves == 2
 
 

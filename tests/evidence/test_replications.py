@@ -24,7 +24,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees
 
 N_ROWS = 150
-SMALL = StabilitySettings(rules=GrowthRules(max_depth=3), n_estimators=8)
+SMALL = StabilitySettings(method="bootstrap", rules=GrowthRules(max_depth=3), n_estimators=8)
 PAPER = replace(SMALL, method="paper")
 TREES, FOREST = MODELS[:4], MODELS[4]
 
@@ -323,7 +323,9 @@ def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: py
 
 
 def test_numbers_have_replications_too() -> None:
-    settings = StabilitySettings(rules=GrowthRules("squared_error", max_depth=3), n_estimators=8)
+    settings = StabilitySettings(
+        method="bootstrap", rules=GrowthRules("squared_error", max_depth=3), n_estimators=8
+    )
     found = replicate(clinic(numbers=True), settings, n_replications=2, groups=np.arange(N_ROWS) // 2)
     assert found.metric.name == "r2"
     assert found.rows[4].score.mean > 0.4  # the forest

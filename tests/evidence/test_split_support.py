@@ -135,14 +135,21 @@ def test_features_are_compared_by_name() -> None:
     assert split_support(CHOSEN, [reordered], [CHOSEN])[0].references == 1
 
 
-def test_an_empty_collection_and_another_schema_raise_errors() -> None:
+def test_no_reference_and_another_schema_raise_errors() -> None:
     with pytest.raises(ValueError, match="at least one reference tree, and there are 0"):
         split_support(CHOSEN, [], [CHOSEN])
-    with pytest.raises(ValueError, match="at least one candidate tree, and there are 0"):
-        split_support(CHOSEN, [CHOSEN], [])
     regression = tree_of(leaf(10, 5.0, impurity=1.0), COLUMNS, STAY)
     with pytest.raises(SchemaMismatch, match="the target"):
         split_support(CHOSEN, [regression], [CHOSEN])
+
+
+def test_without_candidates_the_references_alone_support_a_split() -> None:
+    """Centred trees: no candidate has a sample of its own."""
+    alone, both = split_support(CHOSEN, [CHOSEN], []), split_support(CHOSEN, [CHOSEN], [CHOSEN])
+    assert [each.references for each in alone] == [1.0] * len(both)
+    assert {each.candidates for each in alone} == {None}
+    assert "reference trees" in str(alone)
+    assert "candidate" not in str(alone)
 
 
 # -- against a walk of random trees -------------------------------------------------------------------------

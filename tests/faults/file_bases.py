@@ -11,6 +11,7 @@ from holdfast import (
     ForestClassifier,
     GrowthRules,
     StableTreeClassifier,
+    StableTreeRegressor,
     Table,
     TreeClassifier,
     TreeRegressor,
@@ -79,7 +80,10 @@ def _estimators() -> dict[str, bytes]:
             max_depth=3, class_weight={0: 1, 1: 2.5}, growth_rules=C45, questions=QUESTIONS
         ).fit(frame, three),
         "tree of numbers": TreeRegressor(max_depth="cv", cv=3).fit(frame, risk),
-        "stable tree": StableTreeClassifier(n_estimators=4, grid=grid).fit(frame, two),
+        "stable tree": StableTreeClassifier(method="bootstrap", n_estimators=4, grid=grid).fit(frame, two),
+        "centred tree": StableTreeRegressor(n_estimators=4, max_leaf_nodes=4, teacher=["linear"]).fit(
+            frame, risk
+        ),
         "clusters": DensityTree(max_leaf_nodes=3, validation=None, covariance="full").fit(frame),
         "forest": ForestClassifier(3, max_depth=3, permutation_importance=True, random_state=0).fit(
             frame, two == "yes"

@@ -29,6 +29,7 @@ from holdfast import (
     distance_matrix,
     grow_bootstraps,
     mean_distance,
+    retrain_audit,
 )
 from holdfast.backends.tasks import run_all
 from holdfast.ensembles.bagging import grow_bagging
@@ -63,7 +64,7 @@ ILL = Table.from_arrays(X, CLASSES, categorical_features=[3])
 FOREST = GrowthRules(max_features=2)
 TREES = grow_bootstraps(ILL, CART, 6)
 BAGGING = grow_bagging(ILL, FOREST, 6)
-FEW = StabilitySettings(n_estimators=6)
+FEW = StabilitySettings(method="bootstrap", n_estimators=6)
 
 
 def fitted(model: Any) -> Callable[[], Any]:
@@ -87,7 +88,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "BoostingClassifier": fitted(BoostingClassifier(n_estimators=6, splits="binned")),
     "BoostingRegressor": fitted(BoostingRegressor(n_estimators=6, early_stopping=True)),
     "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),
-    "StableTreeClassifier": fitted(StableTreeClassifier(n_estimators=6)),
+    "StableTreeClassifier": fitted(StableTreeClassifier(method="bootstrap", n_estimators=6)),
     "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, method="pruned")),
     "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
     "distance_matrix": lambda: distance_matrix(TREES),
@@ -96,6 +97,15 @@ WORK: dict[str, Callable[[], Any]] = {
         compare_models(
             {"tree": TreeClassifier(), "forest": ForestClassifier(4, random_state=0)}, X, CLASSES, cv=3
         )
+    ),
+    "retrain_audit": lambda: _scores(
+        retrain_audit(
+            {"tree": TreeClassifier(ccp_alpha="cv"), "forest": ForestClassifier(4)},
+            X,
+            CLASSES,
+            changes=("overlap", "fewer rows"),
+            n_repeats=2,
+        ).pairs
     ),
     "replicate": lambda: repr(replicate(ILL, FEW, n_replications=2).rows),
     "choose_size": lambda: choose_size(ILL, search=SizeSearch(cv=3)).tree,
@@ -110,8 +120,8 @@ WORK: dict[str, Callable[[], Any]] = {
 }
 
 
-def _scores(comparison: Any) -> Any:
-    return {name: values for name, values in comparison.columns().items() if "seconds" not in name}
+def _scores(result: Any) -> Any:
+    return {name: values for name, values in result.columns().items() if "seconds" not in name}
 
 
 def bits(result: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -19,8 +20,16 @@ from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel,
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
 
 
+@pytest.fixture(autouse=True)
+def heed_interrupts() -> Iterator[None]:
+    """A process that a shell has started in the background ignores Ctrl-C, and these tests would wait."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
-    "case", ["small tree", "large tree", "forest, 2 jobs", "stable", "distance of large trees"]
+    "case", ["small tree", "large tree", "forest, 2 jobs", "stable", "centred", "distance of large trees"]
 )
 def test_work_ends_with_keyboard_interrupt_and_can_be_done_again(case: str) -> None:
     assert watch_case(case, number=2, seed=1) == []

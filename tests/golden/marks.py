@@ -92,7 +92,8 @@ def of_frontier(frontier: Frontier) -> Marks:
         for name in ("efficient", "n_leaves", "depth", "combination", "division")
     }
     names = ("instability", "size_adjusted", "score", "score_error", "measured_score", "measured_error")
-    return Marks(exact, {name: getattr(frontier, name) for name in names})
+    lost = {} if frontier.teacher_loss is None else {"teacher_loss": frontier.teacher_loss}
+    return Marks(exact, {**{name: getattr(frontier, name) for name in names}, **lost})
 
 
 def of_sizes(sizes: SizeTable) -> Marks:

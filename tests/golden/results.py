@@ -150,7 +150,10 @@ def _number_distances() -> Marks:
 
 
 def _of_stable(model: Any, target: str) -> Marks:
-    model.fit(features(), clinic()[target])
+    return _of_fitted(model.fit(features(), clinic()[target]))
+
+
+def _of_fitted(model: Any) -> Marks:
     choice = Marks([model.choice_.candidate, model.choice_.selection_rule], {})
     parts = {"frontier": marks.of_frontier(model.frontier_), "tree": marks.of_tree(model.tree_)}
     return marks.joined({**parts, "choice": choice})
@@ -158,25 +161,61 @@ def _of_stable(model: Any, target: str) -> Marks:
 
 @result("stable tree of classes")
 def _stable() -> Marks:
-    return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=5), "outcome")
+    return _of_stable(StableTreeClassifier(method="bootstrap", n_estimators=15, max_depth=5), "outcome")
 
 
 @result("stable tree by log loss")
 def _stable_log_loss() -> Marks:
     model = StableTreeClassifier(
-        n_estimators=15, max_depth=4, scoring="log_loss", criterion="entropy", selection_rule="knee"
+        method="bootstrap",
+        n_estimators=15,
+        max_depth=4,
+        scoring="log_loss",
+        criterion="entropy",
+        selection_rule="knee",
     )
     return _of_stable(model, "lived")
 
 
 @result("stable tree of numbers")
 def _stable_numbers() -> Marks:
-    return _of_stable(StableTreeRegressor(n_estimators=15, max_depth=4), "stay")
+    return _of_stable(StableTreeRegressor(method="bootstrap", n_estimators=15, max_depth=4), "stay")
 
 
 @result("stable tree from one pruning path")
 def _stable_pruned() -> Marks:
     return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=6, method="pruned"), "outcome")
+
+
+def _centred(kind: Any) -> Any:
+    """An estimator with the default teacher, and fewer students than by default."""
+    return kind(method="centred", n_estimators=20)
+
+
+@result("centred tree of two classes")
+def _centred_two() -> Marks:
+    return _of_fitted(_centred(StableTreeClassifier).fit(*builtin("breast_cancer")))
+
+
+@result("centred tree of three classes")
+def _centred_three() -> Marks:
+    return _of_fitted(_centred(StableTreeClassifier).fit(*builtin("wine")))
+
+
+@result("centred tree of numbers")
+def _centred_numbers() -> Marks:
+    return _of_fitted(_centred(StableTreeRegressor).fit(*builtin("diabetes")))
+
+
+@result("centred tree of categories with gaps")
+def _centred_categories() -> Marks:
+    return _of_stable(_centred(StableTreeClassifier), "lived")
+
+
+@result("centred tree, labels of three classes in its leaves, metric")
+def _centred_labels() -> Marks:
+    model = _centred(StableTreeClassifier).set_params(leaf_values="labels", matching="metric")
+    return _of_stable(model, "outcome")
 
 
 # -- sizes ------------------------------------------------------------------------------------------------

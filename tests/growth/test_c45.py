@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.bootstrap import grow_bootstraps
@@ -370,9 +371,10 @@ def test_any_number_of_jobs_grows_the_same_c45_trees() -> None:
     one, two = (grow_bootstraps(table, C45, 6, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert [tree_to_json(tree) for tree in one] == [tree_to_json(tree) for tree in two]
     assert len({tree_to_json(tree) for tree in one}) == 6
-    for tree in one:
+    for index, tree in enumerate(one):
         check_tree(tree)
-        assert tree.count[0] == table.n_rows
+        counts = bootstrap_counts(np.ones(table.n_rows, np.int32), Units.of(table), (3, index))
+        assert tree.count[0] == counts.sum()
         assert tree.count[tree.left < 0].min() >= 2
 
 
@@ -380,7 +382,10 @@ def test_collections_are_grown_by_c45_and_by_what_a_grid_makes_of_it() -> None:
     table = patients()
     learner = own_learner(table, C45, [{"pruning_confidence": each} for each in (0.01, 0.25, None)])
     every = [np.ones(table.n_rows, bool)]
-    one, two = (grow_collection(learner, every, 9, seed=(1, 0), n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (
+        grow_collection(learner, every, 9, units=Units.of(table), seed=(1, 0), n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
     assert [tree_to_json(tree) for tree in one.trees] == [tree_to_json(tree) for tree in two.trees]
     leaves = np.array([tree.n_leaves for tree in one.trees])
     mean = [leaves[one.combination == place].mean() for place in range(3)]

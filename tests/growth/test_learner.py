@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
@@ -24,7 +24,7 @@ NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, 5, number) for number in range(n_samples)]
+    return [bootstrap_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:

@@ -103,7 +103,7 @@ GROUPED = [
     BoostingRegressor(n_estimators=3, min_samples_leaf=2, early_stopping="cv", random_state=0),
     TreeRegressor(max_depth="cv", cv=GroupKFold(3)),
     TreeRegressor(ccp_alpha="cv", cv=4),
-    StableTreeRegressor(n_estimators=3, max_depth=3, random_state=0),
+    StableTreeRegressor(method="bootstrap", n_estimators=3, max_depth=3, random_state=0),
 ]
 
 

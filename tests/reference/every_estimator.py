@@ -41,7 +41,8 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "boosting on samples": lambda: BoostingClassifier(subsample=0.6, min_samples_leaf=2, **FEW),
     "boosting that stops": lambda: BoostingClassifier(early_stopping=True, min_samples_leaf=2, **FEW),
     "AdaBoost": lambda: AdaBoostClassifier(**FEW),
-    "stable tree": lambda: StableTreeClassifier(n_estimators=3, max_depth=3, random_state=0),
+    "stable tree": lambda: StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3),
+    "centred tree": lambda: StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
     "density": DensityTree,
 }
 
@@ -54,7 +55,8 @@ AVERAGES: dict[str, Callable[[], Any]] = {
     "bagging": lambda: BaggingRegressor(**FEW),
     "forest": lambda: ForestRegressor(**FEW),
     "forest scored out of the bag": lambda: ForestRegressor(n_estimators=30, oob_score=True, random_state=0),
-    "stable tree": lambda: StableTreeRegressor(n_estimators=3, max_depth=3, random_state=0),
+    "stable tree": lambda: StableTreeRegressor(method="bootstrap", n_estimators=3, max_depth=3),
+    "centred tree": lambda: StableTreeRegressor(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
 }
 BOOSTED: dict[str, Callable[[], Any]] = {
     "boosting": lambda: BoostingRegressor(min_samples_leaf=2, **FEW),

@@ -9,10 +9,17 @@ import pytest
 from holdfast import ParameterError
 from holdfast.cli.main import main
 from holdfast.cli.options import CompareSettings
+from holdfast.data.schema import Target
 from holdfast.runs import settings as run_settings
+from holdfast.runs.facts import settings_facts
+from holdfast.runs.growth_rules import stable_settings
 from holdfast.runs.parsing import class_weights, class_weights_of, column_in_order, columns_in_order
 from holdfast.runs.settings import MODELS, RunSettings
+from holdfast.stability.centring.names import TEACHER_NAMES
+from holdfast.stability.centring.teacher import PARTS, TEACHERS
+from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
+from holdfast.stability.settings import StabilitySettings
 
 
 def options_of(verb: str) -> dict[str, click.Option]:
@@ -41,6 +48,7 @@ def test_one_name_for_the_output_of_every_command() -> None:
 def test_the_names_in_the_help_are_those_of_the_library() -> None:
     assert run_settings.RULES == RULES
     assert run_settings.UNITS == UNITS
+    assert (*TEACHERS, *PARTS) == TEACHER_NAMES
 
 
 def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
@@ -67,6 +75,9 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
         ("early_fraction", 1),
         ("tolerance", -1),
         ("tolerance_unit", "feet"),
+        ("teacher", "professor"),
+        ("leaf_values", "guesses"),
+        ("max_leaf_nodes", 1),
         ("random_state", -1),
         ("random_state", "0"),
         ("selection_rule", "any"),
@@ -95,6 +106,43 @@ def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str)
         ParameterError, match=f"--selection-rule goes with --model stable, and the model is {model}"
     ):
         RunSettings.of({"target": "y", "model": model, "selection_rule": "within-tolerance"})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_setting_of_another_method_is_refused_and_no_fact(method: str) -> None:
+    of_centred, of_others = {"teacher": "forest", "leaf_values": "labels"}, {"early_fraction": 0.4}
+    useful, useless = (of_centred, of_others) if method == "centred" else (of_others, of_centred)
+    facts = RunSettings.of({"target": "y", "method": method, **useful}).facts["settings"]
+    assert useful.items() <= facts.items()
+    assert not useless.keys() & facts.keys()
+    for name, value in useless.items():
+        option = f"--{name.replace('_', '-')}"
+        with pytest.raises(
+            ParameterError, match=f"{option} goes with --method .*, and the method is {method}"
+        ):
+            RunSettings.of({"target": "y", "method": method, name: value})
+
+
+def test_growth_is_for_trees_that_learn_from_the_rows_themselves() -> None:
+    with pytest.raises(ParameterError, match="--growth goes with --method bootstrap or pruned or paper"):
+        RunSettings.of({"target": "y", "growth": "c4.5"})
+    assert RunSettings.of({"target": "y", "growth": "c4.5", "method": "paper"}).growth == "c4.5"
+    assert RunSettings.of({"target": "y", "growth": "c4.5", "model": "tree"}).growth == "c4.5"
+
+
+def test_the_settings_of_the_teacher_reach_the_training() -> None:
+    target = Target(classes=("no", "yes"))
+    given = {"teacher": "kernel", "leaf_values": "labels", "max_leaf_nodes": 8, "tolerance": 0.03}
+    training = stable_settings(RunSettings.of({"target": "y", **given}), target)
+    assert (training.teacher, training.leaf_values, training.tolerance) == ("kernel", "labels", 0.03)
+    assert (training.rules.max_leaf_nodes, training.n_trees) == (8, 100)
+    assert stable_settings(RunSettings(target="y"), target).n_trees == StabilitySettings().n_trees
+    of_score = {"tolerance": 1, "tolerance_unit": "standard-error"}
+    assert stable_settings(RunSettings.of({"target": "y", **of_score}), target).tolerance is None
+    for facts, n_leaves in ((given, 8), ({}, 12)):
+        found = settings_facts(RunSettings.of({"target": "y", **facts}), target)["settings"]
+        assert found["max_leaf_nodes"] == n_leaves
+        assert "criterion" not in found  # students fit what the teacher says
 
 
 def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:

@@ -29,6 +29,7 @@ def frontier(**changes: Any) -> Frontier:
         "depth": np.array([3, 10, 2]),
         "efficient": pareto_frontier(instability, score),
         "metric": ACCURACY,
+        "teacher_loss": None,
     }
     return Frontier(**(content | changes))
 
@@ -54,6 +55,16 @@ def test_the_frontier_lists_efficient_candidates_below_their_headings() -> None:
         "candidate            instability  size-adjusted             accuracy  leaves  depth",
         "        1         3.25 ± 0.05              1.00         0.9 ± 0.012       12     10",
         "        0        5.504 ± 0.92              0.91      0.9444 ± 0.027        5      3",
+    ]
+
+
+def test_the_frontier_of_centred_trees_lists_them_all_with_what_they_lose_of_the_teacher() -> None:
+    assert repr(frontier(teacher_loss=np.array([-1e-17, 0.0581, 0.0001]))).splitlines() == [
+        "3 candidates, one for each tolerance:",
+        "candidate            instability  of the teacher lost             accuracy  leaves  depth",
+        "        1         3.25 ± 0.05                   5.8 %         0.9 ± 0.012       12     10",
+        "        0        5.504 ± 0.92                   0.0 %      0.9444 ± 0.027        5      3",
+        "        2            9 ± 1                    < 0.1 %         0.7 ± 0.1          3      2",
     ]
 
 

@@ -17,7 +17,7 @@ def frontier_of_points(
     """The frontier of candidates with these instabilities and scores, each of 4 leaves if not said."""
     d, a = np.array(instability, float), np.array(score, float)
     ones = np.ones(len(d))
-    filled_in = {field.name: ones for field in fields(Frontier)}
+    filled_in = {field.name: ones for field in fields(Frontier) if field.name != "teacher_loss"}
     given = {
         "instability": d,
         "score": a,

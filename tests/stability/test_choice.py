@@ -294,7 +294,7 @@ def test_numbers_are_scored_by_r2():
         ({"tolerance": float("inf")}, "tolerance=inf is out of range"),
         ({"tolerance": "0.1"}, "tolerance='0.1' is out of range"),
         ({"tolerance": True}, "tolerance=True is out of range"),
-        ({"tolerance": None}, "tolerance=None is out of range"),
+        ({"tolerance": "1"}, "tolerance='1' is out of range"),
         ({"tolerance_unit": "percent"}, "tolerance_unit='percent' is unknown: choose one of 'absolute'"),
         ({"selection_rule": "weighted"}, "selection_rule='weighted' needs gamma"),
         ({"selection_rule": "weighted", "gamma": -1.0}, "gamma=-1.0 is out of range"),

@@ -8,7 +8,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
 )
 
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import combinations_of, own_learner
@@ -24,11 +24,12 @@ LABELS = np.array(["low", "mid", "top"])[np.clip((X[:, 0] + X[:, 1]) // 8, 0, 2)
 NUMBERS = X[:, 0] * 2 + X[:, 1] + random.normal(size=80)
 WEIGHT = random.random(80) * 3 + 0.01
 TABLE = Table.from_arrays(X, LABELS)
+UNITS = Units.of(TABLE)
 NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, 5, number) for number in range(n_samples)]
+    return [bootstrap_counts(learner.repeats, UNITS, (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:
@@ -48,7 +49,9 @@ def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_job
         else foreign_learner(TABLE, estimator, combinations)
     )
     rows = [np.arange(80) % 3 != part for part in range(3)]
-    alone, together = (grow_collection(learner, rows, 13, seed=(1, 2), n_jobs=jobs) for jobs in (1, n_jobs))
+    alone, together = (
+        grow_collection(learner, rows, 13, units=UNITS, seed=(1, 2), n_jobs=jobs) for jobs in (1, n_jobs)
+    )
     assert list(map(drawing, alone.trees)) == list(map(drawing, together.trees))
     assert len({drawing(tree) for tree in alone.trees}) > 8
     assert alone.combination.tolist() == [0, 1] * 6 + [0]
@@ -57,15 +60,17 @@ def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_job
 def test_the_first_trees_of_a_larger_collection_are_those_of_a_smaller():
     learner = own_learner(TABLE, CART, combinations_of({"max_depth": [2, 4]}))
     rows = [np.ones(80, np.bool_)]
-    few, many = (grow_collection(learner, rows, n_estimators, seed=(1, 2)) for n_estimators in (5, 12))
+    few, many = (
+        grow_collection(learner, rows, n_estimators, units=UNITS, seed=(1, 2)) for n_estimators in (5, 12)
+    )
     assert list(map(drawing, many.trees[:5])) == list(map(drawing, few.trees))
 
 
 def test_trees_see_the_rows_of_their_division_alone():
     learner = own_learner(TABLE, GrowthRules(max_depth=2), ONE)
     rows = [np.arange(80) < 40, np.arange(80) >= 40]
-    grown = grow_collection(learner, rows, 8, seed=(3, 4))
+    grown = grow_collection(learner, rows, 8, units=UNITS, seed=(3, 4))
     for place, tree in enumerate(grown.trees):
-        counts = bootstrap_counts(rows[grown.division[place]].astype(np.int32), 3, (4, place))
+        counts = bootstrap_counts(rows[grown.division[place]].astype(np.int32), UNITS, (3, 4, place))
         repeated = TABLE.taken(np.repeat(np.arange(80), counts))
         assert drawing(tree) == drawing(grow(repeated, GrowthRules(max_depth=2)))

@@ -165,7 +165,9 @@ def trained(matching: str = "paper") -> StableTrees:
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 3))
     y = (X[:, 0] + X[:, 1] * random.random(90) > 0).astype(int)
-    chosen = StabilitySettings(rules=GrowthRules(max_depth=4), n_estimators=17, matching=matching)
+    chosen = StabilitySettings(
+        method="bootstrap", rules=GrowthRules(max_depth=4), n_estimators=17, matching=matching
+    )
     return train(Table.from_arrays(X, y), chosen)
 
 
@@ -231,5 +233,8 @@ def test_any_trees_have_an_instability_by_the_settings_of_the_frontier():
 
 
 def test_a_single_reference_tree_has_no_standard_error():
-    model = train(Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10), StabilitySettings(n_estimators=1))
+    model = train(
+        Table.from_arrays(np.arange(20.0)[:, None], [0, 1] * 10),
+        StabilitySettings(method="bootstrap", n_estimators=1),
+    )
     assert model.frontier.instability_error.tolist() == [0.0]

@@ -12,7 +12,7 @@ from sklearn.tree import (
 )
 
 from holdfast.adapters import as_tree
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
@@ -31,7 +31,7 @@ NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, 5, number) for number in range(n_samples)]
+    return [bootstrap_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:
@@ -155,7 +155,8 @@ def test_a_function_gets_rows_labels_seed_and_combination():
     learner = foreign_learner(TABLE, stump, combinations_of({"depth": [1, 2]}))
     counts = samples_of(learner, 1)[0]
     trees = [learner.trees(place, [counts], [9])[0] for place in range(2)]
-    assert asked == [((80, 3), (80,), 9, 1), ((80, 3), (80,), 9, 2)]
+    n_drawn = int(counts.sum())
+    assert asked == [((n_drawn, 3), (n_drawn,), 9, 1), ((n_drawn, 3), (n_drawn,), 9, 2)]
     assert [tree.depth for tree in trees] == [1, 2]
 
 

@@ -15,7 +15,8 @@ from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataWarning, ParameterError
@@ -24,7 +25,7 @@ from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.stability.collection import grow_collection
+from holdfast.stability.collection import Collection, grow_collection
 from holdfast.stability.division import Division, RowInfo, divide
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train, train_divided
@@ -34,7 +35,7 @@ from holdfast.tree.tree import Tree
 RULES = GrowthRules(max_depth=3)
 SQUARES = GrowthRules("squared_error", max_depth=3)
 GRID = {"max_depth": [2, 3], "min_samples_leaf": [2, 6]}
-SMALL = StabilitySettings(rules=RULES, grid=GRID, n_estimators=9, shrink_scores=False)
+SMALL = StabilitySettings(method="bootstrap", rules=RULES, grid=GRID, n_estimators=9, shrink_scores=False)
 
 random = np.random.default_rng(11)
 X = random.normal(size=(80, 3)).round(2)
@@ -73,7 +74,9 @@ def slow_tree(
     """Tree number `place`: a table of repeated rows, grown by the next combination."""
     depths, leaves = GRID["max_depth"], GRID["min_samples_leaf"]
     repeats = np.ones(table.n_rows) if table.weight is None else table.weight
-    counts = bootstrap_counts((repeats * rows).astype(np.int32), settings.seed, (branch, place), groups)
+    counts = bootstrap_counts(
+        (repeats * rows).astype(np.int32), Units.of(table, groups), (settings.seed, branch, place)
+    )
     depth, leaf = [(depth, leaf) for depth in depths for leaf in leaves][place % 4]
     bare = Table(table.schema, table.columns, table.target)
     sample = bare.taken(np.repeat(np.arange(table.n_rows), counts))
@@ -132,9 +135,11 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     trained = train(table, settings, **marks)
 
     table, settled, units = canonical(table, list(marks.values()))
-    roles = {"groups": units, **dict(zip(marks, settled, strict=True))}
+    roles = {"groups": copies_as_groups(table, units), **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
-    division = divide(table, StabilitySettings(validation=validation, seed=4), RowInfo(**roles))
+    division = divide(
+        table, StabilitySettings(method="bootstrap", validation=validation, seed=4), RowInfo(**roles)
+    )
     references, candidates, scores = [], [], []
     for place in range(9):
         way = (place % 4 + place // 4) % len(division.validation)
@@ -174,7 +179,7 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(validation=4, seed=1))
+    division = divide(table, StabilitySettings(method="bootstrap", validation=4, seed=1))
     rules = GrowthRules(class_weight=class_weight)
     settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
     plain = train_divided(table, division, settings)
@@ -189,7 +194,7 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
 
 def test_numbers_of_validation_rows_do_not_change_a_candidate():
     table = Table.from_arrays(X, NUMBERS)
-    division = divide(table, StabilitySettings(validation=0.4, seed=1))
+    division = divide(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
     settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
     plain = train_divided(table, division, settings)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
@@ -200,7 +205,7 @@ def test_numbers_of_validation_rows_do_not_change_a_candidate():
 
 def test_values_of_all_rows_come_last_and_change_no_question():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(validation=0.4, seed=1))
+    division = divide(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
@@ -211,22 +216,37 @@ def test_values_of_all_rows_come_last_and_change_no_question():
 
 def test_late_rows_change_no_bit_of_a_reference_tree():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(validation=0.3, seed=2), RowInfo(STAGE))
+    division = divide(table, StabilitySettings(method="bootstrap", validation=0.3, seed=2), RowInfo(STAGE))
     plain = train_divided(table, division, SMALL)
     turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
     assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
     assert list(map(tree_bits, plain.candidates.trees)) != list(map(tree_bits, turned.candidates.trees))
 
 
+def root_weights(grown: Collection) -> list[float]:
+    return [float(tree.weight[0]) for tree in grown.trees]
+
+
+def drawn_sizes(table: Table, rows: np.ndarray, branch: int, n_trees: int) -> list[float]:
+    """How many rows the sample of each tree holds, of the rows that it may see."""
+    samples = [
+        bootstrap_counts(rows.astype(np.int32), Units.of(table), (SMALL.seed, branch, place))
+        for place in range(n_trees)
+    ]
+    return [float(counts.sum()) for counts in samples]
+
+
 def test_trees_weigh_the_rows_of_their_division():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(validation=0.25, seed=2))
+    division = divide(table, StabilitySettings(method="bootstrap", validation=0.25, seed=2))
     grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
     trained = train_divided(table, division, SMALL)
-    assert {float(tree.weight[0]) for tree in grown.candidates.trees} == {float(division.training[0].sum())}
-    assert {float(tree.weight[0]) for tree in trained.references.trees} == {
-        float(division.early_training[0].sum())
-    }
+    assert root_weights(grown.candidates) == drawn_sizes(
+        table, division.training[0], Branch.CANDIDATE_TREES, len(grown.candidates)
+    )
+    assert root_weights(trained.references) == drawn_sizes(
+        table, division.early_training[0], Branch.REFERENCE_TREES, len(trained.references)
+    )
     assert {float(tree.weight[0]) for tree in trained.candidates.trees} == {80.0}
 
 
@@ -303,7 +323,7 @@ def test_rows_held_out_are_like_those_learnt_from_even_if_few_are_different(vali
     # Whatever is held out, four rows in five are as their kind. Any candidate that asks scores 0.8.
     trained = train(
         Table.from_arrays(*tabulated()),
-        StabilitySettings(n_estimators=15, scoring="accuracy", validation=validation),
+        StabilitySettings(method="bootstrap", n_estimators=15, scoring="accuracy", validation=validation),
     )
     assert trained.frontier.score == pytest.approx(np.full(15, 0.8), abs=0.05)
 
@@ -314,7 +334,7 @@ def test_scores_of_tables_of_counts_are_honest():
     flags = draw.integers(0, 2, (2000, 3)).astype(float)
     share = 0.1 + 0.5 * flags[:, 0] + 0.3 * flags[:, 1]
     ill = (draw.random(2000) < share).astype(int)
-    trained = train(Table.from_arrays(flags, ill), StabilitySettings(n_estimators=30))
+    trained = train(Table.from_arrays(flags, ill), StabilitySettings(method="bootstrap", n_estimators=30))
     assert np.median(trained.frontier.score) == pytest.approx(roc_auc_score(ill, share), abs=0.03)
 
 
@@ -405,7 +425,7 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
     grid = {"max_depth": [1], "min_impurity_decrease": [number / 100 for number in range(n_combinations)]}
     learner = own_learner(table, RULES, combinations_of(grid))
     rows = [np.ones(80, bool)] * n_ways
-    grown = grow_collection(learner, rows, n_combinations * n_ways)
+    grown = grow_collection(learner, rows, n_combinations * n_ways, units=Units.of(table))
     met = {*zip(grown.combination.tolist(), grown.division.tolist(), strict=True)}
     assert len(met) == n_combinations * n_ways
 
@@ -441,11 +461,15 @@ def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
         train(table, replace(SMALL, n_estimators=40, shrink_scores=flag)) for flag in (False, True)
     )
     assert 0.0 <= shrunk.reliability <= 1.0
+    frontier, measured = shrunk.frontier, shrunk.frontier.measured_score
+    value = without_division_effects(measured, frontier.combination, frontier.division)
     for number in range(4):
-        inside = free.frontier.combination == number
-        one, other = free.frontier.score[inside], shrunk.frontier.score[inside]
-        mean = one.mean()
-        assert other == pytest.approx(mean + shrunk.reliability * (one - mean), abs=1e-9)
+        inside = frontier.combination == number
+        mean = value[inside].mean()
+        guess = mean + shrunk.reliability * (value[inside] - mean)
+        assert frontier.score[inside] == pytest.approx(
+            np.clip(guess, measured.min(), measured.max()), abs=1e-9
+        )
     assert shrunk.frontier.instability.tolist() == free.frontier.instability.tolist()
     assert shrunk.frontier.measured_score.tolist() == free.frontier.measured_score.tolist()
 
@@ -470,7 +494,7 @@ def test_cross_fitted_scores_stay_inside_their_range():
     for seed in range(3):
         noise = np.random.default_rng(seed).integers(0, 2, 24)
         for scoring in ("accuracy", "auc"):
-            chosen = StabilitySettings(n_estimators=30, scoring=scoring, seed=seed)
+            chosen = StabilitySettings(method="bootstrap", n_estimators=30, scoring=scoring, seed=seed)
             score = train(Table.from_arrays(X[:24], noise), chosen).frontier.score
             assert score.min() >= 0.0
             assert score.max() <= 1.0
@@ -512,7 +536,8 @@ def test_a_single_event_is_enough_for_poisson():
 def test_the_grid_depends_on_the_rows_and_not_on_the_scale_of_their_weights(weight: float | None):
     given_weight = None if weight is None else np.full(80, weight)
     trained = train(
-        Table.from_arrays(X, BINARY, given_weight), StabilitySettings(n_estimators=3, validation=0.25)
+        Table.from_arrays(X, BINARY, given_weight),
+        StabilitySettings(method="bootstrap", n_estimators=3, validation=0.25),
     )
     sizes = {combination["min_samples_leaf"] for combination in trained.candidates.combinations}
     assert sizes == {3, 5, 10}  # half of 60 rows are early: 2 * 10 of them can be split
@@ -540,9 +565,11 @@ def test_a_learner_of_another_library_goes_the_same_way():
     trained = train(table, replace(settings, refit_leaves=False))
     settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
-    training = divide(settled, StabilitySettings(validation=0.4)).training[0]
+    training = divide(settled, StabilitySettings(method="bootstrap", validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
-        counts = bootstrap_counts(training.astype(np.int32), 0, (Branch.CANDIDATE_TREES, place))
+        counts = bootstrap_counts(
+            training.astype(np.int32), Units.of(settled), (0, Branch.CANDIDATE_TREES, place)
+        )
         rows = np.repeat(np.arange(80), counts)
         seed = derived_seed(0, Branch.CANDIDATE_TREES, place, 0)
         model = DecisionTreeClassifier(max_depth=2, random_state=seed % 2**31).fit(matrix[rows], labels[rows])
@@ -578,7 +605,7 @@ def test_a_few_rows_are_enough(n_rows: int, validation: Any):
         rules = RULES if y is BINARY else SQUARES
         trained = train(
             Table.from_arrays(X[:n_rows], y[:n_rows]),
-            StabilitySettings(rules=rules, n_estimators=4, validation=validation),
+            StabilitySettings(method="bootstrap", rules=rules, n_estimators=4, validation=validation),
         )
         assert len(trained.frontier) == 4
         assert trained.frontier.efficient.any()
@@ -625,9 +652,11 @@ def test_a_division_by_hand_can_be_given():
     held_out = np.arange(80) % 4 == 0
     division = Division(early=np.arange(80) < 40, validation=(held_out,))
     settings = replace(SMALL, refit_leaves=False)
-    trained = train_divided(Table.from_arrays(X, BINARY), division, settings)
-    assert {float(tree.weight[0]) for tree in trained.references.trees} == {30.0}
-    assert {float(tree.weight[0]) for tree in trained.candidates.trees} == {60.0}
+    table = Table.from_arrays(X, BINARY)
+    trained = train_divided(table, division, settings)
+    early = division.early & ~held_out
+    assert root_weights(trained.references) == drawn_sizes(table, early, Branch.REFERENCE_TREES, 9)
+    assert root_weights(trained.candidates) == drawn_sizes(table, ~held_out, Branch.CANDIDATE_TREES, 9)
 
 
 def test_parts_of_one_class_are_named_where_an_auc_is_asked_for():

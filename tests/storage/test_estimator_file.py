@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from holdfast import (
     C45,
@@ -122,7 +123,7 @@ def test_an_estimator_without_names_has_none_after_it() -> None:
 
 
 def test_a_loaded_estimator_can_be_fitted_anew() -> None:
-    model = again(StableTreeClassifier(n_estimators=3, max_depth=3).fit(PATIENTS, STAY))
+    model = again(StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3).fit(PATIENTS, STAY))
     model.fit(PATIENTS[["age"]], STAY)
     assert model.choose("best-score").n_features_in_ == 1
     assert len(model.candidate_trees_) == 3
@@ -150,7 +151,9 @@ def test_plain_parameters_are_kept(parameters: dict[str, Any]) -> None:
 
 
 def test_a_grid_is_kept() -> None:
-    model = StableTreeClassifier(n_estimators=4, grid={"max_depth": [2, 3], "criterion": ["gini", "entropy"]})
+    model = StableTreeClassifier(
+        method="bootstrap", n_estimators=4, grid={"max_depth": [2, 3], "criterion": ["gini", "entropy"]}
+    )
     assert again(model.fit(PATIENTS, STAY)).grid == model.grid
 
 
@@ -182,7 +185,7 @@ def test_a_parameter_that_json_cannot_hold_is_left_out_with_a_warning(name: str,
 
 
 def test_the_choice_and_the_frontier_of_a_stable_tree_are_kept() -> None:
-    model = StableTreeClassifier(n_estimators=6, max_depth=3).fit(PATIENTS, STAY)
+    model = StableTreeClassifier(method="bootstrap", n_estimators=6, max_depth=3).fit(PATIENTS, STAY)
     loaded = again(model)
     assert loaded.choice_ == model.choice_
     assert loaded.instability_ == model.instability_
@@ -192,8 +195,37 @@ def test_the_choice_and_the_frontier_of_a_stable_tree_are_kept() -> None:
     assert loaded.frontier_.metric == model.frontier_.metric
 
 
+@pytest.mark.parametrize("leaf_values", ["teacher", "labels"])
+def test_a_centred_tree_is_kept_with_what_it_lost_of_the_teacher(leaf_values: str) -> None:
+    model = StableTreeClassifier(
+        n_estimators=6, max_leaf_nodes=4, teacher="linear", leaf_values=leaf_values, tolerance=0.03
+    ).fit(PATIENTS, STAY)
+    loaded = again(model)
+    assert loaded.get_params() == model.get_params()
+    assert (loaded.choice_, repr(loaded.frontier_)) == (model.choice_, repr(model.frontier_))
+    assert loaded.frontier_.teacher_loss.tolist() == model.frontier_.teacher_loss.tolist()
+    assert np.array_equal(loaded.predict_proba(PATIENTS), model.predict_proba(PATIENTS))
+
+
+@pytest.mark.parametrize("teacher", [LogisticRegression(), ["forest", LogisticRegression()]], ids=str)
+def test_a_teacher_that_others_wrote_is_left_out_with_a_warning(teacher: Any) -> None:
+    model = StableTreeClassifier(method="bootstrap", n_estimators=3).fit(PATIENTS, STAY)
+    model.set_params(teacher=teacher)
+    with pytest.warns(ModelFileWarning, match="does not hold the parameters 'teacher' of the StableTree"):
+        data = model_to_json(model)
+    assert "teacher" in json.loads(data)["estimator"]["left_out"]
+    assert model_from_json(data).teacher == "blend"
+
+
+def test_a_list_of_teachers_by_name_is_kept() -> None:
+    model = StableTreeClassifier(method="bootstrap", n_estimators=3, teacher=["forest", "linear"])
+    assert again(model.fit(PATIENTS, STAY)).teacher == ["forest", "linear"]
+
+
 def test_the_frontier_of_a_scorer_that_others_wrote_keeps_its_name() -> None:
-    model = StableTreeClassifier(n_estimators=3, max_depth=3, scoring=accuracy).fit(PATIENTS, STAY)
+    model = StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3, scoring=accuracy).fit(
+        PATIENTS, STAY
+    )
     with pytest.warns(ModelFileWarning, match="scoring"):
         loaded = again(model)
     assert repr(loaded.frontier_) == repr(model.frontier_)
@@ -211,7 +243,7 @@ def test_the_frontier_of_a_scorer_that_others_wrote_keeps_its_name() -> None:
     ids=["choose", "split_support", "feature_use", "candidate_trees_"],
 )
 def test_what_the_file_does_not_hold_is_said_by_name(ask: Callable[[Any], Any], lost: str) -> None:
-    loaded = again(StableTreeClassifier(n_estimators=3, max_depth=3).fit(PATIENTS, STAY))
+    loaded = again(StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3).fit(PATIENTS, STAY))
     with pytest.raises(NotFittedError, match=rf"StableTreeClassifier was loaded .* does not hold {lost}"):
         ask(loaded)
     assert not hasattr(loaded, lost)
@@ -312,7 +344,7 @@ def edited(model: Any, change: Callable[[dict[str, Any]], Any]) -> bytes:
 TREE = TreeClassifier(max_depth=2).fit(PATIENTS, STAY)
 FOREST = ForestClassifier(3, random_state=0).fit(PATIENTS, STAY)
 SIZED = TreeClassifier(max_depth="cv").fit(PATIENTS, STAY)
-STABLE = StableTreeClassifier(n_estimators=3, max_depth=3).fit(PATIENTS, STAY)
+STABLE = StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3).fit(PATIENTS, STAY)
 DENSITY = DensityTree(covariance="full").fit(PATIENTS)
 
 

@@ -153,7 +153,7 @@ def test_other_names_of_the_classes_change_nothing_where_there_is_a_majority_abo
         TreeClassifier(max_depth=3),
         TreeClassifier(ccp_alpha="cv", scoring="accuracy", random_state=0),
         BaggingClassifier(n_estimators=7, voting="hard", random_state=0),
-        StableTreeClassifier(n_estimators=10, scoring="accuracy", random_state=0),
+        StableTreeClassifier(method="bootstrap", n_estimators=10, scoring="accuracy", random_state=0),
     ],
     ids=["tree", "sized", "votes", "stable"],
 )
@@ -178,7 +178,9 @@ def test_the_frontier_is_the_same_if_the_classes_change_their_order() -> None:
     assert y.mean() != 0.5
     names = np.array(["yes", "no"])  # 0 is the last of them
     fitted = [
-        StableTreeClassifier(n_estimators=10, scoring="accuracy", random_state=0).fit(X, labels)
+        StableTreeClassifier(method="bootstrap", n_estimators=10, scoring="accuracy", random_state=0).fit(
+            X, labels
+        )
         for labels in (y, names[y])
     ]
     one, other = (model.frontier_ for model in fitted)

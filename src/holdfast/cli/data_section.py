@@ -22,7 +22,8 @@ def show_data(roles: RowRoles, console: Console) -> None:
     grid.add_column()
     texts = {"data": _data_text(roles), "target": _target_text(roles), "test": _test_text(roles)}
     if roles.prepared is not None:
-        texts |= {"early": _early_text(roles), "held out": _held_out_text(roles)}
+        texts |= {"early": _early_text(roles)} if roles.has_early else {}
+        texts |= {"held out": _held_out_text(roles)}
     for title, text in texts.items():
         grid.add_row(title, Text(text))
     console.print(grid)
@@ -79,4 +80,6 @@ def _held_out_text(roles: RowRoles) -> str:
     rows = f"{roles.n_held_out:,} of the {roles.n_training:,}"
     if roles.divided.division.is_cross_fitted:
         rows = f"about {rows} at a time, in {len(roles.divided.division.validation)} ways"
-    return f"{rows}: a tree is scored on rows that it was not grown on"
+    if roles.has_early:
+        return f"{rows}: a tree is scored on rows that it was not grown on"
+    return f"{rows}: they score trees made without them; the trees to choose from learn from all of these"

@@ -12,17 +12,27 @@ from holdfast.cli.grids import show_grid
 from holdfast.cli.sections import show_files, show_frontier, show_split_support, show_test, show_tree
 from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings, verbatim
 from holdfast.data.input.frame import Frame
+from holdfast.distance.distances import distances_between
+from holdfast.growth.bootstrap import grow_bootstraps
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
 from holdfast.runs.fit_run import PreparedRun, prepare_rows
 from holdfast.runs.folder import Place, reserved
+from holdfast.runs.growth_rules import stable_settings
 from holdfast.runs.kernels import Ready
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import StableFit
+from holdfast.stability.division import hold_out
+from holdfast.stability.methods.centred import LEAST_ROWS, centred_trees, most_leaves
+from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.text.numbers import duration, percent_text
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
 
 MOST_ROOTS = 6  # lines of the table of first questions
+N_PLAIN = 100  # trees of the problem
+N_AGAIN, LEFT_OUT = 3, 0.1  # times that trees are trained again, and the fraction of rows they go without
 N_RULES = 2
 
 
@@ -45,8 +55,9 @@ def _run(place: Place, console: Console) -> None:
     _show_problem(fitted.details, console)
     _show_frontier(fitted.details, fitted.facts["seconds"]["fitting"], console)
     _show_choice(fitted.details, console)
+    _show_again(fitted.details, console)
     _show_firmness(fitted.details, console)
-    heading(console, "6. Files to keep")
+    heading(console, "7. Files to keep")
     show_files(place.folder, console)
     _show_next_steps(place.folder, console)
 
@@ -63,23 +74,25 @@ def _ready_kernels(prepared: PreparedRun, console: Console) -> Ready:
 
 def _show_problem(fit: StableFit, console: Console) -> None:
     heading(console, "2. The problem: the same data, sampled again, gives other trees")
-    trees = fit.trained.candidates.trees
+    trees = grow_bootstraps(fit.roles.training, _plain_rules(fit), N_PLAIN, n_jobs=fit.settings.n_jobs)
     console.print(
-        f"Each of {len(trees)} trees was grown on a bootstrap sample of the same tumours. They begin with "
-        f"[bold]{_n_roots(trees)} different questions[/] about {len(set(_roots(trees)))} of the "
-        f"{len(trees[0].schema.names)} measurements:\n"
+        f"Here are {len(trees)} plain trees of at most {_most_leaves(fit)} leaves, each grown on a bootstrap "
+        f"sample of the same tumours. They begin with [bold]{_n_roots(trees)} different questions[/] about "
+        f"{len(set(_roots(trees)))} of the {len(trees[0].schema.names)} measurements:\n"
     )
-    _show_roots(fit, console)
+    _show_roots(trees, console)
 
 
 def _show_frontier(fit: StableFit, seconds: float, console: Console) -> None:
-    heading(console, "3. Two collections of trees, and the frontier")
-    n_references, n_candidates = len(fit.trained.references), len(fit.trained.candidates)
+    heading(console, "3. A teacher, its students, and the trees in their midst")
+    n_students = len(fit.trained.references.trees)
     paragraph(
         console,
-        f"{n_references} reference trees were grown on the early rows and {n_candidates} candidate trees on "
-        f"all. {n_references * n_candidates:,} exact distances between them say how far each candidate is "
-        f"from what the early data gave: its instability. All of it took {duration(seconds)}.\n",
+        "A teacher, the mean of five models that nobody could read, learns how likely each diagnosis is. "
+        f"{n_students} students, trees of at most {_most_leaves(fit)} leaves, learn from what it says of the "
+        "tumours in a bootstrap sample each: these are the reference trees. The student of all tumours then "
+        "moves to the midst of them, question by question, as far as it goes on saying what the teacher "
+        f"says. How far that is, the tolerance tells. All of it took {duration(seconds)}.\n",
     )
     show_frontier(fit, console)
 
@@ -95,11 +108,32 @@ def _show_choice(fit: StableFit, console: Console) -> None:
         f"\nOn the {fit.roles.n_test} rows that were set aside, against the two ends of the frontier:\n",
     )
     show_test(fit, console)
-    paragraph(console, f"\n{_comparison(fit)}")
+
+
+def _show_again(fit: StableFit, console: Console) -> None:
+    heading(console, "5. Trained again")
+    moves = [_moves(fit, number) for number in range(1, N_AGAIN + 1)]
+    rows = []
+    for kind in moves[0]:
+        score, distance, churn, flips = np.mean([move[kind] for move in moves], axis=0).tolist()
+        rows.append([kind, f"{score:.3f}", f"{distance:.1f}", f"{churn:.3f}", percent_text(flips)])
+    paragraph(
+        console,
+        f"{N_AGAIN} times, the tree is trained again without a tenth of its rows, another tenth each time, "
+        "and so is a plain tree of as many leaves. On average they move by:\n",
+    )
+    show_grid(console, ["tree", fit.metric.title, "distance", "churn", "flips"], rows)
+    paragraph(
+        console,
+        f"\n{fit.metric.title} on the test rows, before; distance between the trees; churn: mean change of "
+        "the probabilities; flips: test rows that get another diagnosis. holdfast audit does this for your "
+        "own data, more often, with more changes and more methods.",
+        style="dim",
+    )
 
 
 def _show_firmness(fit: StableFit, console: Console) -> None:
-    heading(console, "5. How firmly each question stands")
+    heading(console, "6. How firmly each question stands")
     show_split_support(fit, console)
     paragraph(
         console,
@@ -116,7 +150,7 @@ def _show_next_steps(folder: Path, console: Console) -> None:
     verbatim(console, "  holdfast predict run/model.json new.csv -o scored.csv\n")
     paragraph(console, "or, in Python, with an array or a frame of your own:\n")
     verbatim(console, "  from holdfast import StableTreeClassifier")
-    verbatim(console, "  print(StableTreeClassifier(max_depth=5).fit(X, y).rules())")
+    verbatim(console, "  print(StableTreeClassifier().fit(X, y).rules())")
 
 
 # -- what they are made of --------------------------------------------------------------------------------
@@ -133,22 +167,40 @@ def _tumours() -> Rows:
     return Rows("scikit-learn's breast cancer data", frame, "diagnosis")
 
 
-def _comparison(fit: StableFit) -> str:
-    """The chosen tree against the one with the best score, in numbers."""
-    chosen, best, metric = fit.chosen, fit.named("best-score"), fit.trained.metric
-    if chosen is best or chosen.test is None or best.test is None or not best.instability:
-        return "Here the chosen tree is the one with the best score."
-    nearer = percent_text(1 - chosen.instability / best.instability)
-    difference = f"{metric.shown(chosen.test.value) - metric.shown(best.test.value):+.3f}"
-    price = f"at {difference} of {metric.title}" if float(difference) else f"at the same {metric.title}"
-    text = (
-        f"The chosen tree is {nearer} nearer to the reference trees than the one with the best score, "
-        f"{price} on these rows."
+def _most_leaves(fit: StableFit) -> int:
+    return most_leaves(stable_settings(fit.settings, fit.roles.training.schema.target))
+
+
+def _plain_rules(fit: StableFit) -> GrowthRules:
+    """How a tree without a teacher grows that is as large as the students."""
+    return GrowthRules(
+        max_depth=fit.settings.depth, max_leaf_nodes=_most_leaves(fit), min_samples_leaf=LEAST_ROWS
     )
-    score = fit.trained.frontier.score
-    if all(each.test is not None and each.test.value < score[each.candidate] for each in (chosen, best)):
-        text += f" That both score less than above is no accident: the best of {len(score)} is partly lucky."
-    return text
+
+
+def _moves(fit: StableFit, seed: int) -> dict[str, list[float]]:
+    """What becomes of a plain and a centred tree without some of their rows."""
+    table, rules = fit.roles.divided.table, _plain_rules(fit)
+    kept = table.taken(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
+    centred = centred_trees(kept, None, stable_settings(fit.settings, table.schema.target))
+    again = centred.trees[centred.tolerances.index(TEACHER_TOLERANCE)]
+    pairs = {
+        "plain": (grow(table, rules), grow(kept, rules)),
+        "centred": (fit.chosen.tree, again),
+    }
+    return {kind: _move(fit, *pair) for kind, pair in pairs.items()}
+
+
+def _move(fit: StableFit, before: Tree, after: Tree) -> list[float]:
+    """The score of the tree before; the distance between the two, and churn and flips on the test rows."""
+    distance = distances_between([before], [after], fit.trained.distance_settings)[0, 0]
+    test, metric = fit.roles.test, fit.metric
+    if test is None:
+        return [np.nan, float(distance), np.nan, np.nan]
+    said = [tree.predict_proba(test.frame) for tree in (before, after)]
+    classes = [tree.predict(test.frame) for tree in (before, after)]
+    churn, flips = np.abs(said[0] - said[1]).sum(axis=1).mean() / 2, np.mean(classes[0] != classes[1])
+    return [metric.shown(test.score(before, metric).value), float(distance), float(churn), float(flips)]
 
 
 def _largest_rules(tree: Tree, n_rules: int) -> list[str]:
@@ -168,19 +220,13 @@ def _n_roots(trees: Sequence[Tree]) -> int:
     return len({(int(tree.feature[0]), float(tree.threshold[0])) for tree in trees})
 
 
-def _show_roots(fit: StableFit, console: Console) -> None:
+def _show_roots(trees: Sequence[Tree], console: Console) -> None:
     """A line for each column that some of the trees ask about first, the most frequent one at the top."""
-    trees, metric = fit.trained.candidates.trees, fit.trained.metric
-    places: dict[str, list[int]] = {}
-    for place, root in enumerate(_roots(trees)):
-        places.setdefault(root, []).append(place)
-    rows = []
-    ordered = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
-    for root, group in ordered[:MOST_ROOTS]:
-        score = metric.shown(float(fit.trained.frontier.score[group].mean()))
-        n_thresholds = _n_roots([trees[place] for place in group])
-        rows.append([root, str(len(group)), str(n_thresholds), f"{score:.3f}"])
+    groups: dict[str, list[Tree]] = {}
+    for root, tree in zip(_roots(trees), trees, strict=True):
+        groups.setdefault(root, []).append(tree)
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    rows = [[root, str(len(group)), str(_n_roots(group))] for root, group in ordered[:MOST_ROOTS]]
     if rest := ordered[MOST_ROOTS:]:
-        rows.append([f"{len(rest)} others", str(sum(len(group) for _, group in rest)), "", ""])
-    headings = ["first question about", "trees", "different thresholds", f"mean {metric.title}"]
-    show_grid(console, headings, rows)
+        rows.append([f"{len(rest)} others", str(sum(len(group) for _, group in rest)), ""])
+    show_grid(console, ["first question about", "trees", "different thresholds"], rows)

@@ -9,9 +9,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.setting import Range, Setting, option, setting, setting_of
-from holdfast.runs.settings import LearningSettings, RunSettings
+from holdfast.runs.settings import LearningSettings, RunSettings, jobs
 
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
@@ -38,6 +39,45 @@ class CompareSettings(LearningSettings):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings(DataSettings):
+    """What an audit of retraining depends on, but for the data."""
+
+    methods: str | None = setting(
+        None,
+        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: all but bootstrap]",
+        metavar="NAMES",
+    )
+    changes: str | None = setting(
+        None,
+        help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
+        metavar="NAMES",
+    )
+    repeats: int = setting(5, kind=int, range=Range(1), help="Times that rows are divided anew.")
+    test: float = setting(
+        0.3,
+        kind=float,
+        range=Range(0, 1, low_open=True, high_open=True),
+        help="Fraction of the rows that no model sees.",
+    )
+    label_weight: float = setting(
+        10.0, kind=float, range=Range(0), help="What another outcome of a rule adds to a distance."
+    )
+    random_state: int = setting(0, kind=int, range=Range(0), help="Same data, same seed, same figures.")
+    n_jobs: int = setting(
+        -1,
+        kind=int,
+        range=Range(-1),
+        help="Fits at a time, -1 for all cores: the figures are the same, the times are not.",
+        from_python=jobs,
+    )
+
+
+# What the options mean for an audit.
+_AUDITED = {
+    "stage": "Years, cohorts, sites in their order: trained up to one, then up to the next. No feature.",
+    "groups": "Rows of one patient, say, are never divided. No feature.",
+}
 # What the options mean for a comparison.
 _COMPARED = {
     "stage": "Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
@@ -70,6 +110,19 @@ def compare_options(command: Command) -> Command:
     )
     learning = _learning_options(CompareSettings, _COMPARED)
     return _with_options([*learning, file, *_options(CellSettings)], command)
+
+
+def audit_options(command: Command) -> Command:
+    """The command with all of the options of an audit."""
+    file = click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        help="File: every pair in CSV or Parquet, all figures in JSON, a page in HTML, by its name.",
+    )
+    return _with_options(
+        [*_learning_options(AuditSettings, _AUDITED), file, *_options(CellSettings)], command
+    )
 
 
 def cell_options(command: Command) -> Command:
@@ -107,7 +160,7 @@ class Text(click.ParamType[Any]):
             return self.fail(str(error), param, ctx)
 
 
-def _learning_options(kind: type[LearningSettings], helps: Mapping[str, str] | None = None) -> list[Any]:
+def _learning_options(kind: type[DataSettings], helps: Mapping[str, str] | None = None) -> list[Any]:
     """The columns first, then what is learnt from them, and how."""
     of_data = {each.name for each in fields(DataSettings)}
     learning = [each for each in fields(kind) if each.name not in of_data]

@@ -15,10 +15,14 @@ from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
 from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
 from holdfast.show.feature_use import feature_table
+from holdfast.show.frontier import LOST, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.show.split_support import NARROWEST, split_support_text
 from holdfast.show.tree_text import drawing
-from holdfast.text.numbers import number_text, with_errors
+from holdfast.stability.choice import default_unit
+from holdfast.stability.selection import SCORE_TOLERANCE
+from holdfast.text.lists import joined
+from holdfast.text.numbers import number_text, percent_text, with_errors
 from holdfast.tree.tree import Tree
 
 MOST_LINES = 12  # of the frontier; the file has all
@@ -46,9 +50,9 @@ FILES = {
 
 
 def show_frontier(fit: StableFit, console: Console) -> None:
-    """The efficient candidates, the most stable first."""
+    """The efficient candidates, of a centred tree all of them, the most stable first."""
     frontier, metric = fit.trained.frontier, fit.trained.metric
-    order = _shown(frontier.efficient_order, fit.choice.candidate)
+    order = _shown(shown_order(frontier), fit.choice.candidate)
     instability = with_errors(
         frontier.instability[order].tolist(), frontier.instability_error[order].tolist()
     )
@@ -62,18 +66,35 @@ def show_frontier(fit: StableFit, console: Console) -> None:
             f"{place} *" if place == fit.choice.candidate else f"{place}",
             instability[line],
             f"{frontier.per_rule[place]:.3f}",
-            f"{frontier.size_adjusted[place]:.2f}",
+            lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
             score[line],
             str(frontier.n_leaves[place]),
             str(frontier.depth[place]),
         ]
         for line, place in enumerate(order.tolist())
     ]
-    headings = ["candidate", "instability", *SCALED, title, "leaves", "depth"]
+    per_rule, for_size = SCALED
+    third = LOST if frontier.has_teacher else for_size
+    headings = ["candidate", "instability", per_rule, third, title, "leaves", "depth"]
     chosen = [line for line, place in enumerate(order.tolist()) if place == fit.choice.candidate]
-    shown = show_grid(console, headings, rows, bold=chosen, spare=["depth", *reversed(SCALED)])
+    spare = ["depth", per_rule, LOST] if frontier.has_teacher else ["depth", for_size, per_rule]
+    shown = show_grid(console, headings, rows, bold=chosen, spare=spare)
     scales = [text for heading, text in SCALED.items() if heading in shown]
-    paragraph(console, f"\n{_legend(fit, len(order), scales)}", style="dim")
+    legend = _centred_legend(fit, scales) if frontier.has_teacher else _legend(fit, len(order), scales)
+    paragraph(console, f"\n{legend}", style="dim")
+
+
+def _centred_legend(fit: StableFit, scales: list[str]) -> str:
+    references = f"the {len(fit.trained.references)} reference trees, students of bootstrap samples"
+    tolerances = [percent_text(each["tolerance"]) for each in fit.trained.candidates.combinations]
+    return (
+        f"* chosen. One tree for each tolerance ({joined(tolerances)}): the most central one found that "
+        "loses at most so much of what the student of all rows has learnt from the teacher; one that is "
+        "found several times is listed once. Instability: "
+        f"{'; '.join([f'mean distance to {references}', *scales])}. "
+        f"{fit.metric.title}: expected on new rows, from trees made the same way without the rows held out. "
+        "± one standard error."
+    )
 
 
 def _legend(fit: StableFit, n_shown: int, scales: list[str]) -> str:
@@ -113,10 +134,15 @@ def _caution(fit: StableFit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
     frontier, metric, settings = fit.trained.frontier, fit.metric, fit.settings
     best = fit.named("best-score").candidate
-    unit = settings.tolerance_unit or metric.default_tolerance_unit
-    loss = settings.tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
+    unit = settings.tolerance_unit or default_unit(frontier, metric)
+    tolerance = SCORE_TOLERANCE if settings.tolerance is None else settings.tolerance
+    loss = tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
-    if settings.selection_rule != "within-tolerance" or unit == "standard-error" or loss >= error:
+    if (
+        settings.selection_rule != "within-tolerance"
+        or unit in ("standard-error", "teacher")
+        or loss >= error
+    ):
         return ""
     return (
         f" The best {metric.title} has a standard error of {number_text(error, 2)}, which is more than the "
@@ -183,10 +209,12 @@ def show_split_support(fit: StableFit, console: Console) -> None:
 
 
 def show_features(fit: StableFit, console: Console) -> None:
-    """The features that the trees of both collections ask about most."""
-    n_trees = len(fit.trained.references) + len(fit.trained.candidates)
+    """The features that the trees of all samples ask about most."""
+    n_sampled = len(fit.trained.sampled_candidates)
+    n_trees = len(fit.trained.references) + n_sampled
+    kinds = f"{n_trees} trees, reference and candidate" if n_sampled else f"{n_trees} reference trees"
     verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
-    paragraph(console, f"\nIn all {n_trees} trees, reference and candidate.", style="dim")
+    paragraph(console, f"\nIn all {kinds}.", style="dim")
 
 
 def show_files(folder: Path, console: Console) -> None:

@@ -66,7 +66,7 @@ def compare_models(
     named = _named(models)
     _check_choices(named, baseline, on_error)
     X = collected(X)
-    rows, table = _read(X, y, sample_weight, _task(named), groups, stage)
+    rows, table = read_rows(X, y, sample_weight, task_of(named), groups, stage)
     metrics = metrics_of(scoring, table)
     for name, model in named.items():
         _check_model(name, model, rows, metrics)
@@ -167,7 +167,7 @@ def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -
         raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
 
 
-def _task(named: dict[str, Any]) -> Task | None:
+def task_of(named: dict[str, Any]) -> Task | None:
     """What the models are made for; None if no model says."""
     kinds = {name: _kind(model) for name, model in named.items()}
     for name, kind in kinds.items():
@@ -192,7 +192,7 @@ def _kind(model: Any) -> str | None:
         return kind
 
 
-def _read(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: Any) -> tuple[Rows, Table]:
+def read_rows(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: Any) -> tuple[Rows, Table]:
     """The rows as the models get them, and as a table that says how they can be divided."""
     n_rows = frame_of(X).n_rows
     line = read_vector(y, n_rows)

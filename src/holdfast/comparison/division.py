@@ -8,7 +8,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.comparison.selection import Selection, report_selection, selection_text
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.groups import known_rows, numbered
+from holdfast.data.split.groups import known_rows, of_rows
+from holdfast.data.split.stages import pooled_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch
@@ -50,7 +51,7 @@ def shared_folds(
     if stage is None:
         return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
     rows = np.flatnonzero(counted)
-    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], numbered(groups, counted)
+    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], of_rows(groups, counted)
 
     def forward(apart: LongArray | None) -> tuple[Fold, ...]:
         return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
@@ -81,7 +82,7 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
         )
     if stage.min() == stage.max():
         raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
-    block = _pooled(stage, int(cv) + 1)
+    block = pooled_stages(stage, int(cv) + 1)
     return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
 
 
@@ -108,17 +109,6 @@ def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
         f"{known:,} of the {held_out:,} rows that are held out belong to groups that are learnt from too, by "
         "their earlier rows, as in use."
     )
-
-
-def _pooled(stage: LongArray, most: int) -> LongArray:
-    """The stages, or, if they are more, that many runs of them of about the same number of rows."""
-    rows_of = np.bincount(stage)
-    if len(rows_of) <= most:
-        return stage
-    middle = np.cumsum(rows_of) - rows_of / 2
-    run = (middle * most / len(stage)).astype(np.int64)
-    run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage that is most of the rows stays one of its own
-    return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
 
 
 def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:

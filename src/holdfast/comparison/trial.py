@@ -13,6 +13,7 @@ from holdfast.comparison.rows import rows_of
 from holdfast.data.input.columns import as_label
 from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
+from holdfast.data.split.groups import numbered
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.text.lists import listed
@@ -33,8 +34,9 @@ class Rows:
     def true_values(self, numbers: LongArray) -> TrueValues:
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[numbers]
-        groups = None if self.groups is None else self.groups[numbers].astype(np.int32)
-        return TrueValues(self.target, self.values[numbers], weight, groups)
+        groups = numbered(self.groups, numbers)
+        clusters = None if groups is None else groups.astype(np.int32)
+        return TrueValues(self.target, self.values[numbers], weight, clusters)
 
 
 class Trial(NamedTuple):

@@ -23,19 +23,17 @@ class Canonical(NamedTuple):
     units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
 
 
-def fixed_order(table: Table, metadata: Sequence[LongArray] = (), *, by_relevance: bool = True) -> LongArray:
+def fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
     """The rows sorted by all that is known of them: columns, metadata (a stage, a group), target, weight.
 
-    The columns most relevant to the target come first or, which is cheaper, those that come first by name.
+    The columns count in the order of their names.
 
     >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
     [1, 2, 0]
     """
     weight = [] if table.weight is None else [table.weight]
-    columns = [
-        table.columns[i] for i in (relevance_order(table) if by_relevance else table.schema.name_order)
-    ]
-    keys: list[NDArray[Any]] = [*columns, *metadata, _target_key(table), *weight]
+    columns = [table.columns[i] for i in table.schema.name_order]
+    keys: list[NDArray[Any]] = [*columns, *metadata, target_order(table), *weight]
     n_keys = 1
     while True:
         order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
@@ -45,8 +43,11 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = (), *, by_relevanc
         n_keys *= 4
 
 
-def _target_key(table: Table) -> NDArray[Any]:
-    """Numbers as they are, classes by how frequent they are: their names do not order the rows."""
+def target_order(table: Table) -> NDArray[Any]:
+    """What orders rows by their target: numbers as they are, classes by how frequent they are.
+
+    So the names of the classes do not order the rows.
+    """
     if not table.schema.target.is_classes:
         return table.target
     weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
@@ -55,46 +56,6 @@ def _target_key(table: Table) -> NDArray[Any]:
     by_frequency = sorted(classes, key=lambda number: -frequency[number])  # of equal ones, the first by name
     rank = np.argsort(by_frequency, kind="stable")
     return np.asarray(rank[table.target], np.int64)
-
-
-def relevance_order(table: Table) -> list[int]:
-    """The features by their relevance to the target, wherever they stand in the data.
-
-    Relevance is the fraction of the variance of a feature's ranks that lies between the classes, or between
-    tenths of the numbers. So a column that has nothing to do with the target comes last, and the order of
-    rows that differ in other columns is the same with it and without it. Of equal ones the first by name is
-    first.
-    """
-    if table.weight is not None and not table.weight.all():
-        table = table.taken(np.flatnonzero(table.weight))
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
-    group = table.target if table.schema.target.is_classes else _tenths(table.target, weight)
-    relevance = {
-        index: _variance_ratio(_ranks(table.columns[index]), group, weight)
-        for index in table.schema.name_order
-    }
-    return sorted(relevance, key=lambda index: -relevance[index])
-
-
-def _ranks(values: FloatArray) -> LongArray:
-    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
-
-
-def _tenths(values: FloatArray, weight: FloatArray) -> LongArray:
-    """The tenth of the rows that each number is in, the same for equal numbers."""
-    rank = _ranks(values)
-    rows_at = np.bincount(rank, weight)
-    before = np.cumsum(rows_at) - rows_at
-    return np.asarray((10 * before / max(rows_at.sum(), 1.0))[rank], np.int64)
-
-
-def _variance_ratio(rank: LongArray, group: LongArray, weight: FloatArray) -> float:
-    """Fraction of the variance of the ranks that lies between the groups (five decimals)."""
-    from_mean = rank - np.average(rank, weights=weight)
-    size, sums = np.bincount(group, weight), np.bincount(group, weight * from_mean)
-    between = float((sums * sums / np.where(size > 0, size, 1.0)).sum())
-    whole = float((weight * from_mean * from_mean).sum())
-    return round(between / whole, 5) if whole > 0 else 0.0
 
 
 def _all_differ(columns: Sequence[NDArray[Any]]) -> bool:
@@ -113,10 +74,10 @@ def unit_numbers(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray 
 def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     """The table with its rows sorted and copies of a row made one; metadata (a stage, a group) come along.
 
-    So random choices among the rows do not depend on the order of the data, a weight of 2 is a row twice, and
-    copies of a row never stand on both sides of a split. Rows alike in everything are copies, unless rows
-    with the same features have other targets too, or they make up more than a tenth of all: then they are
-    observations of their own that happen to be alike, as in a table of a few categories.
+    So sums over the rows do not depend on the order of the data, a weight of 2 is a row twice, and copies of
+    a row never stand on both sides of a split. Rows alike in everything are copies, unless rows with the same
+    features have other targets too, or they make up more than a tenth of all: then they are observations
+    of their own that happen to be alike, as in a table of a few categories.
     """
     order = fixed_order(table, metadata)
     if table.weight is not None:
@@ -138,6 +99,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
         tuple(column[rows] for column in table.columns),
         table.target[rows],
         weight if has_copies else None,
+        None if table.identity is None else table.identity[rows],
     )
     units = np.arange(len(rows)) if has_copies else None
     return Canonical(ordered, [each[rows] for each in metadata], units)

@@ -1,5 +1,6 @@
 """Columns as small integers, once per table and shared by every tree grown from it."""
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,6 +9,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Feature
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
+from holdfast.kernels.growth.random_split import RankValues
 
 
 def code_columns(
@@ -45,8 +47,46 @@ def code_columns(
     sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
     start = np.concatenate(([0], np.cumsum(sizes)))
     packed = codes.view("<u4")[:, :, 0]
-    arrays = (packed, ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start.astype(np.int64))
+    keys = np.array([name_key(feature.name) for feature in features], np.int64)
+    arrays = (packed, ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start.astype(np.int64), keys)
     return Coded(*map(frozen, arrays))
+
+
+def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
+    """What the ranks of the coded columns stand for: numbers, or hashes of the categories' labels.
+
+    >>> ages = [np.array([40.0, 20.0, np.nan, 40.0])]
+    >>> rank_values_of([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
+    [20.0, 40.0]
+    """
+    start = np.concatenate(([0], np.cumsum(coded.n_ranks[: len(columns)], dtype=np.int64)))
+    number = np.zeros(start[-1])
+    for j, (feature, column) in enumerate(zip(features, columns, strict=True)):
+        own, ranks = number[start[j] : start[j + 1]], coded.ranks[j]
+        if coded.is_subset[j]:
+            own[:] = [text_key(repr(label)) for label in feature.categories]
+        else:
+            own[ranks[ranks >= 0]] = column[ranks >= 0] + 0.0  # -0.0 and 0.0 have one rank
+    return RankValues(frozen(start), frozen(number))
+
+
+def name_key(name: str) -> int:
+    """A hash of 32 bits of a column's name; x3, as an array has it, and 3, as a frame without names, are one.
+
+    >>> name_key("x3") == name_key("3"), name_key("age") == text_key("age")
+    (True, True)
+    """
+    return text_key(name[1:] if name.startswith("x") and name[1:].isdecimal() else name)
+
+
+def text_key(text: str) -> int:
+    """A hash of 32 bits of the text, the same on every machine.
+
+    >>> text_key("age")
+    2055926754
+    """
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "little")
 
 
 def rank_values(column: FloatArray, out: IntArray) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, frozen
+from holdfast.arrays import FloatArray, KeyArray, frozen
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
 from holdfast.data.input.frame import frame_of
@@ -22,6 +22,7 @@ from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
     from holdfast.kernels.growth.histogram import Coded
+    from holdfast.kernels.growth.random_split import RankValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class Table:
     columns: tuple[FloatArray, ...]  # one per feature: numbers, or indices of categories; NaN where missing
     target: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray | None = None  # None: every row counts once
+    identity: KeyArray | None = None  # keys from elsewhere, such as a teacher's rows; None: what a row says
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
@@ -44,6 +46,8 @@ class Table:
         if self.weight is not None:
             check_sum(self.weight)
             object.__setattr__(self, "weight", _read_only(self.weight))
+        if self.identity is not None:
+            object.__setattr__(self, "identity", _read_only(self.identity))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays that travelled to another process can be written to, and kernels would compile once more.
@@ -78,6 +82,23 @@ class Table:
 
         order = self.schema.name_order[len(self.schema.columns) :]
         return code_columns([self.schema.features[i] for i in order], [self.columns[i] for i in order])
+
+    @cached_property
+    def rank_values(self) -> "RankValues":
+        """What the ranks of the coded columns stand for; only splits drawn at random need it."""
+        from holdfast.data.coding import rank_values_of
+
+        order, features = self.schema.name_order, self.schema.features
+        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], self.coded)
+
+    @cached_property
+    def question_values(self) -> "RankValues":
+        """The same of the questions alone."""
+        from holdfast.data.coding import rank_values_of
+
+        order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
+        coded = self.coded_questions
+        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], coded)
 
     @classmethod
     def from_arrays(
@@ -165,7 +186,9 @@ class Table:
     def taken(self, rows: NDArray[Any]) -> "Table":
         """The table of some of the rows, by flags or by numbers, on the same schema."""
         weight = None if self.weight is None else self.weight[rows]
-        return Table(self.schema, tuple(column[rows] for column in self.columns), self.target[rows], weight)
+        identity = None if self.identity is None else self.identity[rows]
+        columns = tuple(column[rows] for column in self.columns)
+        return Table(self.schema, columns, self.target[rows], weight, identity)
 
     def rows(self, features: Sequence[int]) -> FloatArray:
         """A C-contiguous matrix with one column for each of these features."""

@@ -31,7 +31,7 @@ from holdfast.tree.tree import LEAF, Tree
 UNIT_BITS = 44  # a unit is 2 ** -44 of a feature's range, or more where sums would not fit
 SUM_BITS = 59
 
-_T = TypeVar("_T", Forest, FeatureScales, Packed)
+_T = TypeVar("_T", bound=tuple[Any, ...])
 
 
 def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, float]:

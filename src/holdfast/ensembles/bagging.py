@@ -66,8 +66,8 @@ def grow_bagging(
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=8)
-    >>> bagging.bags[0], bagging.bags.left_out(0)
-    (array([0, 0, 1, 3], dtype=int32), array([0, 1]))
+    >>> bagging.bags[2], bagging.bags.left_out(2)
+    (array([2, 0, 3, 1], dtype=int32), array([1]))
     """
     check_n_estimators(n_estimators)
     check_jobs(n_jobs)

@@ -1,14 +1,13 @@
 """The bags: which rows each tree of an ensemble is grown on, drawn anew whenever they are asked for."""
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import bootstrap_counts, groups_there
+from holdfast.data.split.resampling import Units, bootstrap_counts, n_groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seed
@@ -16,7 +15,7 @@ from holdfast.random_streams import Branch, derived_seed
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How bags are drawn: by default as a bootstrap, as many draws with replacement as there are rows."""
+    """How bags are drawn: by default as a bootstrap, with replacement, every row once on average."""
 
     seed: int = 0
     bootstrap: bool = True  # with replacement
@@ -49,8 +48,9 @@ class Bags:
 
     sampling: Sampling
     repeats: IntArray  # how many rows each row stands for
-    order: LongArray  # the rows as they are counted off
-    n_draws: int
+    units: Units  # rows or groups
+    order: LongArray  # the rows in one fixed order
+    n_draws: int | None  # None: as many as there are rows, or groups
 
     @classmethod
     def of(cls, table: Table, repeats: IntArray, sampling: Sampling) -> "Bags":
@@ -60,30 +60,25 @@ class Bags:
             raise DataError(
                 f"groups has {len(groups)} values, and the data has {table.n_rows} rows: give one per row."
             )
-        n_all = int((repeats if groups is None else groups_there(repeats, groups)).sum(dtype=np.int64))
-        what = "rows" if groups is None else "groups"
-        return cls(
-            sampling, repeats, frozen(fixed_order(table, by_relevance=False)), _n_draws(sampling, n_all, what)
-        )
+        n_all = int(repeats.sum(dtype=np.int64)) if groups is None else n_groups_there(repeats, groups)
+        n_draws = _n_draws(sampling, n_all, "rows" if groups is None else "groups")
+        order = frozen(fixed_order(table))
+        most = None if n_draws == n_all else n_draws
+        return cls(sampling, repeats, Units.of(table, groups), order, most)
 
     def __getitem__(self, index: int) -> IntArray:
         """How often each row is in the bag."""
-        sampling, repeats = self.sampling, self.repeats
-        draw = partial(
-            bootstrap_counts,
-            seed=sampling.seed,
-            index=(sampling.branch, index),
+        sampling = self.sampling
+        return bootstrap_counts(
+            self.repeats,
+            self.units,
+            (sampling.seed, sampling.branch, index),
             n_draws=self.n_draws,
             replacement=bool(sampling.bootstrap),
         )
-        if sampling.groups is not None:  # which are counted off by their own numbers
-            return draw(repeats, groups=sampling.groups)
-        counts = np.empty(len(repeats), np.int32)
-        counts[self.order] = draw(repeats[self.order])
-        return counts
 
     def left_out(self, index: int) -> LongArray:
-        """The rows that are not in the bag, as they are counted off."""
+        """The rows that are not in the bag, in the fixed order."""
         rows: LongArray = self.order[self[index][self.order] == 0]
         return rows
 

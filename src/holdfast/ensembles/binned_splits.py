@@ -169,7 +169,8 @@ class _Memory:
             scratch=Scratch(
                 order=np.empty(widest + 1, np.int64),
                 place=np.empty(widest + 1),
-                drawn=np.empty(table.n_features, np.int64),
+                queue=np.empty(table.n_features, np.int64),
+                waiting=np.empty(128, np.int64),
             ),
         )
         in_set = np.empty(8 * widest, np.int8)

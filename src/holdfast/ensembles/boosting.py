@@ -64,7 +64,7 @@ def boost(
     group_numbers = None if groups is None else read_groups(groups, table.n_rows)
     folds = _folds(table, settings, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = fixed_order(table, [] if group_numbers is None else [group_numbers], by_relevance=False)
+    order = fixed_order(table, [] if group_numbers is None else [group_numbers])
     table, group_numbers = table.taken(order), None if group_numbers is None else group_numbers[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:

@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, KeyArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.folds import Fold
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.row_keys import lowest, unit_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
@@ -137,15 +137,9 @@ class Rounds:
             return
         known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
-        drawn = bootstrap_counts(
-            known.astype(np.int32),
-            self.seed,
-            (Branch.BOOSTING_SAMPLES, number),
-            self.groups,
-            n_draws=max(round(self.settings.subsample * n_units), 1),
-            replacement=False,
-        )
-        self.data.role[known] = np.where(drawn[known] > 0, LEARNT, LEFT_OUT)
+        n_drawn = max(round(self.settings.subsample * n_units), 1)
+        drawn = lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
+        self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
         if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
@@ -154,6 +148,11 @@ class Rounds:
             )
         self.weight_by_role = sums_by_role(self.data.role, self.data.weight)
         self.lost_by_role = sums_by_role(self.data.role, self.lost)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """Of every row, or of its group: which rows a round learns from comes from them."""
+        return unit_keys(self.table, self.groups)
 
     @cached_property
     def distinct(self) -> list[FloatArray]:

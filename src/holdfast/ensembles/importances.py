@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
+from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, frozen, scaled, unscaled
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.schema import Target
+from holdfast.data.split.row_keys import permutation, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
-from holdfast.random_streams import Branch, generator
+from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import node_predictions
 from holdfast.tree.tree import LEAF, Tree
@@ -65,7 +66,8 @@ def permutation_importance(
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = _metric(scoring, table.schema.target)
-    task = partial(_lost_by_some, bagging, table.rows(range(table.n_features)), TrueValues.of(table), metric)
+    X, keys = table.rows(range(table.n_features)), row_keys(table)
+    task = partial(_lost_by_some, bagging, X, TrueValues.of(table), keys, metric)
     tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(task, tasks, n_jobs, progress=progress)
     lost = np.array([each for part in parts for each in part])
@@ -82,12 +84,19 @@ def _metric(scoring: Any, target: Target) -> Metric:
 
 
 def _lost_by_some(
-    bagging: Bagging, X: FloatArray, true_values: TrueValues, metric: Metric, indices: Sequence[int]
+    bagging: Bagging,
+    X: FloatArray,
+    true_values: TrueValues,
+    keys: KeyArray,
+    metric: Metric,
+    indices: Sequence[int],
 ) -> list[FloatArray]:
-    return [_lost(bagging, index, X, true_values, metric) for index in indices]
+    return [_lost(bagging, index, X, true_values, keys, metric) for index in indices]
 
 
-def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, metric: Metric) -> FloatArray:
+def _lost(
+    bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, keys: KeyArray, metric: Metric
+) -> FloatArray:
     """What each permuted feature takes from the score of one tree; NaN if no row is out of its bag."""
     bags, tree = bagging.bags, bagging.ensemble[index]
     rows = bags.left_out(index)
@@ -95,7 +104,7 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
     lost = np.zeros(X.shape[1])
     if len(rows) == 0:
         return np.full_like(lost, np.nan)
-    X, routes = X[rows], bagging.routes(index)
+    X, keys, routes = X[rows], keys[rows], bagging.routes(index)
     weight = None if true_values.weight is None else true_values.weight[rows]
     known = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
@@ -105,7 +114,8 @@ def _lost(bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, 
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
-        X[:, feature] = column[_permutation(bags.sampling.seed, index, int(place[feature]), len(rows))]
+        stream = (bags.sampling.seed, Branch.PERMUTATIONS, index, int(place[feature]))
+        X[:, feature] = column[permutation(keys, stream)]
         changed = values.copy()
         changed[changing] = _tree_values(bagging, index, routes.leaves(frozen(X), frozen(changing)), metric)
         X[:, feature] = column
@@ -131,11 +141,6 @@ def features_asked(tree: Tree) -> BoolArray:
         asked[nodes] = asked[parents]
         asked[nodes, tree.feature[parents]] = True
     return asked
-
-
-def _permutation(seed: int, index: int, place: int, n_rows: int) -> LongArray:
-    """For the feature at this place by name."""
-    return generator(seed, Branch.PERMUTATIONS, index, place).permutation(n_rows)
 
 
 # -- over the trees ---------------------------------------------------------------------------------------

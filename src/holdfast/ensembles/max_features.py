@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.backends.tasks import check_jobs
-from holdfast.data.split.resampling import groups_there
+from holdfast.data.split.resampling import n_groups_there
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
@@ -186,12 +186,13 @@ def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, 
     rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
     learnt, groups = folds.table.taken(rows), None
     repeats = split_weight(learnt.weight, learnt.n_rows)[0]
+    n_all = int(repeats.sum(dtype=np.int64))
     if sampling.groups is not None and folds.groups is not None:
-        groups = np.unique(folds.groups[rows], return_inverse=True)[1]
-        repeats = groups_there(repeats, groups)
+        groups = folds.groups[rows]
+        n_all = n_groups_there(repeats, groups)
     most = sampling.max_samples
     if isinstance(most, Integral):  # which all rows can give, and fewer perhaps not
-        most = min(int(most), int(repeats.sum(dtype=np.int64)))
+        most = min(int(most), n_all)
     bags = replace(sampling, max_samples=most, groups=groups)
     return learnt, folds.table.taken(folds.held_out[place]), bags
 

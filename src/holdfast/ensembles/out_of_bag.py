@@ -85,7 +85,8 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
     metric = oob_metric(scoring, table.schema.target)
-    true_values = TrueValues.of(table, bagging.bags.sampling.groups)
+    order = bagging.bags.order  # sums of floats depend on it
+    true_values = TrueValues.of(table, bagging.bags.sampling.groups).taken(order)
     points = points_scored(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
@@ -97,12 +98,11 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
         n_trees[rows] += 1
         errors.add(rows, said, truth[rows])
         if index + 1 in scores and index + 1 < len(bagging):
-            scores[index + 1] = _score_so_far(total, spare, n_trees, true_values, metric)
+            scores[index + 1] = _score_so_far(total[order], spare, n_trees[order], true_values, metric)
     values = unscaled(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
-    score = _score(values, n_trees, true_values, metric)
+    score = _score(values[order], n_trees[order], true_values, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
-    order = bagging.bags.order  # sums of floats depend on it
     weight = None if table.weight is None else table.weight[order]
     correlation = errors.taken(order).correlation("errors", len(bagging), weight)
     return OutOfBag(values, n_trees, score, curve, metric, correlation)

@@ -105,7 +105,7 @@ class AdaBoostClassifier(ClassEnsemble):
         rules = self._rules()
         X = frame_of(X)
         table = self._table(X, y, sample_weight, "classification")
-        seed = seed_if(self.max_features is not None, self.random_state)
+        seed = seed_if(rules.draws, self.random_state)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)
         self.estimator_weights_ = boosted.ensemble.weights
         self.estimator_errors_ = boosted.errors

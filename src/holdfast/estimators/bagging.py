@@ -30,8 +30,9 @@ class BaggingClassifier(BaggedClasses):
         is at least this, not where it is the larger one. It changes what `predict` says; probabilities and
         out-of-bag scores are those of votes without it.
     bootstrap, max_samples
-        The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
-        a fraction of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
+        The bag of a tree: by default about as many rows as there are, drawn with replacement, each by itself.
+        A number of draws, or a fraction of the rows (or groups), draws fewer; without bootstrap they are
+        drawn without replacement, exactly as many.
     oob_score
         True scores every row by the trees whose bags do not hold it: the accuracy, or that of "auc",
         "log_loss" or any scorer that is given instead. Losses are negated.
@@ -44,7 +45,7 @@ class BaggingClassifier(BaggedClasses):
         Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
     random_state
         Seed, generator or None. With the same seed the same rows give the same model, in whatever order they
-        come.
+        come, and rows that stay keep their bags when others come or go.
     verbose
         1 shows a progress bar.
 

@@ -175,8 +175,8 @@ class TreeEstimator(TableEstimator):
     tree_: Tree
 
     def _seed(self, rules: GrowthRules) -> int:
-        """A seed of 32 bits, drawn only if features are."""
-        return seed_if(rules.max_features is not None, self.random_state)
+        """A seed of 32 bits, drawn only if features or splits are."""
+        return seed_if(rules.draws, self.random_state)
 
     def _remember(self, X: Frame, tree: Tree) -> Self:
         """Take the tree for the fitted one, along with the names of the columns of X."""

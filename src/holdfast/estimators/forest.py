@@ -7,7 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
-from holdfast.growth.rules import GrowthRules, MaxFeatures
+from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
 
 
 class ForestClassifier(BaggedClasses):
@@ -20,6 +20,9 @@ class ForestClassifier(BaggedClasses):
     ----------
     n_estimators
         Number of trees: more of them never hurt, beyond the time that they take.
+    splitter
+        "random" draws one split of each feature and takes the best of these, as in `TreeClassifier`: with
+        bootstrap=False a forest of extra-random trees.
     max_features, cv
         Features drawn at every split: a number, a fraction, "sqrt", "log2", "third", or None for all. "oob"
         tries several numbers and takes the one with the best out-of-bag score, all on the same bags; "cv" the
@@ -34,8 +37,9 @@ class ForestClassifier(BaggedClasses):
         is at least this, not where it is the larger one. It changes what `predict` says; probabilities and
         out-of-bag scores are those of votes without it.
     bootstrap, max_samples
-        The bag of a tree: by default as many rows as there are, drawn with replacement. A number of draws, or
-        a fraction of the rows (or groups), draws fewer; without bootstrap they are drawn without replacement.
+        The bag of a tree: by default about as many rows as there are, drawn with replacement, each by itself.
+        A number of draws, or a fraction of the rows (or groups), draws fewer; without bootstrap they are
+        drawn without replacement, exactly as many.
     oob_score
         True scores every row by the trees whose bags do not hold it: the accuracy, or that of "auc",
         "log_loss" or any scorer that is given instead. Losses are negated.
@@ -48,7 +52,7 @@ class ForestClassifier(BaggedClasses):
         Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
     random_state
         Seed, generator or None. With the same seed the same rows give the same model, in whatever order they
-        come.
+        come, and rows that stay keep their bags when others come or go.
     verbose
         1 shows a progress bar.
 
@@ -92,6 +96,7 @@ class ForestClassifier(BaggedClasses):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        splitter: Splitter = "best",
         max_features: MaxFeatures | Literal["oob", "cv"] = "sqrt",
         cv: Any = 5,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
@@ -119,6 +124,7 @@ class ForestClassifier(BaggedClasses):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.splitter = splitter
         self.max_features = max_features
         self.cv = cv
         self.class_weight = class_weight
@@ -178,6 +184,7 @@ class ForestRegressor(BaggedNumbers):
         min_samples_leaf: int | float = 5,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        splitter: Splitter = "best",
         max_features: MaxFeatures | Literal["oob", "cv"] = "third",
         cv: Any = 5,
         ccp_alpha: float = 0.0,
@@ -202,6 +209,7 @@ class ForestRegressor(BaggedNumbers):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.splitter = splitter
         self.max_features = max_features
         self.cv = cv
         self.ccp_alpha = ccp_alpha

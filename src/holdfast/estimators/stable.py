@@ -14,28 +14,43 @@ from holdfast.growth.rules import GrowthRules, MaxFeatures
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes and stays recognisable when the data changes.
 
-    Reference trees are grown on the early rows and candidate trees on all of them, by every combination of a
-    grid, each on a bootstrap sample. The instability of a candidate is its mean distance to the reference
-    trees, its score that on rows held out. One candidate on the frontier of both is chosen, and `choose`
-    moves to another without fitting anew. (Bertsimas and Digalakis, arXiv 2305.17299.)
+    By default it is a centred tree: a teacher, the mean of several models, says how likely each class is in
+    each row; students, trees of few leaves, are grown on what it says, one on all rows and the reference
+    trees on bootstrap samples; and the student moves to the midst of the references, as far as it goes on
+    fitting the teacher. Other methods choose a tree from many (Bertsimas and Digalakis, arXiv 2305.17299).
+    The instability of a candidate is its mean distance to the reference trees, its score that on rows held
+    out. `choose` moves to another tree of the frontier of both without fitting anew.
 
     The same data and the same seed give the same tree, in whatever order the rows come.
 
     Parameters
     ----------
     method
-        "bootstrap": one candidate for each sample of the training rows, with scores that are as honest as one
-        data set allows: see `validation`, `refit_leaves` and `shrink_scores`. "pruned": the candidates are
-        the subtrees of the one tree that is grown on all rows, `max_depth` deep, along its pruning path; a
+        "centred": as above. There is one candidate for each of several tolerances. Its score is that of a
+        tree made the same way without the rows held out. "bootstrap": reference trees on the early rows and
+        candidate trees on all, by every combination of a grid, one for each bootstrap sample, with scores
+        that are as honest as one data set allows: see `validation`, `refit_leaves` and `shrink_scores`.
+        "pruned": the candidates are the subtrees of the one tree that is grown on all rows, `max_depth` deep,
+        along its pruning path; a
         size is scored by rows held out, and there are `n_estimators` of them at most. The grid is for the
         reference trees then. "paper": the paper to the letter. One plainly random holdout to score on, a
         third of the rows or the fraction `validation`, or your own `X_holdout`; no leaf is refitted and no
         score shrunk, so that `refit_leaves` and `shrink_scores` are not used.
+    max_leaf_nodes
+        The most leaves. None: 12 for "centred", else no limit.
+    min_samples_leaf
+        The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 5, or 1 % of the rows
+        if that is more; of other methods the grid decides.
+    teacher
+        For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
+        an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
+    leaf_values
+        For "centred": what the "teacher" says of the rows of a leaf on average, or their own "labels".
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
     n_estimators
-        Trees in each of the two collections.
+        Trees in each collection. None: 100 references of "centred", else 300.
     grid
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
     learner
@@ -52,7 +67,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         Fraction of the rows that are early, if `fit` is not told which are.
     validation
         Rows held out to choose by: a fraction, or a number of folds that are held out in turn; "auto" takes
-        five folds for up to 5,000 rows, else a third of them. With method="paper" there are no folds.
+        five folds for up to 5,000 rows, else a third of them; of "centred" always a third, and None holds
+        nothing out: the scores are then too good. With method="paper" there are no folds.
     scoring
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
         scikit-learn.
@@ -60,8 +76,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
         "most-stable", "knee", or "weighted", which maximises score - gamma * instability.
     tolerance, tolerance_unit
-        A number, and whether it is "absolute", "relative" to the best score, or a multiple of its
-        "standard-error". None: relative for losses, else absolute.
+        A number, and whether it is "absolute", "relative" to the best score, a multiple of its
+        "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
+        "teacher". None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
     gamma
         For "weighted": the score that one unit of instability is worth.
     matching, label_weight, outcome
@@ -100,7 +117,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = ["no" if row[0] < 50 else "yes" for row in X]
-    >>> model = StableTreeClassifier(n_estimators=20).fit(X, y)
+    >>> model = StableTreeClassifier(max_leaf_nodes=2, teacher="linear").fit(X, y)
     >>> print(model.predict([[35.0], [65.0]]))
     ['no' 'yes']
     """
@@ -110,9 +127,13 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     def __init__(
         self,
         *,
-        method: str = "bootstrap",
+        method: str = "centred",
+        max_leaf_nodes: int | None = None,
         max_depth: int | None = 5,
-        n_estimators: int = 300,
+        min_samples_leaf: int | float = 1,
+        teacher: Any = "blend",
+        leaf_values: str = "teacher",
+        n_estimators: int | None = None,
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
@@ -124,10 +145,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
-        validation: float | str = "auto",
+        validation: float | str | None = "auto",
         scoring: Any = None,
         selection_rule: str = "within-tolerance",
-        tolerance: float = 0.01,
+        tolerance: float | None = None,
         tolerance_unit: str | None = None,
         gamma: float | None = None,
         matching: str = "paper",
@@ -142,7 +163,11 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         verbose: bool = False,
     ) -> None:
         self.method = method
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.teacher = teacher
+        self.leaf_values = leaf_values
         self.n_estimators = n_estimators
         self.grid = grid
         self.learner = learner
@@ -213,7 +238,8 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     of `StableTreeClassifier`, without `class_weight` and the classes.
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
-    >>> model = StableTreeRegressor(n_estimators=20).fit(X, [1.0 if row[0] < 50 else 7.0 for row in X])
+    >>> y = [1.0 if row[0] < 50 else 7.0 for row in X]
+    >>> model = StableTreeRegressor(max_leaf_nodes=2, leaf_values="labels").fit(X, y)
     >>> print(model.predict([[35.0], [65.0]]))
     [1. 7.]
     """
@@ -223,9 +249,13 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     def __init__(
         self,
         *,
-        method: str = "bootstrap",
+        method: str = "centred",
+        max_leaf_nodes: int | None = None,
         max_depth: int | None = 5,
-        n_estimators: int = 300,
+        min_samples_leaf: int | float = 1,
+        teacher: Any = "blend",
+        leaf_values: str = "teacher",
+        n_estimators: int | None = None,
         grid: Mapping[str, Sequence[Any]] | None = None,
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
@@ -236,10 +266,10 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
-        validation: float | str = "auto",
+        validation: float | str | None = "auto",
         scoring: Any = None,
         selection_rule: str = "within-tolerance",
-        tolerance: float = 0.01,
+        tolerance: float | None = None,
         tolerance_unit: str | None = None,
         gamma: float | None = None,
         matching: str = "paper",
@@ -254,7 +284,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         verbose: bool = False,
     ) -> None:
         self.method = method
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.teacher = teacher
+        self.leaf_values = leaf_values
         self.n_estimators = n_estimators
         self.grid = grid
         self.learner = learner

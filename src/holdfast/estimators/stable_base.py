@@ -52,6 +52,8 @@ class StableTreeEstimator(TreeEstimator):
         said = {
             each.name: parameters[each.name] for each in fields(StabilitySettings) if each.name in parameters
         }
+        if self.tolerance_unit not in (None, "teacher"):  # of the score: no tree is looked for with it
+            said["tolerance"] = None
         return StabilitySettings(**said, rules=self._rules(), seed=drawn_seed(self.random_state))
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
@@ -141,11 +143,17 @@ class StableTreeEstimator(TreeEstimator):
     # -- what stands firm -----------------------------------------------------------------------------
 
     def split_support(self) -> SplitSupports:
-        """For every split of the chosen tree, how often the trees of both collections ask the same there."""
+        """For every split of the chosen tree, how often the trees of both collections ask the same there.
+
+        With method="centred" the references alone are asked: its candidates are no samples.
+        """
         check_is_fitted(self)
-        return split_support(self.tree_, self.reference_trees_, self.candidate_trees_)
+        return split_support(self.tree_, self.reference_trees_, self.trained_.sampled_candidates)
 
     def feature_use(self) -> FeatureUses:
-        """How the trees of both collections use each feature, the most important first."""
+        """How the trees of both collections use each feature, the most important first.
+
+        With method="centred" the references alone are asked: its candidates are no samples.
+        """
         check_is_fitted(self)
-        return feature_use([*self.reference_trees_, *self.candidate_trees_])
+        return feature_use([*self.reference_trees_, *self.trained_.sampled_candidates])

@@ -9,7 +9,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
 from holdfast.data.input.target import read_vector
 from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.groups import numbered, of_rows, read_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.errors import DataError, ParameterError
 
@@ -35,7 +35,7 @@ class TrainingRows:
             taken_vector(read_vector(self.y, self.X.n_rows), rows),
             None if self.weight is None else self.weight[rows],
             numbered(self.stage, rows),
-            numbered(self.groups, rows),
+            of_rows(self.groups, rows),
             None if self.holdout is None else self.holdout[rows],
         )
 

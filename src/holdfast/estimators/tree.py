@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
-from holdfast.growth.rules import GrowthRules, MaxFeatures
+from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -38,6 +38,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Least decrease of impurity by a split, as a fraction of the node's own.
     threshold_cost
         For "gain_ratio": a threshold must first gain the bits that it takes to name it among all others.
+    splitter
+        "best" tries all splits of every feature; "random" draws one of each, a threshold uniform between its
+        least and greatest value in the node or a random set of categories, and takes the best of these.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
@@ -74,8 +77,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     n_jobs
         Threads that grow the trees of the folds; -1 for all cores.
     random_state
-        Seed, generator or None, used where features are drawn and rows held out; None holds out the same
-        rows each time.
+        Seed, generator or None, used where features or splits are drawn and rows held out; None holds out the
+        same rows each time.
 
     Attributes
     ----------
@@ -116,6 +119,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         min_impurity_decrease: float = 0.0,
         min_relative_gain: float = 0.0,
         threshold_cost: bool = False,
+        splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         questions: Sequence[str] | None = None,
@@ -147,6 +151,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.min_relative_gain = min_relative_gain
         self.threshold_cost = threshold_cost
+        self.splitter = splitter
         self.max_features = max_features
         self.class_weight = class_weight
         self.questions = questions
@@ -205,6 +210,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         min_relative_gain: float = 0.0,
+        splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
@@ -230,6 +236,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.min_relative_gain = min_relative_gain
+        self.splitter = splitter
         self.max_features = max_features
         self.questions = questions
         self.questions_only = questions_only

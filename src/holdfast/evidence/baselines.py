@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
+from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
@@ -73,7 +74,7 @@ def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, com
 
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
     """The rows of each fold; none at all if they cannot be divided."""
-    place = random_positions(strata_of(table), groups, (seed, Branch.BASELINE_FOLDS))
+    place = random_positions(strata_of(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
     fold = folds_of(place, n_folds)
     numbers = np.unique(fold)
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []

@@ -11,7 +11,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
@@ -61,7 +62,7 @@ def replicate(
 
     >>> patients = [[float(age)] for age in range(20, 80)]
     >>> table = Table.from_arrays(patients, ["no" if age < 50 else "yes" for (age,) in patients])
-    >>> found = replicate(table, StabilitySettings(n_estimators=4), n_replications=2)
+    >>> found = replicate(table, StabilitySettings(method="bootstrap", n_estimators=4), n_replications=2)
     >>> [row.n_leaves.mean for row in found.rows if row.n_leaves is not None]
     [2.0, 2.0, 2.0, 2.0]
     """
@@ -113,7 +114,7 @@ def _plan(
     stage = None if stage is None else stage[order]
     copies = unit_numbers(table, [] if stage is None else [stage]) if groups is None else None
     settings = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
-    known_groups = copies if groups is None else groups[order]
+    known_groups = copies_as_groups(table, copies) if groups is None else groups[order]
     return _Plan(table, settings, selection_rule, stage, known_groups, test_fraction)
 
 
@@ -127,7 +128,7 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
         for selection_rule in (BEST_SCORE, MOST_STABLE, plan.selection_rule)
     ]
 
-    training, groups = plan.table.taken(~test), numbered(plan.groups, ~test)
+    training, groups = plan.table.taken(~test), of_rows(plan.groups, ~test)
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
@@ -138,7 +139,7 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
         figure["frontier_size"] = len(frontier.efficient_order)
 
     rows = plan.table.taken(test)
-    score = partial(_score, trained.metric, TrueValues.of(rows, numbered(plan.groups, test)))
+    score = partial(_score, trained.metric, TrueValues.of(rows, of_rows(plan.groups, test)))
     results = [
         Result(number, model, score(predictions_for(trained.metric, tree, rows)), tree=tree, **figure)
         for model, tree, figure in zip(MODELS[:-1], trees, figures, strict=True)
@@ -154,7 +155,7 @@ def _score(metric: Metric, true_values: TrueValues, values: FloatArray) -> float
 def _run_with_test_rows(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
     test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
-    stage, groups = numbered(plan.stage, ~test), numbered(plan.groups, ~test)
+    stage, groups = numbered(plan.stage, ~test), of_rows(plan.groups, ~test)
     return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
 
 

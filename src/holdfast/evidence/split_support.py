@@ -30,7 +30,7 @@ class SplitSupport:
     question: str
     feature: str
     references: float  # fraction of the reference trees that ask about this feature at this place
-    candidates: float  # fraction of the candidate trees
+    candidates: float | None  # fraction of the candidate trees; None if there are none
     same_way: float  # fraction of all trees that ask about the same features from the root down to here
     n_asking: int  # trees of both collections that ask about this feature at this place
     thresholds: tuple[float, float, float] | None  # 5 %, 50 % and 95 % quantile; None for a set, or if none
@@ -53,15 +53,14 @@ class SplitSupports(list[SplitSupport]):
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
     """The support of each split of the tree, in preorder.
 
-    A tree that is one of the candidates counts among them.
+    A tree that is one of the candidates counts among them; there may be none.
     Each quantile is a threshold that some tree asks for, the smallest that so many of them do not exceed.
     A set of categories and its complement ask the same, so each tree's set is turned to agree with this
     tree's on as many as possible of the categories that can reach the split. The places below are not turned
     with it: left stays left.
     """
-    for name, collection in (("reference", references), ("candidate", candidates)):
-        if not len(collection):
-            raise ValueError(f"Split support needs at least one {name} tree, and there are 0.")
+    if not len(references):
+        raise ValueError("Split support needs at least one reference tree, and there are 0.")
     tree, *others = on_one_schema([tree, *references, *candidates])
     stacked = _stacked(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
@@ -71,7 +70,7 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
         asks = stacked.feature[at[node]] == tree.feature[node]
         same = same_way[node] & asks
         in_each = asks[: len(references)], asks[len(references) :], same
-        fractions = [float(flags.mean()) for flags in in_each]
+        fractions = [float(flags.mean()) if len(flags) else None for flags in in_each]
         found.append(_split_support(tree, node, fractions, stacked, at[node][asks]))
         for child, side in ((tree.left[node], stacked.left), (tree.right[node], stacked.right)):
             at[int(child)], same_way[int(child)] = side[at[node]], same
@@ -79,7 +78,7 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
 
 
 def _split_support(
-    tree: Tree, node: int, fractions: list[float], stacked: "_Stacked", at: LongArray
+    tree: Tree, node: int, fractions: list[float | None], stacked: "_Stacked", at: LongArray
 ) -> SplitSupport:
     """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
@@ -90,9 +89,9 @@ def _split_support(
         question=shown("answer_text", tree, node, True),
         short=shown("answer_text", tree, node, True, most=SHORT_LIST),
         feature=feature.name,
-        references=fractions[0],
+        references=fractions[0] or 0.0,
         candidates=fractions[1],
-        same_way=fractions[2],
+        same_way=fractions[2] or 0.0,
         n_asking=len(at),
         thresholds=None if feature.is_subset else _quantiles(stacked.threshold[at[~is_known]]),
         categories=_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -34,7 +34,7 @@ def grow_bootstraps(
     fixed = fixed_point_sample(table, rules)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, fixed, random_state), tasks, n_jobs)
+    parts = run_all(partial(_grown, table, rules, fixed, Units.of(table), random_state), tasks, n_jobs)
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
@@ -42,7 +42,12 @@ def grow_bootstraps(
 
 
 def _grown(
-    table: Table, rules: GrowthRules, fixed: FixedPointSample, seed: int, indices: Sequence[int]
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    units: Units,
+    seed: int,
+    indices: Sequence[int],
 ) -> list[Tree]:
-    samples = [bootstrap_counts(fixed.repeats, seed, index) for index in indices]
+    samples = [bootstrap_counts(fixed.repeats, units, (seed, index)) for index in indices]
     return grow_samples(table, rules, fixed, samples, [seed + index for index in indices])

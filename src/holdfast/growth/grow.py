@@ -15,6 +15,7 @@ from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
+from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.thresholds import node_features, thresholds
@@ -22,6 +23,7 @@ from holdfast.growth.values import node_values
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.tree.tree import Tree
 
@@ -34,7 +36,7 @@ SET_BYTES = 2**22  # memory for sets of categories at first
 def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> Tree:
     """The tree that the rules grow on the table, and prune.
 
-    The random state matters only where features are drawn.
+    The random state matters only where features or splits are drawn.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> grow(table).threshold[0]
@@ -77,6 +79,7 @@ class Task(NamedTuple):
     sample: Sample
     rows: IntArray
     leaves_in_memory: int  # for which the budget has room
+    values: RankValues  # empty unless splits are drawn at random
 
 
 def coded_for(table: Table, rules: GrowthRules) -> Coded:
@@ -108,19 +111,20 @@ def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: Int
         sample=fixed.sample(counts),
         rows=np.flatnonzero(counts).astype(np.int32),
         leaves_in_memory=room,
+        values=values_for(table, rules),
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows, _ = task
+    plan, limits, sample, rows, _, values = task
     histograms = _histograms(coded, rules, plan, limits, len(rows))
     compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            arguments = (plan, limits, coded, sample, rows, histograms, compact, stop, growing, grown)
+            arguments = (plan, limits, coded, sample, rows, histograms, compact, values, stop, growing, grown)
             call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
@@ -166,6 +170,7 @@ def _finished(
     grown: kernels.Grown,
 ) -> Tree:
     fields = grown.fields
+    drawn = thresholds_drawn(fields, task.rows, coded_for(table, rules), task.values)
     if rules.questions_only:  # which stand after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, node_weight, impurity = node_values(fixed, counts, task.rows, fields, grown.total)
@@ -175,7 +180,7 @@ def _finished(
     return Tree(
         schema=table.schema,
         feature=node_features(table, fields),
-        threshold=thresholds(table, fields),
+        threshold=thresholds(table, fields, drawn),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
         missing_left=fields[:, kernels.MISSING_LEFT] == 1,
@@ -241,8 +246,9 @@ def _histograms(
     coded: Coded, rules: GrowthRules, plan: Plan, limits: kernels.Limits, n_rows: int
 ) -> LongArray:
     """Memory for histograms: one, or, if they may wait for a child, several; more of them save time only."""
-    length = int(coded.start[-1]) * plan.n_stats
-    n_slots = 1
+    n_slots, length = 1, int(coded.start[-1]) * plan.n_stats
+    if rules.splitter == "random":
+        return np.empty((1, 1), np.int64)
     if n_rows >= FULL_ROWS and not limits.n_drawn and rules.memory_limit is None:
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, 64))
     return np.empty((n_slots, length), np.int64)

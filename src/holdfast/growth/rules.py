@@ -13,6 +13,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
+Splitter = Literal["best", "random"]
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
 
 
@@ -34,6 +35,7 @@ class GrowthRules:
     min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
     min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
+    splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: ClassWeight = None
     questions_only: bool = False  # split by the user's questions alone; columns are what these read
@@ -62,6 +64,7 @@ class GrowthRules:
         if self.max_seconds is not None:
             _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
         features_drawn(self.max_features, 1)
+        _check_splitter(self.splitter, self.threshold_cost)
         if self.pruning_confidence is not None:
             _check_between("pruning_confidence", self.pruning_confidence)
         _check_range("ccp_alpha", self.ccp_alpha, 0.0, math.inf)
@@ -88,6 +91,11 @@ class GrowthRules:
         """The rules that are not the default."""
         said = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
         return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+
+    @property
+    def draws(self) -> bool:
+        """True if chance has a part in the tree: features or splits are drawn."""
+        return self.max_features is not None or self.splitter == "random"
 
     @property
     def is_best_first(self) -> bool:
@@ -148,6 +156,16 @@ def _check_criterion(criterion: object) -> None:
     if not isinstance(criterion, str):
         raise ParameterError(
             f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+        )
+
+
+def _check_splitter(splitter: object, threshold_cost: object) -> None:
+    if splitter not in ("best", "random"):
+        raise ParameterError(f"splitter={splitter!r} is unknown: choose 'best' or 'random'.")
+    if splitter == "random" and threshold_cost is True:
+        raise ParameterError(
+            "splitter='random' draws one threshold of each feature, and threshold_cost=True is what it costs "
+            "to choose one among many: leave one of the two out."
         )
 
 

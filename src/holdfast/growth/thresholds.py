@@ -1,4 +1,4 @@
-"""What the nodes of a grown tree ask: features of the table, and thresholds half-way between two values."""
+"""What the nodes of a grown tree ask: features of the table, and thresholds between two values."""
 
 import numpy as np
 
@@ -14,15 +14,21 @@ def node_features(table: Table, fields: LongArray) -> IntArray:
     return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
 
 
-def thresholds(table: Table, fields: LongArray) -> FloatArray:
-    """The midpoint between the two values on either side of each split."""
+def thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None) -> FloatArray:
+    """The midpoint between the two values on either side of each split, or the number that was drawn there.
+
+    Between two ordered categories it is half a position above the lower one.
+    """
     threshold, features = np.full(len(fields), np.nan), node_features(table, fields)
     below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
     asks = (features != LEAF) & (below >= 0)
     threshold[asks & (above < 0)] = KNOWN
     between = np.flatnonzero(asks & (above >= 0))
     asked = features[between].astype(np.int64)
-    middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
+    if drawn is None:
+        middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
+    else:
+        middle = drawn[between]
     is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[asked]
     threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold

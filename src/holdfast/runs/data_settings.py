@@ -69,7 +69,8 @@ class ColumnSettings:
     target: str = setting(help="What is to be predicted.", metavar="COLUMN")
     stage: str | None = setting(
         None,
-        help="Years, cohorts, sites in their order: the first stages are the early rows. No feature.",
+        help="Years, cohorts, sites in their order: the last are to test by, and where a method has early "
+        "rows, they are the first. No feature.",
         metavar="COLUMN",
     )
     groups: str | None = setting(

@@ -71,7 +71,7 @@ def _root_text(fit: StableFit) -> str:
     if not fit.roles.early_stages or not fit.split_support:
         return ""
     root = fit.split_support[0]
-    if root.references > RARELY or root.candidates < OFTEN:
+    if root.candidates is None or root.references > RARELY or root.candidates < OFTEN:
         return ""
     return (
         f"Early and late data disagree on what comes first: {rounded_percent(root.references)} of the "

@@ -10,11 +10,13 @@ from holdfast._version import __version__
 from holdfast.data.schema import Target
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.runs.disagreement import disagreement
-from holdfast.runs.growth_rules import growth_rules
+from holdfast.runs.growth_rules import growth_rules, stable_settings
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import ChosenTree, StableFit
 from holdfast.scoring.metric import Metric, Score
+from holdfast.stability.methods.centred import most_leaves
+from holdfast.stability.training import StableTrees
 from holdfast.tree.wording import class_names
 
 
@@ -25,7 +27,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
         "holdfast": __version__,
         **settings_facts(fit.settings, fit.roles.whole.schema.target),
         "data": data_facts(fit.roles),
-        "division": {**test_facts(fit.roles), **_division_facts(fit.roles)},
+        "division": {**test_facts(fit.roles), **_division_facts(fit)},
         "metric": metric_facts(trained.metric),
         "distance": {
             "matching": trained.distance_settings.matching,
@@ -44,18 +46,18 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
             "hypervolume": trained.frontier.hypervolume,
         },
         "disagreement": disagreement(fit),
-        "trees": {
-            name: _tree_facts(each, trained.metric) for each in fit.chosen_trees for name in each.names
-        },
+        "trees": {name: _tree_facts(each, trained) for each in fit.chosen_trees for name in each.names},
         "split_support": [_split_facts(each) for each in fit.split_support],
         "features": [asdict(each) for each in fit.uses],
     }
 
 
 def settings_facts(settings: RunSettings, target: Target) -> dict[str, Any]:
-    """What was asked for, under the names of the settings, and the criterion that it comes to."""
+    """What was asked for, under the names of the settings, and the criterion or leaves that it comes to."""
     facts = settings.facts
-    if settings.model != "boosting":
+    if settings.is_centred:
+        facts["settings"]["max_leaf_nodes"] = most_leaves(stable_settings(settings, target))
+    elif settings.model != "boosting":
         facts["settings"]["criterion"] = growth_rules(settings, target).criterion
     return facts
 
@@ -88,12 +90,12 @@ def test_facts(roles: RowRoles) -> dict[str, Any]:
     }
 
 
-def _division_facts(roles: RowRoles) -> dict[str, Any]:
-    """Which of the training rows are early, and which are held out."""
-    division = roles.divided.division
+def _division_facts(fit: StableFit) -> dict[str, Any]:
+    """Which of the training rows are early, but for a centred tree, and which are held out."""
+    roles, division = fit.roles, fit.roles.divided.division
+    early = {"early_rows": roles.n_early, "early_stages": list(roles.early_stages)}
     return {
-        "early_rows": roles.n_early,
-        "early_stages": list(roles.early_stages),
+        **({} if fit.settings.is_centred else early),
         "held_out_rows": roles.n_held_out,
         "held_out_ways": len(division.validation),
         "cross_fitted": division.is_cross_fitted,
@@ -125,10 +127,12 @@ def _target_facts(roles: RowRoles) -> dict[str, Any]:
     return {"classes": dict(zip(class_names(target), counts, strict=True))}
 
 
-def _tree_facts(each: ChosenTree, metric: Metric) -> dict[str, Any]:
+def _tree_facts(each: ChosenTree, trained: StableTrees) -> dict[str, Any]:
+    metric, losses = trained.metric, trained.frontier.teacher_loss
     return {
         "candidate": each.candidate,
         "instability": each.instability,
+        **({} if losses is None else {"teacher_loss": float(losses[each.candidate])}),
         "leaves": each.tree.n_leaves,
         "depth": each.tree.depth,
         "mean_path_length": each.tree.mean_path_length,

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.runs.facts import stable_facts
 from holdfast.runs.json_file import finite
-from holdfast.runs.kernels import Ready, ready_kernels
+from holdfast.runs.kernels import Ready, ready_kernels, train_smallest
 from holdfast.runs.model_facts import model_facts
 from holdfast.runs.model_fit import fit_model, fit_smallest
 from holdfast.runs.notes import collect_notes, timed
@@ -47,8 +47,9 @@ class PreparedRun:
     def ready_kernels(self) -> Ready:
         """The kernels of the model compiled, or loaded from disk."""
         target = self.roles.training.schema.target
+        stable = partial(train_smallest, self.settings)
         return ready_kernels(
-            None if self.settings.is_stable else partial(fit_smallest, self.settings, target)
+            stable if self.settings.is_stable else partial(fit_smallest, self.settings, target)
         )
 
     def fit(self, *, verbose: bool = False, ready: Ready | None = None) -> Run:

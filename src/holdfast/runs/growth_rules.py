@@ -32,6 +32,10 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
     return StabilitySettings(
         rules=growth_rules(settings, target),
         method=settings.method,
+        # Only one of the teacher is looked for: a tolerance of the score says nothing of it.
+        tolerance=settings.tolerance if settings.tolerance_unit in (None, "teacher") else None,
+        teacher=settings.teacher,
+        leaf_values=settings.leaf_values,
         n_estimators=settings.n_trees,
         early_fraction=settings.early_fraction,
         validation=settings.validation,

@@ -7,6 +7,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
+from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -43,7 +44,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
     if rows.stage is None or kind == "random":
         is_test = _draw(whole, rows, fraction, seed)
         if is_test.all():
-            units = f"{whole.n_rows} rows" if rows.groups is None else f"{int(rows.groups.max()) + 1} groups"
+            units = f"{whole.n_rows} rows" if rows.groups is None else f"{len(np.unique(rows.groups))} groups"
             raise DataError(
                 f"With test rows held out, none of the {units} is left to train on: say --test 0."
             )
@@ -112,11 +113,12 @@ def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     labels = [label for label in (rows.stage, rows.groups) if label is not None]
     order = fixed_order(whole, labels)
     ordered, labels = whole.taken(order), [label[order] for label in labels]
+    copies = None if rows.groups is not None else unit_numbers(ordered, labels)
     flags = hold_out(
         ordered,
         fraction,
         stage=None if rows.stage is None else labels[0],
-        groups=unit_numbers(ordered, labels) if rows.groups is None else labels[-1],
+        groups=labels[-1] if rows.groups is not None else copies_as_groups(ordered, copies),
         seed=seed,
     )
     is_test = np.empty(whole.n_rows, np.bool_)

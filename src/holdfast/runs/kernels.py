@@ -9,6 +9,7 @@ from holdfast.data.table import Table
 from holdfast.errors import CacheWarning
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.notes import collect_notes, timed
+from holdfast.runs.settings import RunSettings
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 
@@ -21,12 +22,12 @@ class Ready(NamedTuple):
     notes: list[str]  # warnings
 
 
-def ready_kernels(work: Callable[[], object] | None = None) -> Ready:
-    """The kernels that the work calls made ready; without it, those of stable trees."""
+def ready_kernels(work: Callable[[], object]) -> Ready:
+    """The kernels that the work calls made ready."""
     with collect_notes() as notes, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
         warnings.simplefilter("always", CacheWarning)
-        _, seconds = timed(work or _train_smallest)
+        _, seconds = timed(work)
     kernels = [
         each
         for name, module in list(sys.modules.items())
@@ -37,8 +38,9 @@ def ready_kernels(work: Callable[[], object] | None = None) -> Ready:
     return Ready(any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds, notes)
 
 
-def _train_smallest() -> None:
-    """One call of every kernel that training needs."""
+def train_smallest(settings: RunSettings) -> None:
+    """One call of every kernel that training a stable tree by this method, with this teacher, needs."""
     rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no" if number < 6 else "yes" for number in range(12)]
-    train(Table.from_arrays(rows, labels), StabilitySettings(n_estimators=2))
+    stable = StabilitySettings(method=settings.method, teacher=settings.teacher, n_estimators=2)
+    train(Table.from_arrays(rows, labels), stable)

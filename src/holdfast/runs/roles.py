@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.frame import Frame
-from holdfast.data.split.groups import known_rows
+from holdfast.data.split.groups import known_rows, numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.runs.growth_rules import growth_rules, stable_settings
@@ -56,7 +56,7 @@ class RowRoles:
     earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
     test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
     training_stages: tuple[str, ...] = ()
-    early_stages: tuple[str, ...] = ()  # as the data calls them; empty if early rows are drawn at random
+    early_stages: tuple[str, ...] = ()  # as the data calls them; empty if no stage tells the early rows
     n_known: int = 0  # test rows whose group is learnt from too
 
     @property
@@ -89,6 +89,11 @@ class RowRoles:
         return self.prepared
 
     @property
+    def has_early(self) -> bool:
+        """True if some of the training rows are early and others late: of a centred tree all are alike."""
+        return not self.divided.division.early.all()
+
+    @property
     def n_early(self) -> int:
         """Number of training rows that are early."""
         return self._n_rows(self.divided.division.early)
@@ -117,7 +122,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     growth_rules(settings, table.schema.target)  # refuses what the target has no use for, before the work
     prepared = _prepared(training, table, held_out, settings) if settings.is_stable else None
     early = []
-    if prepared is not None and prepared.stage is not None:
+    if prepared is not None and prepared.stage is not None and not settings.is_centred:
         early = np.unique(prepared.stage[prepared.division.early]).tolist()
     groups = rows.groups
     return RowRoles(
@@ -146,19 +151,22 @@ def _held_out(rows: Rows, settings: RunSettings) -> tuple[Table, HeldOut]:
 
 def _prepared(rows: Rows, table: Table, held_out: HeldOut, settings: RunSettings) -> PreparedRows:
     """The training rows of a stable tree, sorted and divided."""
-    # Where the test takes all stages but one, none of the rows left are earlier than others.
-    stage = None if held_out.stages and len(rows.stages) == 1 else rows.stage
+    # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
+    # a centred tree, whose rows are only divided evenly by stage.
+    needless = bool(held_out.stages) or settings.is_centred
+    stage = None if needless and len(rows.stages) == 1 else rows.stage
     return prepare(table, stable_settings(settings, table.schema.target), stage=stage, groups=rows.groups)
 
 
 def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:
     if not is_test.any():
         return None
+    groups = numbered(rows.groups, is_test)
     # The training rows have every class, so that each has the same number in both tables.
     true_values = TrueValues(
         training.schema.target,
         whole.target[is_test],
         None if whole.weight is None else whole.weight[is_test],
-        None if rows.groups is None else rows.groups[is_test].astype(np.int32),
+        None if groups is None else groups.astype(np.int32),
     )
     return TestRows(rows.features.taken(is_test), true_values)

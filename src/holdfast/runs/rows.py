@@ -14,7 +14,7 @@ from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.input.weight import read_weight
-from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.groups import numbered, of_rows, read_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
@@ -58,7 +58,7 @@ class Rows:
             frame=self.frame.taken(rows),
             stage=numbered(self.stage, rows),
             stages=tuple(self.stages[number] for number in present),
-            groups=numbered(self.groups, rows),
+            groups=of_rows(self.groups, rows),
         )
 
 

@@ -50,6 +50,7 @@ class Setting:
     from_text: Callable[[str], Any] | None = None  # the value from its text; a ValueError says what is wrong
     from_python: Callable[[Any], Any] | None = None  # the value from what Python gives; likewise
     models: tuple[str, ...] = ()  # that have a use for it; empty: all
+    methods: tuple[str, ...] = ()  # of a stable tree that have a use for it; empty: all
 
 
 def setting(default: Any = MISSING, /, **known: Any) -> Any:

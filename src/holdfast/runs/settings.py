@@ -15,7 +15,8 @@ from holdfast.runs.parsing import (
     leaf_size_of,
     number_or_text,
 )
-from holdfast.runs.setting import Range, check_names, option, setting, setting_of
+from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
+from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
 from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
 
@@ -23,12 +24,14 @@ MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
 TEST_ROWS = ("forward", "random")
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
-N_ESTIMATORS = {"stable": 300}  # of each collection, by default
-N_MEMBERS = 100  # of an ensemble, by default
-_STABLE = ("stable",)
+N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
+N_MEMBERS = 100  # of an ensemble, or students of a centred tree, by default
+_STABLE, _CENTRED = ("stable",), ("centred",)
+_SAMPLED = tuple(name for name in METHODS if name not in _CENTRED)  # reference trees on the early rows
 
 
-def _jobs(value: Any) -> Any:
+def jobs(value: Any) -> Any:
+    """The number of jobs; a ValueError if it is none."""
     if value == 0:
         raise ValueError("0 jobs do no work: give at least 1, or -1 for all cores.")
     if not isinstance(value, int) or isinstance(value, bool) or value < -1:
@@ -65,7 +68,7 @@ class LearningSettings(DataSettings):
         kind=int,
         range=Range(-1),
         help="Threads, -1 for all cores: the tree is the same.",
-        from_python=_jobs,
+        from_python=jobs,
     )
 
 
@@ -85,31 +88,62 @@ class RunSettings(LearningSettings):
         help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
     )
     growth: str = setting(
-        GROWTH[0], help="How trees are grown.", choices=GROWTH, models=("stable", "tree", "forest")
+        GROWTH[0],
+        help="How trees are grown, but for centred ones.",
+        choices=GROWTH,
+        models=("stable", "tree", "forest"),
+        methods=_SAMPLED,
     )
     method: str = setting(
         METHODS[0],
-        help="Candidates: trees of many samples, the subtrees of one tree, or the paper's.",
+        help="A tree amid those of other samples; or chosen from trees of many samples, from the subtrees "
+        "of one tree, or as the paper does it.",
         choices=METHODS,
         models=_STABLE,
+    )
+    max_leaf_nodes: int | None = setting(
+        None,
+        kind=int,
+        range=Range(2),
+        help="Most leaves.  [default: of --method centred 12, else no limit]",
+        models=("stable", "tree", "forest"),
+    )
+    teacher: str = setting(
+        TEACHER_NAMES[0],
+        help="The models that a centred tree learns from: all of those named here, or one.",
+        choices=TEACHER_NAMES,
+        models=_STABLE,
+        methods=_CENTRED,
+    )
+    leaf_values: str = setting(
+        LEAF_VALUES[0],
+        help="What the leaves of a centred tree say: the teacher's mean, or that of the labels.",
+        choices=LEAF_VALUES,
+        models=_STABLE,
+        methods=_CENTRED,
     )
     n_estimators: int | None = setting(
         None,
         kind=int,
         range=Range(1),
-        help="Trees of each collection, or of the ensemble.  [default: 300, else 100]",
+        help="Reference trees, or trees of each collection or of the ensemble.  [default: 100, of --method "
+        "bootstrap, pruned and paper 300]",
         models=("stable", "forest", "boosting"),
     )
     selection_rule: str = setting(RULES[0], help="Which tree to choose.", choices=RULES, models=_STABLE)
-    tolerance: float = setting(
-        0.01,
+    tolerance: float | None = setting(
+        None,
         kind=float,
         range=Range(0),
-        help="Loss of score, against the best, at which the most stable tree is chosen.",
+        help="What a tree may lose to be more stable: of what it learnt from the teacher, or of the score.  "
+        "[default: 0.06, of the score 0.01]",
         models=_STABLE,
     )
     tolerance_unit: str | None = setting(
-        None, help="Without it, relative for losses, else absolute.", choices=UNITS, models=_STABLE
+        None,
+        help="Without it, of --method centred teacher; else relative for losses, or absolute.",
+        choices=UNITS,
+        models=_STABLE,
     )
     gamma: float | None = setting(
         None,
@@ -122,12 +156,14 @@ class RunSettings(LearningSettings):
         0.5,
         kind=float,
         range=Range(0, 1, low_open=True, high_open=True),
-        help="Fraction of the rows that are early.",
+        help="Fraction of the rows that are early, which reference trees learn from; a centred tree's learn "
+        "from all.",
         models=_STABLE,
+        methods=_SAMPLED,
     )
     validation: float | str = setting(
         "auto",
-        help="Rows to choose by: a fraction, or a number of folds held out in turn.",
+        help="Rows to score candidates by: a fraction, or a number of folds held out in turn.",
         from_text=number_or_text,
         from_python=as_it_is,
         models=_STABLE,
@@ -164,13 +200,20 @@ class RunSettings(LearningSettings):
             raise TypeError("target is missing: name the column that is to be predicted.")
         settings = cls(**given)
         for each in fields(cls):
-            models = setting_of(each).models
-            if each.name in given and models and settings.model not in models:
-                raise ParameterError(
-                    f"{option(each.name)} goes with --model {' or '.join(models)}, and the model is "
-                    f"{settings.model}: leave it out."
-                )
+            if each.name in given and not settings._uses(setting_of(each)):
+                raise ParameterError(f"{option(each.name)} {settings._use(setting_of(each))}: leave it out.")
         return settings
+
+    def _uses(self, known: Setting) -> bool:
+        """True if the model, and the method of a stable tree, have a use for the setting."""
+        for_model = not known.models or self.model in known.models
+        return for_model and (not self.is_stable or not known.methods or self.method in known.methods)
+
+    def _use(self, known: Setting) -> str:
+        """What a setting without a use here goes with, in words."""
+        if known.models and self.model not in known.models:
+            return f"goes with --model {' or '.join(known.models)}, and the model is {self.model}"
+        return f"goes with --method {' or '.join(known.methods)}, and the method is {self.method}"
 
     @property
     def is_stable(self) -> bool:
@@ -178,9 +221,15 @@ class RunSettings(LearningSettings):
         return self.model == "stable"
 
     @property
+    def is_centred(self) -> bool:
+        """True if the model is a centred tree, the stable tree by default."""
+        return self.is_stable and self.method == "centred"
+
+    @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
-        given = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf}
+        names = ("max_depth", "max_leaf_nodes", "min_samples_leaf")
+        given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None}
 
     @property
@@ -191,20 +240,22 @@ class RunSettings(LearningSettings):
     @property
     def n_trees(self) -> int:
         """Number of trees of each collection, or of the ensemble."""
-        return self.n_estimators or N_ESTIMATORS.get(self.model, N_MEMBERS)
+        if self.is_stable and not self.is_centred:
+            return self.n_estimators or N_TREES
+        return self.n_estimators or N_MEMBERS
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
         """The settings as plain data, in three parts; not the threads, on which nothing depends.
 
-        Those that the model has no use for are left out, and defaults that depend on it are worked out.
+        Those that the model or its method has no use for are left out, and defaults that depend on it are
+        worked out.
         """
         cells, columns = ({each.name for each in fields(part)} for part in (CellSettings, ColumnSettings))
         parts: dict[str, dict[str, Any]] = {"settings": {}, "columns": {}, "reading": {}}
         for each in fields(self):
-            models = setting_of(each).models
             part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
-            if each.name != "n_jobs" and (not models or self.model in models):
+            if each.name != "n_jobs" and self._uses(setting_of(each)):
                 parts[part][each.name] = _plain(getattr(self, each.name))
         parts["settings"]["max_depth"] = self.depth
         if "n_estimators" in parts["settings"]:

@@ -57,7 +57,7 @@ class TrueValues:
         numbers = None if groups is None else _group_numbers(groups)
         return cls(table.schema.target, table.target, table.weight, numbers)
 
-    def taken(self, rows: BoolArray) -> "TrueValues":
+    def taken(self, rows: NDArray[Any]) -> "TrueValues":
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]

@@ -1,27 +1,59 @@
 """The frontier as a table of text."""
 
+import numpy as np
+
+from holdfast.arrays import LongArray
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import shortened
-from holdfast.text.numbers import with_error
+from holdfast.text.numbers import percent_text, with_error
 from holdfast.text.table import table_lines
 
 WIDEST_TITLE = 19  # of the score
+LOST = "of the teacher lost"  # heading of what a centred tree loses
 
 
 def frontier_text(frontier: Frontier) -> str:
-    """The efficient candidates as lines of a table, the most stable first."""
+    """The efficient candidates as lines of a table, the most stable first; all candidates of centred trees.
+
+    The one that a tolerance of the teacher chooses need not be efficient, so that none of them is left out.
+    """
     title = "score" if frontier.metric is None else frontier.metric.title
-    head = f"{frontier.efficient.sum()} of {len(frontier)} candidates are efficient:"
+    n_efficient = frontier.efficient.sum()
+    head = f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
+    if frontier.has_teacher:
+        head = f"{len(frontier)} candidates, one for each tolerance:"
     headings = [
         "candidate",
         "instability",
-        "size-adjusted",
+        LOST if frontier.has_teacher else "size-adjusted",
         shortened(title, WIDEST_TITLE),
         "leaves",
         "depth",
     ]
-    rows = [headings, *(_cells(frontier, place) for place in frontier.efficient_order.tolist())]
-    return "\n".join([head, *table_lines(rows, sides=">>>>>>", widths=(9, 21, 13, 19, 6, 5))])
+    rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
+    widths = (9, 21, len(headings[2]), 19, 6, 5)
+    return "\n".join([head, *table_lines(rows, sides=">>>>>>", widths=widths)])
+
+
+def shown_order(frontier: Frontier) -> LongArray:
+    """The candidates that tables list, the most stable first: the efficient ones, or all centred trees.
+
+    Of those alike in all that is listed, such as one tree found with several tolerances, the first.
+    """
+    if frontier.teacher_loss is None:
+        return frontier.efficient_order
+    known = (frontier.n_leaves, frontier.teacher_loss, -frontier.score, frontier.instability)
+    order = np.lexsort(known)
+    points = np.stack(known, axis=1)[order]
+    is_new = [not (points[:place] == point).all(axis=1).any() for place, point in enumerate(points)]
+    return order[is_new]
+
+
+def lost_text(frontier: Frontier, place: int) -> str:
+    """What a centred tree loses of what the student has learnt from the teacher; empty without a teacher."""
+    if frontier.teacher_loss is None:
+        return ""
+    return percent_text(max(0.0, float(frontier.teacher_loss[place])))  # the last digit may be a gain
 
 
 def _cells(frontier: Frontier, place: int) -> list[str]:
@@ -30,7 +62,7 @@ def _cells(frontier: Frontier, place: int) -> list[str]:
     return [
         str(place),
         with_error(frontier.instability[place], frontier.instability_error[place], room=7),
-        f"{frontier.size_adjusted[place]:.2f}",
+        lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
         with_error(read, frontier.score_error[place], room=6),
         str(frontier.n_leaves[place]),
         str(frontier.depth[place]),

@@ -15,6 +15,15 @@ WIDEST_INDENT = 8  # columns left of a split
 DIGITS = 4  # of a threshold, or as many more as tell the ends of an interval apart
 LEAST_SURE = 3  # categories named of a set
 
+# By whether there are reference trees alone: the sentence, and a shorter one.
+_SENTENCES = {
+    False: (
+        "asked here by {} of reference and {} of candidate trees",
+        "{} of reference, {} of candidate trees",
+    ),
+    True: ("asked here by {} of the reference trees", "{} of reference trees"),
+}
+
 
 def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH) -> str:
     """One line per split, in preorder, and one more on its thresholds or categories, if trees ask about it.
@@ -26,9 +35,10 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     if not split_support:
         return "The tree asks nothing: it has no split that could stand or fall."
     stems = [_stem(each) for each in split_support]
-    asked = _asked_texts(split_support, "asked here by {} of reference and {} of candidate trees")
+    long, short = _SENTENCES[split_support[0].candidates is None]
+    asked = _asked_texts(split_support, long)
     if max(map(len, stems)) + 2 + len(asked[0]) > width:
-        asked = _asked_texts(split_support, "{} of reference, {} of candidate trees")
+        asked = _asked_texts(split_support, short)
     column = min(max(map(len, stems)), width - 2 - len(asked[0]))
     lines = []
     for each, stem, text in zip(split_support, stems, asked, strict=True):
@@ -49,7 +59,8 @@ def _indent(support: SplitSupport) -> int:
 def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
     """The sentence about each split, the percentages of all one below the other."""
     percents = [
-        [rounded_percent(fraction) for fraction in (each.references, each.candidates)] for each in supports
+        [rounded_percent(part) for part in (each.references, each.candidates) if part is not None]
+        for each in supports
     ]
     widths = [max(map(len, column)) for column in zip(*percents, strict=True)]
     return [sentence.format(*map(str.rjust, row, widths)) for row in percents]

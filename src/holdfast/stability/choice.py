@@ -10,7 +10,7 @@ from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.selection import RULES, UNITS
+from holdfast.stability.selection import RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, number_text, percent_text, told_apart
 
@@ -32,7 +32,7 @@ class SelectionRule:
     """The rule that takes one tree of the frontier, and what it needs to know."""
 
     selection_rule: str = "within-tolerance"
-    tolerance: float = 0.01
+    tolerance: float | None = None  # None: what is usual for the unit
     tolerance_unit: str | None = None  # None: what suits the metric
     gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
 
@@ -45,7 +45,8 @@ class SelectionRule:
             raise ParameterError(
                 f"tolerance_unit={self.tolerance_unit!r} is unknown: choose one of {listed(UNITS)}, or None."
             )
-        _check_at_least_0("tolerance", self.tolerance)
+        if self.tolerance is not None:
+            _check_at_least_0("tolerance", self.tolerance)
         if self.selection_rule == "weighted":
             if self.gamma is None:
                 raise ParameterError(
@@ -56,7 +57,7 @@ class SelectionRule:
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
-    """The candidate that the rule takes. It is always an efficient one."""
+    """The candidate that the rule takes: an efficient one, unless the tolerance is of the teacher."""
     rules = {
         "best-score": _best_score,
         "most-stable": _most_stable,
@@ -92,6 +93,8 @@ def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[
 
 
 def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    if (rule.tolerance_unit or default_unit(frontier, metric)) == "teacher":
+        return _within_teacher(frontier, rule)
     best = _best(frontier)
     top = float(frontier.score[best])
     loss, unit = _loss_allowed(frontier, metric, rule, best)
@@ -101,6 +104,21 @@ def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -
     because = (
         f"It is the most stable {of_them} whose {metric.title} is within {unit} of the best, "
         f"{score_text(metric, top)}."
+    )
+    return _nearest(frontier, near), because
+
+
+def _within_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[int, str]:
+    """The most stable of those that lose little of what the student has learnt from the teacher."""
+    if frontier.teacher_loss is None:
+        raise ParameterError(
+            "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
+        )
+    tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
+    near = np.flatnonzero(frontier.teacher_loss <= tolerance + 1e-9)
+    because = (
+        f"It is the most stable of the trees found that lose at most {percent_text(tolerance)} of what the "
+        "student has learnt from the teacher."
     )
     return _nearest(frontier, near), because
 
@@ -122,17 +140,23 @@ def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int,
 def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
     """The loss of score that the tolerance allows, and the tolerance in words."""
     unit = rule.tolerance_unit or metric.default_tolerance_unit
+    tolerance = SCORE_TOLERANCE if rule.tolerance is None else rule.tolerance
     if unit == "relative":
         top = abs(float(frontier.score[best]))
-        return rule.tolerance * top, percent_text(rule.tolerance)
+        return tolerance * top, percent_text(tolerance)
     if unit == "standard-error":
         error = float(frontier.score_error[best])
-        errors = "one standard error" if rule.tolerance == 1 else f"{rule.tolerance:g} standard errors"
+        errors = "one standard error" if tolerance == 1 else f"{tolerance:g} standard errors"
         return (
-            rule.tolerance * error,
-            f"{errors} ({number_text(rule.tolerance * error, 3)})",
+            tolerance * error,
+            f"{errors} ({number_text(tolerance * error, 3)})",
         )
-    return rule.tolerance, number_text(rule.tolerance)
+    return tolerance, number_text(tolerance)
+
+
+def default_unit(frontier: Frontier, metric: Metric) -> str:
+    """The unit of a tolerance that has none."""
+    return "teacher" if frontier.has_teacher else metric.default_tolerance_unit
 
 
 # -- ties -----------------------------------------------------------------------------------------------

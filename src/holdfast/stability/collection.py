@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
 from holdfast.random_streams import Branch, derived_seed
@@ -39,8 +39,8 @@ def grow_references(learner: Learner, rows: PreparedRows, settings: StabilitySet
     return grow_collection(
         learner,
         rows.division.early_training,
-        settings.n_estimators,
-        groups=rows.groups,
+        settings.n_trees,
+        units=rows.units,
         seed=(settings.seed, Branch.REFERENCE_TREES),
         n_jobs=settings.n_jobs,
         progress="Reference trees" if settings.verbose else "",
@@ -52,8 +52,8 @@ def grow_candidates(learner: Learner, rows: PreparedRows, settings: StabilitySet
     return grow_collection(
         learner,
         rows.division.training,
-        settings.n_estimators,
-        groups=rows.groups,
+        settings.n_trees,
+        units=rows.units,
         seed=(settings.seed, Branch.CANDIDATE_TREES),
         n_jobs=settings.n_jobs,
         progress="Candidate trees" if settings.verbose else "",
@@ -65,7 +65,7 @@ def grow_collection(
     rows: Sequence[BoolArray],
     n_estimators: int,
     *,
-    groups: LongArray | None = None,
+    units: Units,
     seed: tuple[int, int] = (0, 0),
     n_jobs: int | None = None,
     progress: str = "",
@@ -81,7 +81,7 @@ def grow_collection(
     combination = number % n_combinations
     division = (combination + number // n_combinations) % len(rows)  # each combination meets them all in turn
     allowed = [frozen((learner.repeats * flags).astype(np.int32)) for flags in rows]
-    task = partial(_grown, learner, allowed, division, groups, seed)
+    task = partial(_grown, learner, allowed, division, units, seed)
     size = max(1, ROWS_PER_TASK // len(learner.repeats))
     tasks = [
         (place, run)
@@ -104,16 +104,12 @@ def _grown(
     learner: Learner,
     allowed: Sequence[IntArray],
     division: LongArray,
-    groups: LongArray | None,
+    units: Units,
     seed: tuple[int, int],
     task: tuple[int, Sequence[int]],
 ) -> list[Tree]:
     combination, run = task
-    keys = [(seed[1], index) for index in run]
-    samples = [
-        bootstrap_counts(allowed[division[index]], seed[0], key, groups)
-        for index, key in zip(run, keys, strict=True)
-    ]
+    samples = [bootstrap_counts(allowed[division[index]], units, (*seed, index)) for index in run]
     # One step further down the same branch of the seed: not the numbers that drew the sample.
-    seeds = [derived_seed(seed[0], *key, 0) for key in keys]
+    seeds = [derived_seed(*seed, index, 0) for index in run]
     return learner.trees(combination, samples, seeds)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, LongArray
+from holdfast.arrays import BoolArray, KeyArray, LongArray
 from holdfast.data.split.folds import report_fewer_folds
+from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import below, check_fraction, folds_of, random_positions, strata_of
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
@@ -71,10 +72,10 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
             f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
             "validation says: leave it out, and test the chosen tree on these rows."
         )
-    strata = strata_of(table, info.stage)
-    early = _early(strata, settings, info)
+    strata, keys = strata_of(table, info.stage), unit_keys(table, info.groups)
+    early = _early(strata, keys, settings, info.stage)
     groups = info.groups
-    n_units = table.n_rows if groups is None else int(groups.max()) + 1
+    n_units = table.n_rows if groups is None else len(np.unique(groups))
     n_folds, fraction = _validation(settings.validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
@@ -86,36 +87,35 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
     if not n_folds:
         return Division(
             early,
-            (below(random_positions(strata, groups, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
+            (below(random_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
         )
-    return Division(early, _folds_in_turn(strata, groups, n_folds, settings))
+    flags, n_made = _folds_in_turn(strata, keys, n_folds, settings.seed)
+    asked = settings.validation
+    if groups is not None and isinstance(asked, Integral) and min(n_made) < int(asked):
+        report_fewer_folds(int(asked), n_made, groups)
+    return Division(early, flags)
 
 
-def _early(strata: LongArray, settings: StabilitySettings, info: RowInfo) -> BoolArray:
+def _early(
+    strata: LongArray, keys: KeyArray, settings: StabilitySettings, stage: LongArray | None
+) -> BoolArray:
     check_fraction("early_fraction", settings.early_fraction)
-    if info.stage is not None:
-        return early_stages(info.stage, settings.early_fraction)
-    return below(
-        random_positions(strata, info.groups, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
-    )
+    if stage is not None:
+        return early_stages(stage, settings.early_fraction)
+    return below(random_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction)
 
 
 def _folds_in_turn(
-    strata: LongArray, groups: LongArray | None, n_folds: int, settings: StabilitySettings
-) -> tuple[BoolArray, ...]:
-    """The rows of each fold, for new folds several times over."""
+    strata: LongArray, keys: KeyArray, n_folds: int, seed: int
+) -> tuple[tuple[BoolArray, ...], list[int]]:
+    """The rows of each fold, for new folds several times over, and how many could be made each time."""
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = folds_of(
-            random_positions(strata, groups, (settings.seed, Branch.VALIDATION_ROWS, repeat)), n_folds
-        )
+        fold = folds_of(random_positions(strata, keys, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
-    asked = settings.validation
-    if groups is not None and asked != "auto" and min(n_made) < int(asked):
-        report_fewer_folds(int(asked), n_made, groups)
-    return tuple(flags)
+    return tuple(flags), n_made
 
 
 def hold_out(
@@ -123,7 +123,8 @@ def hold_out(
 ) -> BoolArray:
     """The rows to test by: nothing that chooses a tree may see them."""
     check_fraction("test", fraction)
-    return below(random_positions(strata_of(table, stage), groups, (seed, Branch.TEST_ROWS)), fraction)
+    keys = unit_keys(table, groups)
+    return below(random_positions(strata_of(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction)
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:

@@ -60,6 +60,8 @@ class Frontier:
     division: LongArray  # which rows it was scored on
     efficient: BoolArray
     metric: Metric | None = None  # of the scores, for those who read them
+    # Of "centred": what it loses, as a fraction, of what the student explains of the teacher's variance
+    teacher_loss: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in self._arrays:
@@ -67,10 +69,16 @@ class Frontier:
 
     @property
     def _arrays(self) -> list[str]:
-        return [field.name for field in fields(self) if field.name != "metric"]
+        """The columns that there are."""
+        return [field.name for field in fields(self) if isinstance(getattr(self, field.name), np.ndarray)]
 
     def __len__(self) -> int:
         return len(self.score)
+
+    @property
+    def has_teacher(self) -> bool:
+        """True for method="centred", whose candidates have learnt from a teacher."""
+        return self.teacher_loss is not None
 
     def __repr__(self) -> str:
         return shown("frontier_text", self)
@@ -111,7 +119,7 @@ def frontier_of(
     grown: Grown, distances: FloatArray, distance_settings: DistanceSettings, metric: Metric | None = None
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
-    references, candidates, scores = grown
+    references, candidates, scores, teacher_loss = grown
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
@@ -132,6 +140,7 @@ def frontier_of(
         division=candidates.division,
         efficient=pareto_frontier(instability, scores.value),
         metric=metric,
+        teacher_loss=teacher_loss,
     )
 
 

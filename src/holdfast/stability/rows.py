@@ -1,8 +1,10 @@
 """Rows that are ready for a method: in one fixed order, and each with its roles."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from holdfast.arrays import LongArray
+from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
 from holdfast.stability.division import Division
 
@@ -13,5 +15,10 @@ class PreparedRows:
 
     table: Table
     division: Division
-    groups: LongArray | None = None  # as given, or else the copies of one row
+    groups: LongArray | None = None  # the key of each group, as given, or else of the copies of one row
     stage: LongArray | None = None
+
+    @cached_property
+    def units(self) -> Units:
+        """What bootstrap samples draw as one: rows, or groups."""
+        return Units.of(self.table, self.groups)

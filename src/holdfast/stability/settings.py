@@ -10,6 +10,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 
 DEPTH_5 = GrowthRules(max_depth=5)
+N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,13 @@ class StabilitySettings:
     rules: GrowthRules = DEPTH_5
     grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
     learner: Any = None  # None: our own; or an estimator, or a function
-    method: str = "bootstrap"  # one of METHODS
-    n_estimators: int = 300  # of each collection
+    method: str = "centred"  # one of METHODS
+    n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
+    teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
+    leaf_values: str = "teacher"  # for "centred": what the teacher says of the rows, or their "labels"
+    tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
-    validation: float | str = "auto"
+    validation: float | str | None = "auto"  # None: for "centred" alone
     scoring: Any = None
     matching: str = "paper"
     label_weight: float | None = None  # None: twice the depth
@@ -39,13 +43,19 @@ class StabilitySettings:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
-        n_estimators = self.n_estimators
-        if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
+        n = self.n_estimators
+        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n < 1):
             raise ParameterError(
-                f"n_estimators={n_estimators!r} is out of range: it must be an integer of at least 1."
+                f"n_estimators={n!r} is out of range: it must be an integer of at least 1, or None."
             )
         if self.grid is not None and not isinstance(self.grid, Mapping):
             raise ParameterError(
                 f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
                 "{'max_depth': [3, 4, 5]}, or None."
             )
+
+    @property
+    def n_trees(self) -> int:
+        """Trees of each collection."""
+        usual = N_STUDENTS if self.method == "centred" else N_TREES
+        return usual if self.n_estimators is None else int(self.n_estimators)

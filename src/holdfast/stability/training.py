@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical
+from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings, checked_outcome
@@ -17,6 +18,7 @@ from holdfast.stability.methods import method_of
 from holdfast.stability.methods.method import Grown
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
+from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,6 +31,11 @@ class StableTrees:
     metric: Metric
     distance_settings: DistanceSettings
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
+
+    @property
+    def sampled_candidates(self) -> tuple[Tree, ...]:
+        """The candidates as far as each has a sample of its own: none of method="centred"."""
+        return () if self.frontier.has_teacher else self.candidates.trees
 
     def __repr__(self) -> str:
         trees = f"{len(self.references)} reference trees, {len(self.candidates)} candidates"
@@ -67,7 +74,8 @@ def prepare(
     known = {name: values for name, values in given.items() if values is not None}
     table, in_order, copies = canonical(table, list(known.values()))
     known = dict(zip(known, in_order, strict=True))
-    stage, groups, flags = known.get("stage"), known.get("groups", copies), known.get("holdout")
+    groups = known["groups"] if "groups" in known else copies_as_groups(table, copies)
+    stage, flags = known.get("stage"), known.get("holdout")
     info = RowInfo(stage, groups, None if flags is None else flags == 1)
     return PreparedRows(table, method.divide(table, settings, info), groups, stage)
 

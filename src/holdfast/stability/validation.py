@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
 from holdfast.backends.tasks import LEAST_SHARED, run_all
-from holdfast.data.split.groups import numbered
+from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_positions import below, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
@@ -126,15 +126,16 @@ def _measure_division(
 ) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
     held_out = rows.division.validation[number]
-    groups = numbered(rows.groups, held_out)
-    part = _part(rows.table.taken(held_out), groups, (scoring.seed, Branch.VALIDATION_HALVES, number))
+    table, groups = rows.table.taken(held_out), of_rows(rows.groups, held_out)
+    stream = (scoring.seed, Branch.VALIDATION_HALVES, number)
+    half = below(random_positions(strata_of(table), rows.units.keys[held_out], stream), 0.5)
+    part = _part(table, groups, half)
     n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
     return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)
 
 
-def _part(table: Table, groups: LongArray | None, seed: tuple[int, ...]) -> _Part:
+def _part(table: Table, groups: LongArray | None, half: BoolArray) -> _Part:
     true_values = TrueValues.of(table, groups)
-    half = below(random_positions(strata_of(table), groups, seed), 0.5)
     return _Part(
         table, true_values, half, None if half.all() else (true_values.taken(half), true_values.taken(~half))
     )

@@ -48,7 +48,9 @@ def table_in(name: str, part: TablePart, target: Target) -> Any:
     """The table of the attribute `name` that the part describes."""
     kind, place = TABLES[name], f"at estimator.tables.{name}"
     columns = [field for field in fields(kind) if field.type in _TYPES]
-    texts = [field for field in fields(kind) if field not in columns and field.name != "metric"]
+    more = [field for field in fields(kind) if field.type == FloatArray | None]
+    texts = [field for field in fields(kind) if field not in (*columns, *more) and field.name != "metric"]
+    columns += [field for field in more if field.name in part.columns]
     for found, wanted in ((part.columns, columns), (part.texts, texts)):
         if set(found) != {field.name for field in wanted}:
             raise ModelFileError(f"{place}: it needs {', '.join(field.name for field in wanted)}.")
@@ -70,7 +72,7 @@ def table_in(name: str, part: TablePart, target: Target) -> Any:
 
 
 def _column(table: str, field: Any, entries: tuple[Any, ...]) -> NDArray[Any]:
-    kind, allowed = _TYPES[field.type]
+    kind, allowed = _TYPES.get(field.type, _TYPES[FloatArray])
     is_matrix = (table, field.name) in _MATRICES
     rows = entries if is_matrix else (entries,)
     width = len(rows[0]) if rows and isinstance(rows[0], tuple) else 0

@@ -153,7 +153,7 @@ def test_a_fit_and_a_prediction_read_a_lazy_frame_once():
         BoostingClassifier(n_estimators=2),
         AdaBoostClassifier(n_estimators=2),
         DensityTree(),
-        StableTreeClassifier(n_estimators=2),
+        StableTreeClassifier(method="bootstrap", n_estimators=2),
     ]
     for model in models:
         reads.clear()

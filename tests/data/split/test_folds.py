@@ -73,13 +73,13 @@ def test_as_many_folds_as_asked_for_need_no_word() -> None:
         assert len(drawn_folds(table, groups, 5, SEED)) == 5
         assert len(drawn_folds(table, None, 5, SEED)) == 5
         assert len(drawn_folds(table, groups, 0.2, SEED)) == 1
-        divide(table, StabilitySettings(validation=5), RowInfo(groups=groups))
+        divide(table, StabilitySettings(method="bootstrap", validation=5), RowInfo(groups=groups))
         table, groups = rows_of([80, 5, 5, 5, 5])
-        divide(table, StabilitySettings(), RowInfo(groups=groups))  # none were asked for
+        divide(table, StabilitySettings(method="bootstrap"), RowInfo(groups=groups))  # none were asked for
 
 
 def test_fewer_validation_folds_than_asked_for_are_reported_once() -> None:
     table, groups = rows_of([80, 5, 5, 5, 5])
     with pytest.warns(DataWarning, match="5 folds were asked for") as said:
-        divide(table, StabilitySettings(validation=5), RowInfo(groups=groups))
+        divide(table, StabilitySettings(method="bootstrap", validation=5), RowInfo(groups=groups))
     assert len(said) == 1

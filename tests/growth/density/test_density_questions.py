@@ -29,7 +29,7 @@ def test_a_slanted_question_finds_what_no_threshold_can() -> None:
     frame, group = slanted_groups()
     without = DensityTree(covariance="full").fit(frame)
     model = DensityTree(covariance="full", questions=[SLANTED]).fit(frame)
-    assert without.n_clusters_ > 2
+    assert without.n_clusters_ != 2
     assert model.n_clusters_ == 2
     assert model.labels_.tolist() == group.tolist()
     assert f"IF   {SLANTED}\nTHEN cluster = 1" in model.rules()

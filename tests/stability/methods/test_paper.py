@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.resampling import bootstrap_counts
+from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import ParameterError
@@ -43,7 +43,7 @@ def all_bits(trained: StableTrees) -> list[Any]:
 
 def by_hand(table: Table, rows: np.ndarray, branch: int, number: int) -> Tree:
     """Tree `number` of a collection: grown on a table of the rows that were drawn for it."""
-    counts = bootstrap_counts(rows.astype(np.int32), PAPER.seed, (branch, number))
+    counts = bootstrap_counts(rows.astype(np.int32), Units.of(table), (PAPER.seed, branch, number))
     return grow(table.taken(np.repeat(np.arange(table.n_rows), counts)), RULES)
 
 

@@ -15,8 +15,9 @@ from holdfast.runs.settings import RunSettings
 def command(data: Path, output: Path, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
-    Many trees are grown on the early rows and many on all. Of the latter the one is chosen that is nearest to
-    the former, among those that predict about as well as the best. --model asks for another kind of model.
+    A teacher, the mean of several models, learns from the rows, and a tree of few leaves learns from the
+    teacher; so do 100 reference trees, on bootstrap samples. The tree moves to the midst of them, as far as
+    it goes on saying what the teacher says. --method and --model ask for other trees and models.
     """
     settings = RunSettings.of(given_options(click.get_current_context(), options))
     from rich.console import Console

@@ -10,6 +10,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.input.weight import weighted_rows
+from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -55,13 +56,13 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
     unequal size, make fewer folds than asked for, with a warning.
     """
-    n_units = table.n_rows if groups is None else int(groups.max()) + 1
+    n_units = table.n_rows if groups is None else len(np.unique(groups))
     if n_units < 2:
         what = "row" if groups is None else "group"
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    position = random_positions(strata_of(table), groups, stream)
+    position = random_positions(strata_of(table), unit_keys(table, groups), stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
@@ -82,7 +83,7 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
     """Warn that groups, which are never divided, make fewer folds than were asked for."""
     least, most = min(n_made), max(n_made)
     made = f"{least}" if least == most else f"{least} to {most}"
-    rows_of = np.bincount(groups)
+    rows_of = np.unique(groups, return_counts=True)[1]
     why = f"the largest of {len(rows_of):,} groups has {rows_of.max():,} of the {len(groups):,} rows"
     if len(rows_of) < n_asked:
         why = f"there are {len(rows_of)} groups"
@@ -108,8 +109,7 @@ def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream
     if table.weight is not None:
         order = order[table.weight[order] > 0]
     ordered = table.taken(order)
-    own = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
-    units = unit_numbers(ordered) if own is None else own
+    units = copies_as_groups(ordered, unit_numbers(ordered)) if groups is None else groups[order]
     return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, stream)]
 
 

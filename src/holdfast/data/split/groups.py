@@ -10,20 +10,33 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.input.columns import Reading, read_column
 from holdfast.data.input.frame import as_vector
 from holdfast.data.schema import Label
+from holdfast.data.split.row_keys import label_keys
 from holdfast.errors import DataError
 from holdfast.text.lists import RowLabels, first_rows
 
 
 def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """The number of every row's group."""
+    """The key of every row's group: a number that follows from its label, whatever other groups there are."""
     raise_for_name(groups, "groups")
-    # As categories: long numbers of patients would run together as floats.
     vector = as_vector(groups, "groups")
-    return numbers_in_order(vector, "groups", "categories", n_rows, RowLabels.of(vector) or rows)
+    _check_length(vector, "groups", n_rows)
+    if _is_integer(vector):
+        return np.asarray(vector.astype(np.uint64).view(np.int64), np.int64)
+    # As categories: long numbers of patients would run together as floats.
+    rows = RowLabels.of(vector) or rows
+    column = read_column(vector, "groups", "categories", rows)
+    _check_known(column.values, "groups", rows)
+    keys = label_keys(column.labels).view(np.int64)
+    return np.asarray(keys[column.values.astype(np.int64)], np.int64)
 
 
-def numbered(numbers: LongArray | None, rows: BoolArray) -> LongArray | None:
-    """The groups or stages of some of the rows, numbered without gaps."""
+def of_rows(groups: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
+    """The groups of some of the rows, by flags or by numbers."""
+    return None if groups is None else groups[rows]
+
+
+def numbered(numbers: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
+    """The stages or groups of some of the rows, numbered from 0 without gaps."""
     return None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1], np.int64)
 
 
@@ -41,20 +54,32 @@ def numbers_in_order(
     vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None
 ) -> LongArray:
     """A number for every row, the same for equal values, in their order; all of them must be known."""
-    if len(vector) != n_rows:
-        raise DataError(f"{what} has {len(vector)} values, and the data has {n_rows} rows: give one per row.")
-    if isinstance(vector, np.ndarray) and vector.dtype.kind in "iu":  # exact, however long
+    _check_length(vector, what, n_rows)
+    if _is_integer(vector):  # exact, however long
         return np.asarray(np.unique(vector, return_inverse=True)[1], np.int64)
     column = read_column(vector, what, reading, rows)
     values: NDArray[Any] = column.values
     if column.kind == "nominal" and (numbers := _as_numbers(column.labels)) is not None:
         values = np.append(numbers, np.nan)[np.where(np.isnan(values), -1, values).astype(np.int64)]
+    _check_known(values, what, rows)
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _is_integer(vector: Any) -> bool:
+    return isinstance(vector, np.ndarray) and vector.dtype.kind in "iu"
+
+
+def _check_length(vector: Any, what: str, n_rows: int) -> None:
+    if len(vector) != n_rows:
+        raise DataError(f"{what} has {len(vector)} values, and the data has {n_rows} rows: give one per row.")
+
+
+def _check_known(values: NDArray[Any], what: str, rows: RowLabels | None) -> None:
     if (missing := np.isnan(values)).any():
         raise DataError(
             f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}. Fill them in, or leave "
             "the rows out."
         )
-    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
 
 
 def _as_numbers(labels: Sequence[Label]) -> FloatArray | None:

@@ -1,68 +1,101 @@
 """Samples of the rows, with or without replacement, as repetitions of rows."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from holdfast.arrays import IntArray, LongArray
-from holdfast.random_streams import generator
+from holdfast.arrays import IntArray, KeyArray, LongArray, frozen
+from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, uniforms, unit_keys
+from holdfast.data.table import Table
+from holdfast.random_streams import Stream
 
 MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not the repetitions
 
 
+class Units(NamedTuple):
+    """What is drawn as one: every row for itself or, where there are groups, all rows of one key."""
+
+    keys: KeyArray
+    are_groups: bool = False
+
+    @classmethod
+    def of(cls, table: Table, groups: LongArray | None = None) -> "Units":
+        """The rows of a table, or their groups."""
+        return cls(frozen(unit_keys(table, groups)), groups is not None)
+
+
 def bootstrap_counts(
     repeats: IntArray,
-    seed: int,
-    index: int | tuple[int, ...],
-    groups: LongArray | None = None,
+    units: Units,
+    stream: Stream,
     *,
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> IntArray:
-    """How often each row is drawn in sample `index`; by default as many draws as there are rows.
+    """How often each row is drawn in a sample; by default once on average.
 
-    A row that stands for several is drawn as often; one that stands for none is never drawn. With groups,
-    whole groups are drawn, as many as there are. Sample i depends on the seed and on i alone, never on where
-    or in what order the samples are drawn.
+    With replacement it is a Poisson bootstrap: each row is drawn on its own, as its key and the stream say,
+    and `n_draws` is the mean size of the sample. Without, those `n_draws` rows are drawn whose random numbers
+    are the lowest. A row that stands for several is drawn as often; one that stands for none is never drawn.
+    Groups are drawn whole, and `n_draws` counts them.
 
-    >>> bootstrap_counts(np.ones(5, np.int32), seed=0, index=0)
-    array([1, 1, 0, 1, 2], dtype=int32)
+    >>> bootstrap_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
+    array([1, 1, 2, 0, 1], dtype=int32)
     """
-    key = index if isinstance(index, tuple) else (index,)
-    if groups is None:
-        return _times_drawn(generator(seed, *key), repeats, n_draws, replacement)
-    times = _times_drawn(generator(seed, *key), groups_there(repeats, groups), n_draws, replacement)
-    return (repeats * times[groups]).astype(np.int32)
-
-
-def groups_there(repeats: IntArray, groups: LongArray) -> IntArray:
-    """For every group 1 if one of its rows counts, else 0.
-
-    >>> groups_there(np.array([1, 0, 2, 0]), np.array([0, 0, 1, 2]))
-    array([1, 1, 0], dtype=int32)
-    """
-    return (np.bincount(groups, repeats > 0) > 0).astype(np.int32)
-
-
-def _times_drawn(
-    chance: np.random.Generator, repeats: IntArray, n_draws: int | None, replacement: bool
-) -> IntArray:
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
         spread = np.zeros(len(repeats), np.int32)
-        spread[counted] = _times_drawn(chance, repeats[counted], n_draws, replacement)
+        there = units._replace(keys=units.keys[counted])
+        spread[counted] = bootstrap_counts(
+            repeats[counted], there, stream, n_draws=n_draws, replacement=replacement
+        )
         return spread
+    keys = units.keys
+    if units.are_groups:
+        return (repeats * _times_drawn(keys, stream, n_draws, replacement)).astype(np.int32)
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
-    n_draws = n_all if n_draws is None else n_draws
-    if not replacement and n_draws == n_all:
+    if not replacement and n_draws in (None, n_all):
         return repeats.astype(np.int32)
+    if n_all == n_rows:
+        return _times_drawn(keys, stream, n_draws, replacement)
     if n_all > MOST_DRAWS * n_rows:
-        if replacement:
-            return chance.multinomial(n_draws, repeats / n_all).astype(np.int32)
-        times = chance.multivariate_hypergeometric(repeats, n_draws, method="marginals")
-        return times.astype(np.int32)
+        return _of_many(repeats, keys, stream, (n_all if n_draws is None else n_draws) / n_all, replacement)
+    row = np.repeat(np.arange(n_rows), repeats)
+    copy = np.arange(n_all) - (np.cumsum(repeats) - repeats)[row]
+    times = _times_drawn(keys[row] + copy.astype(np.uint64) * STEP, stream, n_draws, replacement)
+    return np.bincount(row, times, minlength=n_rows).astype(np.int32)
+
+
+def n_groups_there(repeats: IntArray, groups: LongArray) -> int:
+    """The number of groups with a row that counts.
+
+    >>> n_groups_there(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
+    2
+    """
+    return len(np.unique(groups[repeats > 0]))
+
+
+def _times_drawn(keys: KeyArray, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
+    if n_draws is None:
+        return poisson_counts(keys, stream) if replacement else np.ones(len(keys), np.int32)
     if replacement:
-        drawn = chance.integers(0, n_all, n_draws)
+        return poisson_counts(keys, stream, n_draws / len(np.unique(keys)))
+    return lowest(keys, stream, n_draws).astype(np.int32)
+
+
+def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
+    """Counts of rows that stand for many each, all of whose repetitions are drawn at once."""
+    from scipy.special import bdtr, bdtrik, pdtr, pdtrik
+
+    drawn = uniforms(keys, stream)
+    # The least count whose chance, together with that of all lower ones, reaches the random number.
+    if replacement:
+        counts = np.ceil(pdtrik(drawn, repeats * rate))
+        is_less = pdtr(np.maximum(counts - 1, 0), repeats * rate) >= drawn
     else:
-        drawn = chance.choice(n_all, n_draws, replace=False, shuffle=False)
-    if n_all > n_rows or repeats.min() != 1:
-        drawn = np.repeat(np.arange(n_rows), repeats)[drawn]
-    return np.bincount(drawn, minlength=n_rows).astype(np.int32)
+        counts = np.ceil(bdtrik(drawn, repeats, rate))
+        is_less = bdtr(np.maximum(counts - 1, 0), repeats, rate) >= drawn
+    counts = np.asarray(np.maximum(counts - is_less, 0.0), np.int32)
+    if not counts.any():
+        counts[drawn.argmax()] = 1
+    return counts

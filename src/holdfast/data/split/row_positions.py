@@ -5,38 +5,43 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
+from holdfast.data.split.row_keys import random_bits, uniforms
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.random_streams import Stream, generator
+from holdfast.random_streams import Stream
 
 N_STAGES = 5  # at most, so that early and late rows are divided alike
+MOVED = 2**32 - 1  # further down the stream, beyond any tree or fold: not the numbers that order the rows
 N_BINS = 10  # of a numeric target, so that low and high values are divided alike
 
 
-def random_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatArray:
     """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
 
-    Rows of one group have one position; the stratum of a group is the lowest of its rows'. A stratum begins
-    anywhere on the circle, so that many small ones do not all lose their rows to the same side.
+    It is the rank of the row's random number in its stratum, so that when others come or go a row moves
+    little. Rows with one key, those of a group, have one position; their stratum is the lowest of them. Where
+    a stratum begins is left to chance, so that many small ones do not all lose their rows to the same side.
 
-    >>> sorted(random_positions(np.zeros(4, np.int64), None, (0,)) < 0.5)
+    >>> sorted(random_positions(np.zeros(4, np.int64), np.arange(4, dtype=np.uint64), (0,)) < 0.5)
     [np.False_, np.False_, np.True_, np.True_]
     """
-    chance = generator(*stream)
-    unit = np.arange(len(strata)) if groups is None else groups
-    n_units = int(unit.max()) + 1
+    units, unit = np.unique(keys, return_inverse=True)
+    n_units = len(units)
     size = np.bincount(unit, minlength=n_units)
     stratum = np.full(n_units, strata.max(), np.int64)
     np.minimum.at(stratum, unit, strata)
-    order = np.lexsort((chance.permutation(n_units), stratum))
+    order = np.lexsort((random_bits(units, stream), stratum))
     middle = np.cumsum(size[order]) - size[order] / 2
-    # Of every stratum: where it begins, how many rows it has, and where on the circle its first row stands.
-    rows_of = np.bincount(stratum, size, minlength=int(stratum.max()) + 1)
-    before = (np.cumsum(rows_of) - rows_of)[stratum[order]]
-    offset = chance.random(len(rows_of))[stratum[order]]
+    # Of every stratum: where it begins, how many rows it has, and by how much of a unit it is moved on.
+    _, first, number, n_inside = np.unique(
+        stratum[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    before = (np.cumsum(size[order]) - size[order])[first]
+    n_rows = np.diff(np.append(before, len(strata)))
+    moved = uniforms(units[order[first]], (*stream, MOVED)) / n_inside
     position = np.empty(n_units)
-    position[order] = ((middle - before) / rows_of[stratum[order]] + offset) % 1.0
+    position[order] = ((middle - before[number]) / n_rows[number] + moved[number]) % 1.0
     return np.asarray(position[unit], np.float64)
 
 

@@ -48,6 +48,21 @@ def late_stages(stage: LongArray, fraction: float) -> BoolArray:
     return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
 
 
+def pooled_stages(stage: LongArray, most: int) -> LongArray:
+    """The stages, or, if they are more, that many runs of them of about the same number of rows.
+
+    >>> pooled_stages(np.array([0, 1, 2, 2, 3]), 2)
+    array([0, 0, 1, 1, 1])
+    """
+    rows_of = np.bincount(stage)
+    if len(rows_of) <= most:
+        return stage
+    middle = np.cumsum(rows_of) - rows_of / 2
+    run = (middle * most / len(stage)).astype(np.int64)
+    run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage that is most of the rows stays one of its own
+    return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
+
+
 def _rows_of_stages(stage: LongArray) -> LongArray:
     rows_of = np.bincount(stage)
     if len(rows_of) < 2:

@@ -9,6 +9,7 @@ from holdfast.data.canonical_order import MOST_ROWS, fixed_order
 from holdfast.data.coding import rank_values
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
+from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, random_positions
 from holdfast.data.table import Table
 from holdfast.growth.sample import relative, split_weight
@@ -141,7 +142,8 @@ def unlabelled(table: Table) -> Unlabelled:
 def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
     """The rows that the search does not see: about that fraction of them, drawn by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
-    return below(random_positions(strata, data.copy_numbers, (seed,)), fraction)
+    keys = unit_keys(data.table, copies_as_groups(data.table, data.copy_numbers))
+    return below(random_positions(strata, keys, (seed,)), fraction)
 
 
 def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
@@ -160,7 +162,8 @@ def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
     rows = np.repeat(np.arange(table.n_rows), times)
     joint = np.where(is_copy, np.bincount(kind, weight)[kind], 1.0)[rows]
     columns = tuple(column[rows] for column in table.columns)
-    return Table(table.schema, columns, table.target[rows], joint), None
+    identity = None if table.identity is None else table.identity[rows]
+    return Table(table.schema, columns, table.target[rows], joint, identity), None
 
 
 def _kinds(table: Table) -> tuple[LongArray, BoolArray]:

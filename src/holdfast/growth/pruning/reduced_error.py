@@ -9,6 +9,7 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
+from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, check_fraction, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
@@ -55,8 +56,8 @@ def grow_reduced_error(
     check_fraction("reduced_error", fraction)
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
     table, marks, units = canonical(table, marks)
-    groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
-    held_out = below(random_positions(strata_of(table), groups, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
+    keys = unit_keys(table, copies_as_groups(table, units) if groups is None else marks[0])
+    held_out = below(random_positions(strata_of(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
     fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]

@@ -2,11 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.folds import drawn_folds, given_folds, is_number
+from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.random_streams import Branch
 
@@ -25,7 +24,7 @@ def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])
-        groups = units if groups is None else np.unique(marks[0], return_inverse=True)[1]
+        groups = copies_as_groups(table, units) if groups is None else marks[0]
         folds = drawn_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
         folds = given_folds(table, groups, cv)

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.split.groups import numbered, read_groups
+from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow, grow_samples
@@ -183,7 +183,7 @@ class _Sizes:
         counts = (fixed.repeats * folds.times[number]).astype(np.int32)
         tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-        held_out = HeldOut.of(table.taken(rows), numbered(folds.groups, rows))
+        held_out = HeldOut.of(table.taken(rows), of_rows(folds.groups, rows))
         path = path_of(tree, self.parameter, self.rules)
         return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
 

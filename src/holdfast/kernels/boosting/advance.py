@@ -15,6 +15,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
 from holdfast.kernels.boosting.search import Limits, Scratch, best_split, choose_set
 from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.drawing import child_seed
 from holdfast.kernels.growth.grow import (
     CUT,
     DEPTH,
@@ -37,7 +38,6 @@ from holdfast.kernels.growth.grow import (
 )
 from holdfast.kernels.growth.grow import Growing as GrowingTree
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.growth.search import mix
 from holdfast.kernels.jit import inner, int64, kernel
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
@@ -135,7 +135,7 @@ def make_children(
             fields[child, k] = NONE
         fields[child, START], fields[child, END] = (first, middle) if side == 0 else (middle, last)
         fields[child, DEPTH] = fields[parent, DEPTH] + 1
-        fields[child, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
+        fields[child, SEED] = child_seed(fields[parent, SEED], side)
     small, large = (left, right) if middle - first <= last - middle else (right, left)
     add_rows(gradients, rows[fields[small, START] : fields[small, END]], total[small])
     for k in range(2):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from holdfast.arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import place_of_missing
 from holdfast.kernels.growth.categories import MOST_LISTED, QUESTION
+from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
-from holdfast.kernels.growth.search import mix
 from holdfast.kernels.jit import inner, int64, uint64
 
 NONE = int64(-1)
@@ -44,7 +44,8 @@ class Scratch(NamedTuple):
 
     order: LongArray  # (categories + 1,)
     place: FloatArray  # (categories + 1,)
-    drawn: LongArray  # (features,)
+    queue: LongArray  # (features,) the features that wait to be drawn
+    waiting: LongArray  # (128,) for sorting
 
 
 @inner
@@ -248,17 +249,14 @@ def best_split(
 ) -> Best:
     """The best split of a node over all features, or over drawn ones; its feature is -1 if there is none."""
     best = Best(0.0, 1.0, NONE, int64(0), int64(0))
-    n_features, n_varied, state, drawn = coded.ranks.shape[0], int64(0), seed, scratch.drawn
-    if limits.n_drawn > 0:
-        for i in range(n_features):
-            drawn[i] = i
+    n_features, n_varied, n_ready, n_least = coded.ranks.shape[0], int64(0), int64(0), limits.n_drawn
     for i in range(n_features):
         feature = int64(i)
         if limits.n_drawn > 0:
-            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
-            place = i + state % (n_features - i)
-            drawn[i], drawn[place] = drawn[place], drawn[i]
-            feature = drawn[i]
+            while i >= n_ready:
+                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_least *= 2
+            feature = column_at(scratch.queue, i)
         before = best.top
         if coded.is_subset[feature]:
             best = scan_sets(limits, coded, histogram, total, other, bits, feature, scratch, best)

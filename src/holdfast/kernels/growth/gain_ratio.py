@@ -5,8 +5,9 @@ import math
 from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import choose_set, place_of
 from holdfast.kernels.growth.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
+from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one, last_code
-from holdfast.kernels.growth.search import FEW_ROWS, mix, search
+from holdfast.kernels.growth.search import FEW_ROWS, search
 from holdfast.kernels.growth.split import LEFT, Scratch, Split, better, no_split
 from holdfast.kernels.jit import inner, int64
 
@@ -131,7 +132,7 @@ def best_split(
 
     For the gain ratio, features are drawn until n_drawn of them offer a question.
     """
-    n_features, n_offers, n, state = int64(len(scratch.drawn)), 0, 0, seed
+    n_features, n_offers, n = int64(len(scratch.drawn)), 0, 0
     if not plan.by_ratio:
         return search(
             plan,
@@ -149,15 +150,15 @@ def best_split(
             n_features,
             stop,
         )
-    order = scratch.turns
+    order, n_ready, n_least = scratch.turns, int64(0), n_drawn
     for i in range(n_features):
-        order[i] = i
-    for i in range(n_features):
+        feature, n = int64(i), i + 1
         if n_drawn > 0:
-            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
-            other = i + state % (n_features - i)
-            order[i], order[other] = order[other], order[i]
-        feature, n = int64(order[i]), i + 1
+            while i >= n_ready:
+                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_least *= 2
+            feature = column_at(scratch.queue, i)
+        order[i] = feature
         if n_drawn > 0 and (coded.is_subset[feature] or len(rows) > FEW_ROWS):
             shift = bits_dropped(coded, feature, fine)
             count_one(plan, coded, sample, rows, feature, shift, histogram)

@@ -8,10 +8,12 @@ from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArra
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
 from holdfast.kernels.growth.criteria import NEVER, Plan, weight_of
+from holdfast.kernels.growth.drawing import child_seed, mix
 from holdfast.kernels.growth.gain_ratio import best_split
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.many_classes import START as HEAD
-from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe, mix
+from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
+from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
 from holdfast.kernels.growth.split import Scratch, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 
@@ -156,6 +158,7 @@ def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
         np.empty(widest, np.float64),
         np.empty(widest, np.int8),
         np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
         np.zeros(1, np.int64),
         np.empty(n_features, np.int64),
         np.empty((n_features, 4), np.int64),
@@ -173,6 +176,7 @@ def grow(
     rows: IntArray,
     histograms: LongArray,
     compact: CompactRows,
+    values: RankValues,
     stop: ByteArray,
     growing: Growing,
     grown: Grown,
@@ -180,8 +184,9 @@ def grow(
     """Grow one tree from the rows, which are put in the order of the leaves, into `grown`.
 
     `histograms` is memory for a few of them, and `compact` for the rows of a small node, whose subtree is
-    grown there. Another thread may raise `stop[0]`: growth ends with the best tree so far. One long function:
-    every level of calls is optimised again by the compiler, and six of them took a minute.
+    grown there. With `values`, splits are drawn at random and nothing is counted. Another thread may raise
+    `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
+    again by the compiler, and six of them took a minute.
     """
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
@@ -190,7 +195,7 @@ def grow(
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
-    zero, one = int64(0), int64(1)
+    zero, one, is_random = int64(0), int64(1), len(values.start) > 0
     n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
     n_free, parent = len(histograms) - 1, NONE
     compact_first, compact_last, here, own_sample = zero, zero, coded, sample
@@ -233,7 +238,7 @@ def grow(
                 if slot == NONE or limits.n_drawn > 0:
                     while shift < 4 and len(own) << shift < FULL_ROWS:
                         shift += 1
-                if slot <= 0 and limits.n_drawn == 0:
+                if slot <= 0 and limits.n_drawn == 0 and not is_random:
                     was_ready, slot = slot == 0, zero
                     if len(own) >= FULL_ROWS and n_free > 0:
                         n_free -= 1
@@ -244,20 +249,35 @@ def grow(
                         for i in range(histograms.shape[1]):
                             histograms[slot, i] = histograms[0, i]
                 scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
-                best = best_split(
-                    plan,
-                    node,
-                    total[at],
-                    here,
-                    own_sample,
-                    own,
-                    shift,
-                    histograms[max(slot, 0)],
-                    scratch,
-                    limits.n_drawn,
-                    fields[at, SEED],
-                    stop,
-                )
+                if is_random:
+                    best = best_random_split(
+                        plan,
+                        node,
+                        total[at],
+                        here,
+                        own_sample,
+                        own,
+                        values,
+                        scratch,
+                        limits.n_drawn,
+                        fields[at, SEED],
+                        stop,
+                    )
+                else:
+                    best = best_split(
+                        plan,
+                        node,
+                        total[at],
+                        here,
+                        own_sample,
+                        own,
+                        shift,
+                        histograms[max(slot, 0)],
+                        scratch,
+                        limits.n_drawn,
+                        fields[at, SEED],
+                        stop,
+                    )
             if (
                 best.improvement == NEVER
                 or best.gain < limits.min_impurity_decrease - 1e-12 * node.impurity
@@ -272,9 +292,12 @@ def grow(
             fields[at, CONSTANT] = scratch.constant[0]
             fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
             if coded.is_subset[feature]:
-                fields[at, MISSING_LEFT] = choose_set(
-                    plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
-                )
+                if is_random:
+                    draw_set(here, own, values, feature, fields[at, SEED], scratch.in_set)
+                else:
+                    fields[at, MISSING_LEFT] = choose_set(
+                        plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
+                    )
                 fields[at, SET_START] = n_set
                 n_codes = coded.n_codes[feature]
                 if n_set + n_codes > len(in_set):
@@ -314,7 +337,7 @@ def grow(
                 fields[n_nodes, k] = NONE
             fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
             fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
-            fields[n_nodes, SEED] = mix(fields[parent, SEED] + 1 + side & 0xFFFFFFFF)
+            fields[n_nodes, SEED] = child_seed(fields[parent, SEED], side)
             n_nodes += 1
     for i in range(compact_first, compact_last):
         rows[i] = compact.origin[rows[i]]

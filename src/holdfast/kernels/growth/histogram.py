@@ -26,6 +26,7 @@ class Coded(NamedTuple):
     is_wide: ByteArray  # (features,) 1 where the categories are too many for 8 bits: ranks are counted
     top_rank: IntArray  # (features, 256): the highest rank in each bin
     start: LongArray  # (features + 1,) where the feature's part of a histogram begins, in statistics vectors
+    name_keys: LongArray  # (features,) a hash of the feature's name, of 32 bits
 
 
 class Sample(NamedTuple):

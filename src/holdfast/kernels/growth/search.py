@@ -13,6 +13,7 @@ from holdfast.kernels.growth.criteria import (
     row_impurity,
     weight_of,
 )
+from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.growth.split import Scratch, Split, could_win, kept_in_ties, no_split
@@ -81,14 +82,6 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
 
 
 @inner
-def mix(x: int) -> int:
-    """A 32-bit integer that looks unrelated to x."""
-    x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
-    x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
-    return x ^ (x >> 15)
-
-
-@inner
 def varies(coded: Coded, rows: IntArray, feature: int) -> bool:
     """True if the rows differ in the feature: most columns show it in a few rows."""
     ranks = coded.ranks
@@ -118,7 +111,8 @@ def search(
 ) -> Split:
     """The best split over all features, whose histograms are there; or, if n_drawn > 0, over drawn ones.
 
-    Features are drawn until n_drawn of them take several values in the node and one can be split. The bins
+    Features are drawn until n_drawn of them take several values in the node and one can be split: what cannot
+    be asked does not count. The bins
     that could hold the best split are opened last, the most promising feature first. Only the features from
     `first` on and before `last` are looked at, and none after `stop[0]` is raised.
     """
@@ -128,19 +122,18 @@ def search(
     while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
         coarse += 1
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
-    drawn, promise, n_features = scratch.drawn, scratch.promise, len(scratch.drawn)
-    for i in range(n_features):
-        drawn[i], promise[i] = i, NEVER
-    n_varied, state = int64(0), seed
+    drawn, promise = scratch.drawn, scratch.promise
+    n_varied, n_ready, n_least = int64(0), int64(0), n_drawn
     for i in range(first, last):
         if stop[0]:
             break
         feature = int64(i)
         if n_drawn > 0:
-            state = mix(state + 0x9E3779B9 & 0xFFFFFFFF)
-            other = i + state % (n_features - i)
-            drawn[i], drawn[other] = drawn[other], drawn[i]
-            feature = drawn[i]
+            while i >= n_ready:
+                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_least *= 2
+            feature = column_at(scratch.queue, i)
+        drawn[i], promise[feature] = feature, NEVER
         # What does not vary in a node does not vary below it.
         is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1
         varied = n_drawn == 0 or (not is_known and varies(coded, rows, feature))

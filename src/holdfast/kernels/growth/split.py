@@ -54,6 +54,7 @@ class Scratch(NamedTuple):
     place: FloatArray  # (categories + 1,)
     in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
     drawn: LongArray  # (features,) the features in the order they are drawn
+    queue: LongArray  # (features,) the features that wait to be drawn
     constant: LongArray  # (1,) bit f is 1 if feature f < 63 is known to take one value in the node
     turns: LongArray  # (features,) the same, where each is searched by itself
     # (features, 4) the best question of each feature: improvement, cut, missing_left, left weight

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # Each is a file of this folder, which has a METHOD. It is imported when it is first asked for, so that the
 # command line can tell the names at once.
-METHODS = ("bootstrap", "pruned", "paper")
+METHODS = ("centred", "bootstrap", "pruned", "paper")
 
 
 def method_of(name: str) -> "Method":

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from holdfast.arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.scoring.metric import Metric
 from holdfast.stability.collection import Collection
@@ -19,6 +20,7 @@ class Grown(NamedTuple):
     references: Collection
     candidates: Collection
     scores: Scores
+    teacher_loss: FloatArray | None = None  # of each candidate, for "centred": see Frontier
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.data.split.groups import numbered
+from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import below, check_fraction, random_positions
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
@@ -31,10 +32,11 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     """
     check_fraction("early_fraction", settings.early_fraction)
     fraction, seed = _fraction(settings.validation, info), settings.seed
+    keys = unit_keys(table, info.groups)
     alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
     holdout = info.holdout
     if holdout is None:
-        holdout = below(random_positions(alike, info.groups, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+        holdout = below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
@@ -42,9 +44,7 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     if (stage := numbered(info.stage, training)) is not None:
         early[training] = early_stages(stage, settings.early_fraction)
         return Division(early, (holdout,))
-    position = random_positions(
-        alike[training], numbered(info.groups, training), (seed, Branch.PAPER_EARLY_ROWS)
-    )
+    position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
     early[training] = below(position, settings.early_fraction)
     return Division(early, (holdout,))
 

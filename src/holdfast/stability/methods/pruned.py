@@ -25,7 +25,7 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
 
     A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
-    the trees that are handed out have seen all rows. `settings.n_estimators` is the most that there will be.
+    the trees that are handed out have seen all rows. `settings.n_trees` is the most that there will be.
     """
     if settings.learner is not None:
         raise ParameterError("method='pruned' prunes a tree of our own: leave learner=None.")
@@ -34,7 +34,7 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     sample = fixed_point_sample(rows.table, rules)
     whole = grow_samples(rows.table, rules, sample, [sample.repeats], [settings.seed])[0]
     path = pruning_path(whole, rules.ccp_risk)
-    sizes = sizes_to_score(path, settings.n_estimators)
+    sizes = sizes_to_score(path, settings.n_trees)
     candidates = Collection(
         trees=tuple(path[size] for size in sizes.tolist()),
         combinations=tuple({"ccp_alpha": float(path.alphas[size])} for size in sizes),

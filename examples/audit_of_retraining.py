@@ -1,0 +1,17 @@
+"""Train methods again on other samples: how many rows get another answer, and which are they?"""
+
+from sklearn.datasets import load_breast_cancer
+
+from holdfast import TreeClassifier, retrain_audit
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+
+methods = {
+    "deep tree": TreeClassifier(),
+    "six leaves": TreeClassifier(max_leaf_nodes=6, min_samples_leaf=10),
+    "pruned": "pruned-1se",
+}
+audit = retrain_audit(methods, X, y, changes=["overlap", "fewer rows"], n_repeats=3)
+
+print(audit.summary)
+print(f"\n{audit}")

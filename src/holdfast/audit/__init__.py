@@ -1,0 +1,1 @@
+"""How much a procedure's model moves when it is trained again."""

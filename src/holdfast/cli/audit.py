@@ -1,0 +1,117 @@
+"""`holdfast audit`: every method trained again on samples of a data file."""
+
+import warnings
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from holdfast._version import __version__
+from holdfast.audit.changes import CHANGES
+from holdfast.audit.methods import default_names, made, named_methods
+from holdfast.audit.retrain_audit import retrain_audit
+from holdfast.audit.table import RetrainAudit
+from holdfast.cli.options import AuditSettings
+from holdfast.cli.words import paragraph, plain_warnings, verbatim
+from holdfast.data.files.filetype import is_parquet
+from holdfast.data.files.writing import write_file
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.files import replace_file
+from holdfast.runs.folder import check_output
+from holdfast.runs.json_file import write_json
+from holdfast.runs.notes import timed
+from holdfast.runs.rows import Rows, read_rows
+from holdfast.text.lists import listed
+from holdfast.text.numbers import counted, duration
+
+
+def run(data: Path, output: Path | None, settings: AuditSettings, console: Console) -> None:
+    """Audit as the settings say, print what was found, and write all figures to a file."""
+    if output is not None:
+        _check_name(output, data)
+    changes = _names(settings.changes) or tuple(CHANGES)
+    if unknown := [change for change in changes if change not in CHANGES]:
+        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGES)}.")
+    named_methods(_names(settings.methods) or None)  # before any work
+    with plain_warnings():
+        rows = read_rows(data, settings)
+        table = rows.table(settings.task)
+        size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
+        paragraph(console, f"{size}; trained again {counted(settings.repeats, 'time')}.\n", style="dim")
+        audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
+    verbatim(console, audit.text(width=console.width))
+    paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
+    if output is not None:
+        write_audit(audit, output)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip().lower() for part in (text or "").split(",") if part.strip())
+
+
+def _check_name(output: Path, data: Path) -> None:
+    check_output(output, data)
+    if output.suffix.lower() in (".json", ".html"):
+        return
+    try:
+        is_parquet(output)
+    except DataError as error:
+        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON; in .html for a page.") from None
+
+
+def _audited(
+    rows: Rows, table: Table, changes: tuple[str, ...], settings: AuditSettings, console: Console
+) -> RetrainAudit:
+    with warnings.catch_warnings():
+        # Categories that a sample does not have would be named for every fit.
+        warnings.simplefilter("ignore", DataWarning)
+        return retrain_audit(
+            _methods(settings, table.schema.target),
+            rows.features,
+            rows.frame.column(rows.target),
+            changes=changes,
+            n_repeats=settings.repeats,
+            test_size=settings.test,
+            groups=rows.groups,
+            stage=rows.stage,
+            sample_weight=table.weight,
+            label_weight=settings.label_weight,
+            n_jobs=settings.n_jobs,
+            random_state=settings.random_state,
+            verbose=console.is_terminal,
+        )
+
+
+def _methods(settings: AuditSettings, target: Target) -> Any:
+    """The methods, made for the target and with the questions that they may ask."""
+    names = _names(settings.methods) or default_names(target)
+    questions = list(settings.question) or None
+    return {name: made(name, target.is_classes, 0).set_params(questions=questions) for name in names}
+
+
+def write_audit(audit: RetrainAudit, output: Path) -> None:
+    """All pairs in a file of data, all figures in JSON, or a page."""
+    ending = output.suffix.lower()
+    if ending == ".html":
+        page = (
+            f'<!doctype html><meta charset="utf-8"><title>{escape(audit.target.name)}: retraining</title>'
+            f'<body style="font-family:system-ui,sans-serif;margin:2em">{audit._repr_html_()}</body>\n'
+        )
+        replace_file(output, page.encode())
+    elif ending == ".json":
+        content = {
+            "holdfast": __version__,
+            "summary": audit.summary,
+            "label_weight": audit.label_weight,
+            "repeats": audit.n_repeats,
+            "test_size": audit.test_size,
+            "table": list(audit.table),
+            "paired": list(audit.paired),
+            "pairs": list(audit.pairs),
+        }
+        write_json(content, output)
+    else:
+        write_file(audit.pairs.columns(), output)

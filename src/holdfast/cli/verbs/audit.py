@@ -1,0 +1,25 @@
+"""`holdfast audit`: how much each method moves when it is trained again."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.options import AuditSettings, audit_options
+
+
+@click.command("audit", context_settings={"show_default": True})
+@click.argument("data", type=click.Path(path_type=Path))
+@audit_options
+def command(data: Path, output: Path | None, **options: Any) -> None:
+    """Audit retraining: how much the model of each method moves on the file DATA (CSV or Parquet).
+
+    Every method is trained on pairs of samples, and after small changes of one: fewer rows, another seed, a
+    column of noise. Rows that no model sees tell how many get another answer.
+    """
+    settings = AuditSettings(**options)
+    from rich.console import Console
+
+    from holdfast.cli.audit import run
+
+    run(data, output, settings, Console(highlight=False))

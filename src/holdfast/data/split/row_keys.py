@@ -1,0 +1,230 @@
+"""Chance keyed by the row: what is drawn for a row follows from the row itself, and from the seed.
+
+The key of a row is a hash of what it says: its columns in the order of their names, and the digits of a
+number to predict. Rows that stay keep what was drawn for them when others come or go, and neither the order
+of the rows, nor that of the columns, nor the names of the classes matter. Rows with one key are drawn
+together: those of a group have the key of its label.
+"""
+
+import math
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray
+from holdfast.data.canonical_order import target_order
+from holdfast.data.input.weight import are_repetitions
+from holdfast.data.schema import Label
+from holdfast.data.table import Table
+from holdfast.random_streams import Stream, stream_key
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # between the keys of one copy of a row and the next
+CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ in nothing but their class
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64
+_MISSING = np.uint64(0x7FF8000000000000)  # one NaN for all
+_ALL_BITS = 2**64 - 1
+_BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
+
+
+def mix(values: KeyArray) -> KeyArray:
+    """Each number as another one, one to one, every bit of which depends on all: the end of splitmix64.
+
+    >>> mix(np.arange(3, dtype=np.uint64))
+    array([                   0,  6238072747940578789, 15839785061582574730],
+          dtype=uint64)
+    """
+    mixed = values ^ (values >> np.uint64(30))
+    mixed *= _FACTORS[0]
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _FACTORS[1]
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+# -- keys -------------------------------------------------------------------------------------------------
+
+
+def row_keys(table: Table) -> KeyArray:
+    """The key of every row, a number of its own.
+
+    Of rows that say the same, the first has their hash, and each copy more is a step further on; a row of the
+    weight 2 takes two steps, as two rows do. Which of them comes first goes by the weight, then by the place.
+    Rows that differ in their class alone have copies of their own, those of the most frequent class first.
+
+    >>> table = Table.from_arrays([[1.0], [2.0], [1.0]], ["no", "yes", "no"])
+    >>> keys = row_keys(table)
+    >>> (keys[2:] - keys[:1] == STEP).all(), (row_keys(table.taken(np.array([1, 2])))[::-1] == keys[:2]).all()
+    (np.True_, np.True_)
+    """
+    hashes = row_hashes(table)
+    order = np.argsort(hashes, kind="stable")
+    if (np.diff(hashes[order]) != 0).all():
+        return hashes
+    target = target_order(table) if table.schema.target.is_classes else np.zeros(table.n_rows)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    order = np.lexsort((weight, target, hashes))
+    says_more = np.append(True, np.diff(hashes[order]) != 0)
+    is_new = says_more | np.append(True, np.diff(target[order]) != 0)
+    repeats = _repeats(table.weight, table.n_rows)[order]
+    keys = hashes.copy()
+    keys[order] += _since(np.cumsum(repeats) - repeats, is_new) * STEP
+    keys[order] += _since(np.cumsum(is_new), says_more) * CLASS_STEP
+    return keys
+
+
+def _since(counts: LongArray, is_start: BoolArray) -> KeyArray:
+    """What was counted since the last start."""
+    return np.asarray(counts - counts[is_start][np.cumsum(is_start) - 1], np.uint64)
+
+
+def unit_keys(table: Table, groups: LongArray | None) -> KeyArray:
+    """The key of every row's group or, without groups, of the row itself."""
+    return row_keys(table) if groups is None else np.asarray(groups, np.int64).view(np.uint64)
+
+
+def copies_as_groups(table: Table, copies: LongArray | None) -> LongArray | None:
+    """Copies of a row as a group, whose number is the key of the first; None if no row is a copy.
+
+    `copies` are numbers from 0 that copies share, of rows in a fixed order.
+    """
+    if copies is None:
+        return None
+    first = np.unique(copies, return_index=True)[1]
+    return row_keys(table)[first][copies].view(np.int64)
+
+
+def label_keys(labels: Sequence[Label]) -> KeyArray:
+    """The key of every label, of a group or a category, whatever other labels there are.
+
+    An integer is its own key; of anything else the text is hashed.
+
+    >>> bool(label_keys(["ann", "bob"])[1] == label_keys(["bob"])[0])
+    True
+    """
+    keys = [_label_hash(label) for label in labels]
+    return np.array(keys, np.uint64)
+
+
+def _label_hash(label: Label) -> int:
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    if isinstance(label, int) and not isinstance(label, bool) and -(2**63) <= label < 2**64:
+        return label & _ALL_BITS
+    return int.from_bytes(blake2b(str(label).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def row_hashes(table: Table) -> KeyArray:
+    """A hash of what every row says, the same for equal rows; or the identity that the table was given.
+
+    Numbers count by their value, categories by their text. Questions follow from the columns. Of the target a
+    number counts, but for the power of two that it is scaled by; classes are left out, since their names
+    should decide nothing.
+    """
+    if table.identity is not None:
+        return table.identity
+    features = table.schema.features
+    asked = [place for place in table.schema.name_order if features[place].kind != "question"]
+    cells = [(table.columns[place], _codebook(features[place].categories)) for place in asked]
+    if not table.schema.target.is_classes:
+        cells.append((np.frexp(table.target)[0], None))
+    hashes = np.zeros(table.n_rows, np.uint64)
+    for start in range(0, table.n_rows, _BLOCK):
+        part = hashes[start : start + _BLOCK]
+        for values, codebook in cells:
+            part ^= _cell_bits(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
+            part[:] = mix(part) + STEP
+    return hashes
+
+
+def _codebook(labels: Sequence[Label]) -> KeyArray | None:
+    """The hashes of the categories, and that of a missing one last; None for numbers."""
+    return np.append(label_keys(labels), _MISSING) if labels else None
+
+
+def _cell_bits(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
+    missing = np.isnan(values)
+    if codebook is not None:
+        return codebook[np.where(missing, -1.0, values).astype(np.int64)]
+    bits = (values + 0.0).view(np.uint64)  # -0.0 is 0.0
+    bits[missing] = _MISSING
+    return bits
+
+
+def _repeats(weight: FloatArray | None, n_rows: int) -> LongArray:
+    if weight is None:
+        return np.ones(n_rows, np.int64)
+    return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
+
+
+# -- what is drawn ----------------------------------------------------------------------------------------
+
+
+def random_bits(keys: KeyArray, stream: Stream) -> KeyArray:
+    """A random number of 64 bits for every key, another one in every stream; of other keys, another one."""
+    return mix(keys ^ np.uint64(stream_key(*stream)))
+
+
+def uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
+    """A random number from 0 to 1, 1 excluded, for every key, another one in every stream.
+
+    >>> uniforms(np.array([7, 8, 7], np.uint64), (0, 1)).round(3)
+    array([0.263, 0.695, 0.263])
+    """
+    return (random_bits(keys, stream) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArray:
+    """How often each row is drawn if all are drawn apart from each other, `rate` times on average.
+
+    That is a bootstrap sample whose size is left to chance. Where none would be drawn, the rows with the
+    greatest random number are, once.
+
+    >>> poisson_counts(np.arange(8, dtype=np.uint64), (0, 1))
+    array([1, 0, 0, 2, 3, 1, 1, 0], dtype=int32)
+    """
+    drawn = uniforms(keys, stream)
+    counts = np.searchsorted(_poisson_cdf(rate), drawn, side="right").astype(np.int32)
+    if not counts.any():
+        counts[drawn == drawn.max(initial=0.0)] = 1
+    return counts
+
+
+def _poisson_cdf(rate: float) -> FloatArray:
+    """The chances of at most 0, 1, 2, ... draws, as far as a random number can tell them from 1."""
+    chance, total = math.exp(-rate), 0.0
+    chances: list[float] = []
+    while (total := total + chance) < 1.0 - 2.0**-53 and len(chances) < rate + 40 * math.sqrt(rate + 1):
+        chances.append(total)
+        chance *= rate / len(chances)
+    return np.array(chances)
+
+
+def lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
+    """True for so many rows, or groups of rows with one key: those with the lowest random numbers.
+
+    When other rows come or go, only rows at the border change sides.
+
+    >>> lowest(np.arange(6, dtype=np.uint64), (0, 1), 2)
+    array([False,  True,  True, False, False, False])
+    """
+    drawn = random_bits(keys, stream)
+    in_order = np.sort(drawn)
+    border = np.flatnonzero(np.append(True, np.diff(in_order) != 0))
+    if n_units >= len(border):
+        return np.ones(len(keys), np.bool_)
+    return np.asarray(drawn < in_order[border[n_units]], np.bool_)
+
+
+def permutation(keys: KeyArray, stream: Stream) -> LongArray:
+    """For every row the row whose place it takes: the one before it in the order of their random numbers.
+
+    The first takes that of the last. When other rows come or go, only their neighbours in this order change.
+
+    >>> permutation(np.arange(4, dtype=np.uint64), (0, 1))
+    array([2, 3, 1, 0])
+    """
+    order = np.argsort(random_bits(keys, stream), kind="stable")
+    taken = np.empty(len(keys), np.int64)
+    taken[order] = np.roll(order, 1)
+    return taken

@@ -1,0 +1,30 @@
+"""Splits drawn at random (`splitter="random"`): what the kernels need for them, and the thresholds drawn."""
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.data.table import Table
+from holdfast.growth.rules import GrowthRules
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.random_split import RankValues
+from holdfast.kernels.growth.random_thresholds import drawn_thresholds
+
+NO_VALUES = RankValues(frozen(np.empty(0, np.int64)), frozen(np.empty(0)))
+
+
+def values_for(table: Table, rules: GrowthRules) -> RankValues:
+    """What the ranks of the columns stand for, or nothing where the best of all splits is searched for."""
+    if rules.splitter == "best":
+        return NO_VALUES
+    return table.question_values if rules.questions_only else table.rank_values
+
+
+def thresholds_drawn(
+    fields: LongArray, rows: IntArray, coded: Coded, values: RankValues
+) -> FloatArray | None:
+    """The number that each node has drawn, NaN at other nodes; None where no splits are drawn."""
+    if len(values.start) == 0:
+        return None
+    drawn = np.full(len(fields), np.nan)
+    drawn_thresholds(fields, rows, coded, values, drawn)
+    return drawn

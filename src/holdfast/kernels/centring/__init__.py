@@ -1,0 +1,1 @@
+"""The search for the centre of a collection of trees."""

@@ -1,0 +1,5 @@
+"""Names for method="centred", for all who list them: the module is light, and `--help` waits for it."""
+
+# What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
+TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")
+LEAF_VALUES = ("teacher", "labels")

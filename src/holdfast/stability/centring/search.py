@@ -1,0 +1,84 @@
+"""The tree that is nearest to the references among those that fit the teacher well enough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from holdfast.arrays import IntArray
+from holdfast.backends.tasks import run_all
+from holdfast.distance.settings import DistanceSettings
+from holdfast.kernels.centring.problem import Bounds
+from holdfast.stability.centring.problem import CentreProblem, Found
+from holdfast.stability.centring.students import UNIT, Lesson
+from holdfast.tree.tree import Tree
+
+STARTS = 4  # the student, and the references of the lowest mean distance
+LEAST_SHARE = 0.7  # of the rows in a leaf of a student: those of the central tree may have fewer
+
+
+@dataclass(frozen=True, eq=False)
+class CentreSearch:
+    """A student among its references, and the way to the tree in their midst."""
+
+    problem: CentreProblem
+    least_rows: float  # in a leaf
+    student: Found
+    references: tuple[Found, ...]
+
+    @classmethod
+    def of(
+        cls,
+        lesson: Lesson,
+        student: Tree,
+        references: Sequence[Tree],
+        repeats: IntArray,
+        settings: DistanceSettings,
+    ) -> "CentreSearch":
+        """The search among the questions of the student and the references."""
+        problem = CentreProblem.of(lesson, student, references, repeats, settings)
+        least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
+        first, *others = [problem.measured(tree) for tree in (student, *references)]
+        return cls(problem, least_rows, first, tuple(others))
+
+    def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
+        """The student, and the nearest references within the tolerance."""
+        bounds = self._bounds(tolerance)
+        within = [each for each in self.references if self._keeps_to(bounds, each)]
+        return [self.student, *sorted(within, key=lambda each: each.distance)[: n_starts - 1]]
+
+    def nearest(self, tolerance: float, starts: Sequence[Found], n_jobs: int | None = None) -> Found:
+        """The nearest tree that a search from the starts finds, within the tolerance of the student's fit.
+
+        The tolerance is a fraction of what the student explains of the teacher's variance. Of trees as near
+        as each other the one that explains more is taken, then the one that was found first.
+        """
+        bounds = self._bounds(tolerance)
+        found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs)
+        return min(found, key=lambda each: (each.distance, -each.explained))
+
+    def loss(self, found: Found) -> float:
+        """What a tree loses of the teacher's variance that the student explains, as a fraction."""
+        own = self.student.explained - self._mean_explains
+        return (self.student.explained - found.explained) / own if own > 0 else 0.0
+
+    @property
+    def _mean_explains(self) -> float:
+        """What a tree of a single leaf explains."""
+        sums = self.problem.rows.answer.sum(axis=0)
+        return float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
+
+    def _bounds(self, tolerance: float) -> Bounds:
+        square_sum = self.problem.square_sum
+        allowed = tolerance * max(self.student.explained - self._mean_explains, 0.0)
+        # Rounding must not shut out the student itself.
+        most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
+        return Bounds(self.problem.most_leaves, self.least_rows, most_loss, square_sum, UNIT)
+
+    def _keeps_to(self, bounds: Bounds, found: Found) -> bool:
+        return (
+            bounds.square_sum - found.explained <= bounds.most_loss and found.least_rows >= bounds.least_rows
+        )
+
+
+def _searched(problem: CentreProblem, bounds: Bounds, start: Found) -> Found:
+    return problem.searched(start.nodes, bounds)

@@ -1,0 +1,125 @@
+"""Trees that learn what a teacher says of the rows, instead of what happened to them."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.backends.tasks import ROWS_PER_TASK, batches, run_all
+from holdfast.data.schema import Target
+from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.table import Table
+from holdfast.growth.grow import grow_samples
+from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample
+from holdfast.random_streams import Stream
+from holdfast.tree.tree import Tree
+
+UNIT = 2.0**-14  # of the teacher's answers: rounding hides the last digits, which no two machines agree on
+
+
+def rounded_answers(answers: FloatArray) -> FloatArray:
+    """Answers from 0 to 1 as multiples of the unit; fractions of more than two classes are never 0.
+
+    What rounding adds or takes from a row of such fractions, the greatest of them makes up for.
+
+    >>> rounded_answers(np.array([[0.25, 0.75]])).tolist()
+    [[0.25, 0.75]]
+    >>> rounded_answers(np.array([[1 / 3, 2 / 3, 0.0]])).sum().item()
+    1.0
+    """
+    units = np.rint(np.clip(answers, 0.0, 1.0) / UNIT)
+    if answers.shape[1] > 2:
+        units = np.maximum(units, 1.0)
+        units[np.arange(len(units)), units.argmax(axis=1)] += 1.0 / UNIT - units.sum(axis=1)
+    return units * UNIT
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A table whose target is what the teacher says, and the way back to trees of the real target.
+
+    Of two classes the fraction of the second is learnt, of a number the number itself. Of more classes every
+    row stands there once for each class, weighted by its fraction: Gini impurity of such rows is the squared
+    error of the fractions.
+    """
+
+    table: Table  # the real one
+    answers: FloatArray  # (rows, classes), or (rows, 1) numbers from 0 to 1, as fractions of their range
+    weight: FloatArray  # of every row
+    lesson: Table
+    rules: GrowthRules
+    fixed: FixedPointSample
+
+    @classmethod
+    def of(cls, table: Table, answers: FloatArray, weight: FloatArray, rules: GrowthRules) -> "Lesson":
+        """The lesson of a teacher's answers, for trees that keep to the rules."""
+        n_classes = len(table.schema.target.classes)
+        given = None if table.weight is None and (weight == 1.0).all() else weight
+        if n_classes <= 2:
+            # Of one class alone there is nothing to learn.
+            learnt = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
+            schema = replace(table.schema, target=Target("teacher"))
+            lesson = Table(schema, table.columns, learnt, given)
+            rules = replace(rules, criterion="squared_error")
+        else:
+            row = np.repeat(np.arange(table.n_rows), n_classes)
+            label = np.tile(np.arange(n_classes, dtype=np.int32), table.n_rows)
+            columns = tuple(column[row] for column in table.columns)
+            lesson = Table(table.schema, columns, label, answers.ravel() * weight[row])
+            rules = replace(
+                rules,
+                criterion="gini",
+                min_samples_leaf=int(rules.min_samples_leaf) * n_classes,
+                # Rows of several classes are never pure: where all have the same fractions, growth must end.
+                min_impurity_decrease=max(rules.min_impurity_decrease, UNIT**2),
+            )
+        return cls(table, answers, weight, lesson, rules, fixed_point_sample(lesson, rules))
+
+    @property
+    def n_copies(self) -> int:
+        """How often each row stands in the lesson."""
+        return self.lesson.n_rows // self.table.n_rows
+
+    def grow(self, counts: IntArray) -> Tree:
+        """The student of a sample of the rows, with the teacher's answers for all rows in its leaves."""
+        return self.refit(self._grown([counts]))[0]
+
+    def grow_many(
+        self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
+    ) -> list[Tree]:
+        """The students of bootstrap samples; their leaves have the teacher's answers for all rows."""
+        _ = self.lesson.coded  # before the threads start
+        tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
+        parts = run_all(partial(self._sampled, repeats, units, stream), tasks, n_jobs, progress=progress)
+        return self.refit([tree for part in parts for tree in part], n_jobs=n_jobs)
+
+    def _sampled(self, repeats: IntArray, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
+        return self._grown([bootstrap_counts(repeats, units, (*stream, number)) for number in numbers])
+
+    def _grown(self, samples: list[IntArray]) -> list[Tree]:
+        copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
+        allowed = [counts * (self.fixed.repeats > 0) for counts in copies]
+        return grow_samples(self.lesson, self.rules, self.fixed, allowed, [0] * len(samples))
+
+    def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
+        """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""
+        fitted = refit_all_leaf_values(trees, self.lesson, [self.fixed] * len(trees), n_jobs=n_jobs)
+        return [self._delivered(tree) for tree in fitted]
+
+    def _delivered(self, tree: Tree) -> Tree:
+        target = self.table.schema.target
+        if len(target.classes) > 2:
+            return tree.replace(count=tree.count / self.n_copies)
+        share = tree.value[:, 0]
+        if not target.is_classes:
+            value = target.low * (1.0 - share) + target.high * share
+            with np.errstate(over="ignore"):
+                impurity = tree.impurity * np.square(np.float64(target.high) - target.low)
+            impurity = np.minimum(np.nan_to_num(impurity), np.finfo(np.float64).max)
+            return tree.replace(schema=self.table.schema, value=value[:, None], impurity=impurity)
+        fractions = np.stack([1.0 - share, share], axis=1)[:, -len(target.classes) :]
+        impurity = 2.0 * share * (1.0 - share)
+        return tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")

@@ -1,0 +1,236 @@
+"""Centred trees: what a teacher knows, in the tree that lies amid the trees of other samples.
+
+A teacher, the mean of several models, says how likely every class is in every row. A student, a tree of few
+leaves, is grown on what it says, and so are the references, on bootstrap samples. The student then moves to
+the midst of the references, as far as it goes on fitting the teacher.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.data.split.groups import of_rows
+from holdfast.data.split.resampling import Units
+from holdfast.data.table import Table
+from holdfast.distance.settings import DistanceSettings, checked_outcome
+from holdfast.errors import ParameterError
+from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.rules import GrowthRules, rows_needed
+from holdfast.growth.sample import fixed_point_sample, weights_of
+from holdfast.random_streams import Branch
+from holdfast.scoring.metric import Metric, TrueValues
+from holdfast.scoring.predictions import predictions_for
+from holdfast.stability.centring.names import LEAF_VALUES
+from holdfast.stability.centring.problem import Found
+from holdfast.stability.centring.rounding import with_round_thresholds
+from holdfast.stability.centring.search import CentreSearch
+from holdfast.stability.centring.students import Lesson, rounded_answers
+from holdfast.stability.centring.teacher import check_teacher, pupils_of, taught
+from holdfast.stability.collection import Collection
+from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
+from holdfast.stability.division import divide as divide_evenly
+from holdfast.stability.methods.method import Grown, Method
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.selection import TEACHER_TOLERANCE
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.validation import Scores
+from holdfast.tree.tree import Tree
+
+MOST_LEAVES = 12
+LEAST_ROWS, LEAST_FRACTION = 5, 0.01  # in a leaf of a student
+TOLERANCES = (0.0, 0.02, 0.06, 0.12)  # of the candidates
+
+
+def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+    """A third of the rows to score by, unless `settings.validation` says otherwise; all rows are early.
+
+    The rows held out serve the scores alone: the trees that are handed out have seen all rows. None holds
+    nothing out: the scores are then those on the rows that were learnt from, and too good.
+    """
+    everything = np.ones(table.n_rows, np.bool_)
+    if settings.validation is None:
+        if info.holdout is None:
+            return Division(everything, (everything,))
+        settings = replace(settings, validation="auto")  # which is refused below
+    if settings.validation == "auto":
+        settings = replace(settings, validation=FRACTION_HELD_OUT)
+    if info.stage is not None and len(np.unique(info.stage)) == 1:  # none is early, which nobody asks
+        info = info._replace(stage=None)
+    division = divide_evenly(table, settings, info)
+    return replace(division, early=everything)
+
+
+def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+    """The central trees for several tolerances, and the scores of trees made alike without the rows held out.
+
+    The references are bootstrap students of all rows.
+    """
+    _check(settings)
+    whole = centred_trees(rows.table, rows.groups, settings)
+    candidates = Collection(
+        trees=whole.trees,
+        combinations=tuple({"tolerance": tolerance} for tolerance in whole.tolerances),
+        combination=np.arange(len(whole.trees)),
+        division=np.zeros(len(whole.trees), np.int64),
+    )
+    n_references = len(whole.references)
+    references = Collection(
+        trees=whole.references,
+        combinations=({"max_leaf_nodes": most_leaves(settings), "max_depth": settings.rules.max_depth},),
+        combination=np.zeros(n_references, np.int64),
+        division=np.zeros(n_references, np.int64),
+    )
+    return Grown(references, candidates, _scores(rows, settings, metric, whole), whole.losses)
+
+
+# -- one set of rows ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CentredTrees:
+    """The central tree for each tolerance, and the references amid which it lies."""
+
+    tolerances: tuple[float, ...]
+    trees: tuple[Tree, ...]
+    losses: FloatArray  # of each tree: fraction of what the student explains of the teacher's variance
+    references: tuple[Tree, ...]
+
+
+def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
+    """Teacher, student, references and the trees in their midst."""
+    repeats, importance, exponent = weights_of(table, settings.rules)
+    weight = repeats * importance
+    pupils = pupils_of(table, weight, groups, settings)
+    answers = rounded_answers(taught(pupils, settings.teacher))
+    rules = _student_rules(settings, int(repeats.sum()))
+    lesson = Lesson.of(table, answers, weight, rules)
+    student = lesson.grow(repeats)
+    references = lesson.grow_many(
+        repeats,
+        Units.of(table, groups),
+        (settings.seed, Branch.STUDENTS),
+        settings.n_trees,
+        settings.n_jobs,
+        "Students" if settings.verbose else "",
+    )
+    distances = _distances(settings, student, references)
+    search = CentreSearch.of(lesson, student, references, repeats, distances)
+    if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
+        search = replace(search, least_rows=float(rules.min_samples_leaf))
+    tolerances = _tolerances(settings)
+    found = _found(search, tolerances, _tolerance(settings), settings.n_jobs)
+    shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
+    trees = lesson.refit([with_round_thresholds(tree, table) for tree in shapes])
+    if settings.leaf_values == "labels":
+        sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
+        trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
+    else:
+        trees = _with_weights(trees, exponent)
+    losses = np.array([search.loss(each) for each in found])
+    return CentredTrees(tolerances, tuple(trees), losses, tuple(_with_weights(references, exponent)))
+
+
+def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
+    """The trees with the weights that the rows were given, which were learnt from as shares."""
+    return [tree.replace(weight=np.ldexp(tree.weight, exponent)) for tree in trees]
+
+
+def most_leaves(settings: StabilitySettings) -> int:
+    """The leaves that a tree may have: as the rules say, or twelve."""
+    return settings.rules.max_leaf_nodes or MOST_LEAVES
+
+
+def _student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
+    """How students grow: the best splits first, up to so many leaves."""
+    rules = settings.rules
+    given = rows_needed(rules.min_samples_leaf, n_rows)
+    least = given if given > 1 else max(LEAST_ROWS, round(LEAST_FRACTION * n_rows))
+    return GrowthRules(
+        max_depth=rules.max_depth,
+        max_leaf_nodes=most_leaves(settings),
+        min_samples_leaf=least,
+        min_impurity_decrease=rules.min_impurity_decrease,
+        questions_only=rules.questions_only,
+    )
+
+
+def _distances(settings: StabilitySettings, student: Tree, references: list[Tree]) -> DistanceSettings:
+    depth = max(1, settings.rules.max_depth or 1, *(tree.depth for tree in (student, *references)))
+    target = student.schema.target
+    outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
+    return DistanceSettings.of_depth(depth, settings.matching, outcome, settings.label_weight)
+
+
+def _found(
+    search: CentreSearch, tolerances: tuple[float, ...], chosen: float, n_jobs: int | None
+) -> list[Found]:
+    """The central tree for each tolerance; a greater one never gives a tree that is farther away.
+
+    The one that will be chosen is looked for from several starts, the others from the one before.
+    """
+    found: list[Found] = []
+    for tolerance in tolerances:
+        starts = found[-1:] or [search.student]
+        if tolerance == chosen:
+            starts = [*search.starts(tolerance), *found[-1:]]
+        found.append(search.nearest(tolerance, starts, n_jobs=n_jobs))
+    return found
+
+
+def _tolerance(settings: StabilitySettings) -> float:
+    return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
+
+
+def _tolerances(settings: StabilitySettings) -> tuple[float, ...]:
+    return tuple(sorted({*TOLERANCES, _tolerance(settings)}))
+
+
+def _criterion(table: Table) -> str:
+    return "gini" if table.schema.target.is_classes else "squared_error"
+
+
+def _check(settings: StabilitySettings) -> None:
+    check_teacher(settings.teacher)
+    if settings.learner is not None or settings.grid is not None:
+        raise ParameterError(
+            "method='centred' grows students of its own: leave learner=None and grid=None, and give another "
+            "teacher if you like."
+        )
+    if settings.matching == "cover":
+        raise ParameterError(
+            "matching='cover' is not for method='centred', which looks for the midst of trees by the "
+            "matching 'paper' or 'metric'."
+        )
+    if settings.leaf_values not in LEAF_VALUES:
+        raise ParameterError(
+            f"leaf_values={settings.leaf_values!r} is unknown: choose 'teacher', what the teacher says of "
+            "the rows of a leaf, or 'labels', what they were."
+        )
+
+
+# -- scores ---------------------------------------------------------------------------------------------
+
+
+def _scores(rows: PreparedRows, settings: StabilitySettings, metric: Metric, whole: CentredTrees) -> Scores:
+    """For each tolerance the score of a tree made the same way without the rows that it is scored on."""
+    values, errors = [], []
+    for training, held_out in zip(rows.division.training, rows.division.validation, strict=True):
+        learnt = whole
+        if not training.all():
+            learnt = centred_trees(rows.table.taken(training), of_rows(rows.groups, training), settings)
+        part = rows.table.taken(held_out)
+        true_values = TrueValues.of(part, of_rows(rows.groups, held_out))
+        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt.trees]
+        values.append([each.value for each in scored])
+        errors.append([each.error for each in scored])
+    value = without_last_digits(np.mean(values, axis=0))
+    error = np.mean(errors, axis=0)
+    if rows.division.is_cross_fitted:
+        # The same rows are held out several times over: only folds of one division are independent.
+        n_folds = 1 / float(np.mean([held_out.mean() for held_out in rows.division.validation]))
+        error = np.std(values, axis=0, ddof=1) / np.sqrt(n_folds)
+    return Scores(value, error, value, error, reliability=1.0)
+
+
+METHOD = Method(grow, divide)

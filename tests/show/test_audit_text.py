@@ -1,0 +1,89 @@
+"""The audit in words, as tables and as a picture."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holdfast import RetrainAudit, TreeClassifier, retrain_audit
+
+
+@pytest.fixture(scope="module")
+def audit() -> RetrainAudit:
+    chance = np.random.default_rng(0)
+    X = pd.DataFrame({"age": chance.integers(20, 90, 80), "<lab>": chance.normal(5, 2, 80).round(1)})
+    y = np.where(X["age"] + chance.normal(0, 15, 80) > 60, "died", "lived")
+    return retrain_audit({"tree": TreeClassifier(max_depth=3), "forest": "forest"}, X, y, n_repeats=2)
+
+
+def test_the_summary_says_how_many_rows_get_another_class(audit: RetrainAudit) -> None:
+    flips = {name: audit.mean(name, "flips") for name in audit.methods}
+    first = min(flips, key=flips.__getitem__)
+    title, error = audit.titles[first], 100 * audit.error(first, "flips")
+    share = f"{100 * flips[first]:.1f} ± {error:.1f} %"
+    assert audit.summary.startswith(f"Trained again, {title} gives {share} of the rows another class")
+    assert "Two samples of 75 % of the training rows" in audit.summary
+    assert "tested 2 times on 30 % of the rows" in audit.summary
+
+
+def test_a_known_method_is_called_by_its_title() -> None:
+    X = np.arange(60.0)[:, np.newaxis]
+    audit = retrain_audit(["pruned-1se"], X, np.repeat(["a", "b"], 30), n_repeats=1, changes="overlap")
+    assert audit.summary.startswith("Trained again, one-standard-error pruning gives")
+    assert "±" not in audit.text()
+
+
+def test_the_text_begins_with_the_summary_and_has_every_table(audit: RetrainAudit) -> None:
+    text = str(audit)
+    assert text.startswith("Trained again")
+    for heading in (
+        "Two samples of 75 %",
+        "Half of the training rows, then all",
+        "Small changes: distance",
+        "Small changes: churn",
+        "Small changes: identical models",
+        "Which rows get another answer",
+    ):
+        assert f"\n{heading}" in text
+    heads = [line.split() for line in text.splitlines() if line.startswith("method")]
+    assert heads[0][:4] == ["method", "AUC", "distance", "per"]
+    assert heads[1] == ["method", "AUC", "churn", "flips"]  # differences; a forest has no distance
+    assert "seconds" not in audit.text(times=False)
+
+
+def test_a_narrow_table_does_without_some_columns(audit: RetrainAudit) -> None:
+    lines = audit.text(width=80).split("Which rows")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("churn" in line and "per leaf" not in line for line in lines)
+
+
+def test_a_notebook_shows_the_same_and_names_are_text(audit: RetrainAudit) -> None:
+    html = audit._repr_html_()
+    assert "<table>" in html
+    assert "<svg" in html
+    assert "<lab>" not in html
+
+
+def test_the_picture_has_a_dot_and_a_name_for_every_method(audit: RetrainAudit) -> None:
+    for change in (None, "another seed"):
+        root = ElementTree.fromstring(audit.to_svg(change))
+        space = "{http://www.w3.org/2000/svg}"
+        assert len(root.findall(f"{space}circle")) == 2
+        texts = [each.text for each in root.findall(f"{space}text")]
+        assert {"tree", "forest"} <= set(texts)
+
+
+def test_stages_are_told_as_stages() -> None:
+    X: Any = np.arange(90.0)[:, np.newaxis]
+    audit = retrain_audit(
+        {"tree": TreeClassifier(max_depth=1)},
+        X,
+        np.tile(["a", "b", "b"], 30),
+        stage=np.arange(90) % 3,
+        n_repeats=1,
+        changes=["staged", "last digit"],
+    )
+    assert "All rows up to a stage, then the next" in audit.text()
+    assert "Every number moved by at most half of its last digit" in audit.text()
