@@ -38,17 +38,23 @@ def add_row(rows: Rows, row: int, stats: FloatArray) -> None:
 
 
 @inner
+def leaf_explains(stats: FloatArray, unit: float) -> float:
+    """What one leaf explains of the sum of squares; nothing if it has no rows."""
+    squares = 0.0
+    for s in range(2, len(stats)):
+        total = stats[s] * unit
+        squares += total * total
+    return squares / stats[1] if stats[1] > 0.0 else 0.0
+
+
+@inner
 def explained(stats: FloatArray, n_leaves: int, bounds: Bounds) -> float:
     """What the leaves explain of the sum of squares; -1 if one of them has too few rows."""
     total = 0.0
     for i in range(n_leaves):
         if stats[i, 0] < bounds.least_rows or stats[i, 1] <= 0.0:
             return -1.0
-        squares = 0.0
-        for s in range(2, stats.shape[1]):
-            mean = stats[i, s] * bounds.unit
-            squares += mean * mean
-        total += squares / stats[i, 1]
+        total += leaf_explains(stats[i], bounds.unit)
     return total
 
 

@@ -7,6 +7,7 @@ from holdfast.kernels.centring.fit import (
     clear_stats,
     explained,
     fill_histograms,
+    leaf_explains,
     leaf_reached,
     split_stats,
 )
@@ -216,7 +217,7 @@ def best_move(problem: Problem, work: Work, v: int) -> int:
     others = 0.0
     for i in range(current.n_leaves[0]):
         if not current.first_leaf[v] <= i < current.end_leaf[v]:
-            others += explained(current.stats[i : i + 1], 1, bounds)
+            others += leaf_explains(current.stats[i], bounds.unit)
     least_explained = max(bounds.square_sum - bounds.most_loss - others, 0.0)
     found = 0
     if current.nodes.ask[v] != LEAF:

@@ -62,7 +62,7 @@ class Nodes(NamedTuple):
 
 
 class Grafts(NamedTuple):
-    """The reference trees as nodes, to take subtrees from."""
+    """Trees as nodes, to take subtrees from."""
 
     ask: LongArray  # (trees, nodes): the question, or LEAF
     right: LongArray  # (trees, nodes): the right child; the left one is the next node
@@ -90,3 +90,4 @@ class Problem(NamedTuple):
     points: Points
     grafts: Grafts
     bounds: Bounds
+    held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them

@@ -2,7 +2,7 @@
 
 A move gives a node another question of the references and keeps what is below, makes it a leaf, or puts in
 its place the subtree that a reference has there. It must keep to the bounds: leaves, rows in a leaf, loss.
-The search ends when no move lowers the mean distance to the references.
+The search ends when no move lowers the mean distance to the references. Nodes that are held do not change.
 """
 
 from holdfast.arrays import ByteArray
@@ -10,7 +10,14 @@ from holdfast.kernels.centring.distance import settle_distances
 from holdfast.kernels.centring.moves import best_move
 from holdfast.kernels.centring.problem import Problem
 from holdfast.kernels.centring.rules import price_subtree
-from holdfast.kernels.centring.state import Work, forget_below, number_nodes, replace_nodes, sort_rows
+from holdfast.kernels.centring.state import (
+    Work,
+    forget_below,
+    is_held,
+    number_nodes,
+    replace_nodes,
+    sort_rows,
+)
 from holdfast.kernels.jit import inner, kernel
 
 
@@ -50,6 +57,8 @@ def centre(problem: Problem, work: Work, stop: ByteArray) -> None:
         for v in range(n_nodes):
             if stop[0]:
                 return
+            if is_held(problem.held, current.path[v]):
+                continue
             found = best_move(problem, work, v)
             if found > 0:
                 place, n_new = v, found

@@ -119,6 +119,15 @@ def sort_rows(problem: Problem, current: Current, leaf_of_row: LongArray) -> Non
 
 
 @inner
+def is_held(held: LongArray, path: int) -> bool:
+    """True if the node of this path stays as it is."""
+    found = False
+    for each in held:
+        found |= each == path
+    return found
+
+
+@inner
 def forget_below(grafts: Grafts, grafted: Grafted, path: int) -> None:
     """Other rows reach the places below that one from now on."""
     for r in range(len(grafts.path)):

@@ -71,32 +71,20 @@ def whole_point(questions: Questions, n_outcomes: int) -> FloatArray:
     return np.concatenate([*ends, np.zeros(n_outcomes)])
 
 
-def packed_references(
+def packed_points(
     trees: Sequence[Tree], questions: QuestionList, settings: DistanceSettings
-) -> tuple[Points, Grafts, FloatArray]:
-    """The rules and the nodes of the references, and what the whole space costs against each rule."""
+) -> tuple[Points, FloatArray]:
+    """The rules of the trees that are to be near, and what the whole space costs against each rule."""
     target = questions.table.schema.target
     packed, n_outcomes = questions.packed, max(len(target.classes), 1)
     whole = whole_point(packed, n_outcomes)
-    width, n_nodes = max(tree.n_leaves for tree in trees), max(tree.n_nodes for tree in trees)
+    width = max(tree.n_leaves for tree in trees)
     at = np.zeros((len(trees), width, len(whole)))
-    grafts = Grafts(
-        ask=np.full((len(trees), n_nodes), LEAF, np.int64),
-        right=np.zeros((len(trees), n_nodes), np.int64),
-        path=np.zeros((len(trees), n_nodes), np.int64),
-        n_leaves=np.zeros((len(trees), n_nodes), np.int64),
-        is_first=np.zeros((len(trees), n_nodes), np.bool_),
-        place=np.zeros((len(trees), n_nodes), np.int64),
-    )
-    seen: set[tuple[int, object]] = set()
     for r, tree in enumerate(trees):
-        nodes = questions.nodes_of(tree, n_nodes)
+        nodes = questions.nodes_of(tree, tree.n_nodes)
         leaves = np.flatnonzero(tree.feature == LEAF)
         at[r, : len(leaves)] = _boxes(nodes, tree.n_nodes, packed, whole)[leaves]
         at[r, : len(leaves), -n_outcomes:] = _outcomes(tree, leaves, settings)
-        _fill_grafts(grafts, r, nodes, tree, seen)
-    used = (grafts.n_leaves * grafts.is_first).ravel()
-    grafts.place[:] = (np.cumsum(used) - used).reshape(grafts.place.shape)
     rules, number = np.unique(at.reshape(-1, len(whole)), axis=0, return_inverse=True)
     rules = np.ascontiguousarray(rules.T)
     is_label, is_metric = settings.outcome == "label", settings.matching == "metric"
@@ -114,8 +102,26 @@ def packed_references(
         outcome_weight=exact(settings.label_weight),
         value_scale=scale,
     )
-    everything = np.abs(whole[:, None] - rules).sum(axis=0)
-    return frozen_fields(points), frozen_fields(grafts), everything
+    return frozen_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
+
+
+def packed_grafts(trees: Sequence[Tree], questions: QuestionList) -> Grafts:
+    """The nodes of the trees that subtrees are taken from."""
+    shape = (len(trees), max(tree.n_nodes for tree in trees))
+    grafts = Grafts(
+        ask=np.full(shape, LEAF, np.int64),
+        right=np.zeros(shape, np.int64),
+        path=np.zeros(shape, np.int64),
+        n_leaves=np.zeros(shape, np.int64),
+        is_first=np.zeros(shape, np.bool_),
+        place=np.zeros(shape, np.int64),
+    )
+    seen: set[tuple[int, object]] = set()
+    for r, tree in enumerate(trees):
+        _fill_grafts(grafts, r, questions.nodes_of(tree, shape[1]), tree, seen)
+    used = (grafts.n_leaves * grafts.is_first).ravel()
+    grafts.place[:] = (np.cumsum(used) - used).reshape(shape)
+    return frozen_fields(grafts)
 
 
 def _allowed(at: FloatArray, questions: Questions) -> KeyArray:

@@ -1,11 +1,11 @@
 """One search as the kernel sees it: the questions, the rows, the references, and memory to work in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.distance.settings import DistanceSettings
 from holdfast.kernels.centring.assignment import Matching
@@ -14,7 +14,8 @@ from holdfast.kernels.centring.fit import SideSums
 from holdfast.kernels.centring.problem import Bounds, Grafts, Nodes, Points, Problem, Rows
 from holdfast.kernels.centring.search import centre
 from holdfast.kernels.centring.state import Candidate, Current, Grafted, Scratch, Work
-from holdfast.stability.centring.packing import packed_references, packed_rows, square_sum
+from holdfast.kernels.centring.step import take_step
+from holdfast.stability.centring.packing import packed_grafts, packed_points, packed_rows, square_sum
 from holdfast.stability.centring.questions import QuestionList
 from holdfast.stability.centring.students import UNIT, Lesson
 from holdfast.tree.tree import Tree
@@ -44,24 +45,40 @@ class CentreProblem:
     everything: FloatArray  # (rules,) what the rule that allows everything costs
     square_sum: float  # of the teacher's answers, weighted
     most_leaves: int
+    held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
 
     @classmethod
     def of(
         cls,
         lesson: Lesson,
-        student: Tree,
-        references: Sequence[Tree],
+        near: Sequence[Tree],
         repeats: IntArray,
         settings: DistanceSettings,
+        *,
+        more: Sequence[Tree] = (),
+        grafts: Sequence[Tree] | None = None,
+        held: Iterable[int] = (),
     ) -> "CentreProblem":
-        """The problem of a student among the references."""
-        trees = [student, *references]
+        """The problem of being near to some trees.
+
+        `more` are trees that may be measured, and whose questions may be asked. Subtrees are taken from
+        `grafts`, by default from the trees that are to be near.
+        """
+        sources = near if grafts is None else grafts
+        trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
         questions = QuestionList.of(trees, lesson.table)
         rows = packed_rows(questions.bins, lesson.answers, lesson.weight, repeats)
-        points, grafts, everything = packed_references(references, questions, settings)
-        squares = square_sum(lesson.answers, lesson.weight)
-        most_leaves = max(tree.n_leaves for tree in trees)
-        return cls(questions, rows, points, grafts, everything, squares, most_leaves)
+        points, everything = packed_points(near, questions, settings)
+        return cls(
+            questions,
+            rows,
+            points,
+            packed_grafts(sources, questions),
+            everything,
+            square_sum(lesson.answers, lesson.weight),
+            max(tree.n_leaves for tree in trees),
+            frozen(np.array(sorted(held), np.int64)),
+        )
 
     @property
     def n_nodes(self) -> int:
@@ -74,12 +91,19 @@ class CentreProblem:
 
     def searched(self, start: Nodes, bounds: Bounds) -> Found:
         """The tree that the search from a start ends at."""
+        return self._moved(centre, start, bounds)
+
+    def stepped(self, start: Nodes, bounds: Bounds) -> Found:
+        """The tree one step away that gains most fit per unit of distance; the start if none gains."""
+        return self._moved(take_step, start, bounds)
+
+    def _moved(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> Found:
         work = memory_for(self, start)
         # Where no move is allowed, nothing is long.
         n_steps = float(self.points.at.size) * len(self.questions.asked) if bounds.most_leaves else 0.0
         with stop_flag() as stop:
-            problem = Problem(self.questions.packed, self.rows, self.points, self.grafts, bounds)
-            call_kernel(centre, problem, work, stop, stop=stop, n_steps=n_steps)
+            problem = Problem(self.questions.packed, self.rows, self.points, self.grafts, bounds, self.held)
+            call_kernel(kernel, problem, work, stop, stop=stop, n_steps=n_steps)
         current = work.current
         n_leaves = int(current.n_leaves[0])
         stats = current.stats[:n_leaves]

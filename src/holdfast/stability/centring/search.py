@@ -35,7 +35,7 @@ class CentreSearch:
         settings: DistanceSettings,
     ) -> "CentreSearch":
         """The search among the questions of the student and the references."""
-        problem = CentreProblem.of(lesson, student, references, repeats, settings)
+        problem = CentreProblem.of(lesson, references, repeats, settings, more=[student])
         least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
         first, *others = [problem.measured(tree) for tree in (student, *references)]
         return cls(problem, least_rows, first, tuple(others))
