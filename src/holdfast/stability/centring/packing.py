@@ -105,8 +105,13 @@ def packed_points(
     return frozen_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
 
 
-def packed_grafts(trees: Sequence[Tree], questions: QuestionList) -> Grafts:
-    """The nodes of the trees that subtrees are taken from."""
+def packed_grafts(
+    trees: Sequence[Tree], questions: QuestionList, places: Sequence[int] | None = None
+) -> Grafts:
+    """The nodes of the trees that subtrees are taken from.
+
+    `places` are the paths of their roots in the tree that takes them; None: they are whole trees.
+    """
     shape = (len(trees), max(tree.n_nodes for tree in trees))
     grafts = Grafts(
         ask=np.full(shape, LEAF, np.int64),
@@ -118,6 +123,7 @@ def packed_grafts(trees: Sequence[Tree], questions: QuestionList) -> Grafts:
     )
     seen: set[tuple[int, object]] = set()
     for r, tree in enumerate(trees):
+        grafts.path[r, 0] = 1 if places is None else places[r]
         _fill_grafts(grafts, r, questions.nodes_of(tree, shape[1]), tree, seen)
     used = (grafts.n_leaves * grafts.is_first).ravel()
     grafts.place[:] = (np.cumsum(used) - used).reshape(shape)
@@ -195,10 +201,10 @@ def _weights(
 
 
 def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tuple[int, object]]) -> None:
-    """Enter a tree; `seen` has the subtrees of those before, each with its place."""
+    """Enter a tree, whose root has its path; `seen` has the subtrees of those before, each with its place."""
     n_nodes = tree.n_nodes
     path, n_leaves = grafts.path[r], grafts.n_leaves[r]
-    grafts.ask[r], grafts.right[r], path[0] = nodes.ask, nodes.right, 1
+    grafts.ask[r], grafts.right[r] = nodes.ask, nodes.right
     for node in np.flatnonzero(nodes.ask[:n_nodes] != LEAF):
         if NO_PATH < path[node] <= MOST_PATH:
             path[node + 1], path[nodes.right[node]] = 2 * path[node], 2 * path[node] + 1

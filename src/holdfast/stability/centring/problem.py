@@ -56,15 +56,15 @@ class CentreProblem:
         settings: DistanceSettings,
         *,
         more: Sequence[Tree] = (),
-        grafts: Sequence[Tree] | None = None,
+        grafts: Sequence[tuple[Tree, int]] | None = None,
         held: Iterable[int] = (),
     ) -> "CentreProblem":
         """The problem of being near to some trees.
 
         `more` are trees that may be measured, and whose questions may be asked. Subtrees are taken from
-        `grafts`, by default from the trees that are to be near.
+        `grafts`, trees with the places of their roots; by default from the trees that are to be near.
         """
-        sources = near if grafts is None else grafts
+        sources, places = zip(*([(tree, 1) for tree in near] if grafts is None else grafts), strict=True)
         trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
         questions = QuestionList.of(trees, lesson.table)
         rows = packed_rows(questions.bins, lesson.answers, lesson.weight, repeats)
@@ -73,7 +73,7 @@ class CentreProblem:
             questions,
             rows,
             points,
-            packed_grafts(sources, questions),
+            packed_grafts(sources, questions, places),
             everything,
             square_sum(lesson.answers, lesson.weight),
             max(tree.n_leaves for tree in trees),

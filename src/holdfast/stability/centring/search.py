@@ -42,7 +42,7 @@ class CentreSearch:
 
     def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
         """The student, and the nearest references within the tolerance."""
-        bounds = self._bounds(tolerance)
+        bounds = self.bounds(tolerance)
         within = [each for each in self.references if self._keeps_to(bounds, each)]
         return [self.student, *sorted(within, key=lambda each: each.distance)[: n_starts - 1]]
 
@@ -52,7 +52,7 @@ class CentreSearch:
         The tolerance is a fraction of what the student explains of the teacher's variance. Of trees as near
         as each other the one that explains more is taken, then the one that was found first.
         """
-        bounds = self._bounds(tolerance)
+        bounds = self.bounds(tolerance)
         found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs)
         return min(found, key=lambda each: (each.distance, -each.explained))
 
@@ -67,7 +67,7 @@ class CentreSearch:
         sums = self.problem.rows.answer.sum(axis=0)
         return float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
 
-    def _bounds(self, tolerance: float) -> Bounds:
+    def bounds(self, tolerance: float) -> Bounds:
         square_sum = self.problem.square_sum
         allowed = tolerance * max(self.student.explained - self._mean_explains, 0.0)
         # Rounding must not shut out the student itself.

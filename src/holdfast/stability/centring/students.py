@@ -83,9 +83,19 @@ class Lesson:
         """How often each row stands in the lesson."""
         return self.lesson.n_rows // self.table.n_rows
 
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows of the real table in a leaf of a student."""
+        return int(self.rules.min_samples_leaf) // self.n_copies
+
     def grow(self, counts: IntArray) -> Tree:
         """The student of a sample of the rows, with the teacher's answers for all rows in its leaves."""
         return self.refit(self._grown([counts]))[0]
+
+    def grow_parts(self, samples: list[IntArray], most_leaves: int, max_depth: int | None) -> list[Tree]:
+        """Students of parts of the rows, as far as their questions go: the leaves are not refitted."""
+        rules = replace(self.rules, max_leaf_nodes=most_leaves, max_depth=max_depth)
+        return replace(self, rules=rules)._grown(samples)
 
     def grow_many(
         self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str

@@ -6,10 +6,11 @@ the midst of the references, as far as it goes on fitting the teacher.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.arrays import FloatArray, IntArray, LongArray, without_last_digits
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
@@ -97,14 +98,28 @@ class CentredTrees:
     references: tuple[Tree, ...]
 
 
-def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
-    """Teacher, student, references and the trees in their midst."""
+class Taught(NamedTuple):
+    """What the teacher of some rows has to say, and how often each row counts."""
+
+    lesson: Lesson
+    repeats: IntArray
+    exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
+
+
+def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
+    """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
     repeats, importance, exponent = weights_of(table, settings.rules)
     weight = repeats * importance
     pupils = pupils_of(table, weight, groups, settings)
     answers = rounded_answers(taught(pupils, settings.teacher))
-    rules = _student_rules(settings, int(repeats.sum()))
-    lesson = Lesson.of(table, answers, weight, rules)
+    rules = student_rules(settings, int(repeats.sum()))
+    return Taught(Lesson.of(table, answers, weight, rules), repeats, exponent)
+
+
+def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
+    """Teacher, student, references and the trees in their midst."""
+    rows = taught_by(table, groups, settings)
+    lesson, repeats = rows.lesson, rows.repeats
     student = lesson.grow(repeats)
     references = lesson.grow_many(
         repeats,
@@ -114,21 +129,26 @@ def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySet
         settings.n_jobs,
         "Students" if settings.verbose else "",
     )
-    distances = _distances(settings, student, references)
+    distances = distance_settings(settings, [student, *references])
     search = CentreSearch.of(lesson, student, references, repeats, distances)
     if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
-        search = replace(search, least_rows=float(rules.min_samples_leaf))
+        search = replace(search, least_rows=float(lesson.least_rows))
     tolerances = _tolerances(settings)
     found = _found(search, tolerances, _tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
-    trees = lesson.refit([with_round_thresholds(tree, table) for tree in shapes])
+    rounded = [with_round_thresholds(tree, table) for tree in shapes]
+    trees = delivered(rounded, rows, settings)
+    losses = np.array([search.loss(each) for each in found])
+    return CentredTrees(tolerances, tuple(trees), losses, tuple(_with_weights(references, rows.exponent)))
+
+
+def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
+    """The trees with the leaf values that the settings ask for, and the weights that the rows were given."""
+    trees, table = rows.lesson.refit(trees), rows.lesson.table
     if settings.leaf_values == "labels":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
-        trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
-    else:
-        trees = _with_weights(trees, exponent)
-    losses = np.array([search.loss(each) for each in found])
-    return CentredTrees(tolerances, tuple(trees), losses, tuple(_with_weights(references, exponent)))
+        return refit_all_leaf_values(trees, table, [sample] * len(trees))
+    return _with_weights(trees, rows.exponent)
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
@@ -141,7 +161,7 @@ def most_leaves(settings: StabilitySettings) -> int:
     return settings.rules.max_leaf_nodes or MOST_LEAVES
 
 
-def _student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
+def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     """How students grow: the best splits first, up to so many leaves."""
     rules = settings.rules
     given = rows_needed(rules.min_samples_leaf, n_rows)
@@ -155,9 +175,10 @@ def _student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     )
 
 
-def _distances(settings: StabilitySettings, student: Tree, references: list[Tree]) -> DistanceSettings:
-    depth = max(1, settings.rules.max_depth or 1, *(tree.depth for tree in (student, *references)))
-    target = student.schema.target
+def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> DistanceSettings:
+    """How distances between the trees are measured, the depth being the greatest that is allowed or there."""
+    depth = max(1, settings.rules.max_depth or 1, *(tree.depth for tree in trees))
+    target = trees[0].schema.target
     outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     return DistanceSettings.of_depth(depth, settings.matching, outcome, settings.label_weight)
 

@@ -1,0 +1,178 @@
+"""The way from a deployed tree to one that fits new rows: step by step, and then back as far as it goes.
+
+First come the steps that gain most fit to the teacher of the new rows per unit of distance from the deployed
+tree, until the fit is within the tolerance of a freshly grown student's. Then the tree moves back towards the
+deployed one, as far as it stays within that bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.distance.costs import fraction_of_range
+from holdfast.distance.settings import DistanceSettings
+from holdfast.kernels.centring.problem import MOST_PATH
+from holdfast.stability.centring.problem import CentreProblem, Found
+from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
+from holdfast.stability.methods.centred import Taught
+from holdfast.tree.tree import LEAF, Tree
+
+MOST_STEPS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateSearch:
+    """A deployed tree, and what the teacher of the new rows says."""
+
+    rows: Taught
+    deployed: Tree  # on the schema of the rows, as it is in use
+    student: Tree  # freshly grown on the new rows
+    distances: DistanceSettings
+    more: tuple[Tree, ...] = ()  # trees whose questions may be asked as well
+    held: frozenset[int] = frozenset()  # paths of nodes whose questions stay, and of all nodes above them
+
+    @cached_property
+    def refitted(self) -> Tree:
+        """The deployed tree with the teacher's answers in its leaves."""
+        return self.rows.lesson.refit([self.deployed])[0]
+
+    # -- fit ------------------------------------------------------------------------------------------
+
+    def loss(self, tree: Tree) -> float:
+        """What the values of a tree lose of the teacher's variance that the student explains, as a fraction.
+
+        Below 0 if it explains more than the student.
+        """
+        of_student, of_mean = self._errors
+        learnt = of_mean - of_student
+        return (self._squared_error(tree) - of_student) / learnt if learnt > 0 else 0.0
+
+    @cached_property
+    def _errors(self) -> tuple[float, float]:
+        """The squared error of the student, and that of the mean of all rows."""
+        answers, weight = self._answers, self.rows.lesson.weight
+        mean = np.average(answers, axis=0, weights=weight)
+        return self._squared_error(self.student), float((weight[:, None] * (answers - mean) ** 2).sum())
+
+    @cached_property
+    def _answers(self) -> FloatArray:
+        answers = self.rows.lesson.answers
+        return answers[:, -1:] if answers.shape[1] <= 2 else answers
+
+    def _squared_error(self, tree: Tree) -> float:
+        lesson, target = self.rows.lesson, tree.schema.target
+        said = tree.value[tree.apply(lesson.table)]
+        if not target.is_classes:
+            is_spread = target.low < target.high
+            said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
+        said = said[:, -1:] if said.shape[1] <= 2 else said
+        return float((lesson.weight[:, None] * (self._answers - said) ** 2).sum())
+
+    # -- the way there --------------------------------------------------------------------------------
+
+    def steps(self, tolerance: float) -> list[Tree]:
+        """The refitted tree, and the tree after each step, until one is within the tolerance.
+
+        Each step makes the move that gains most fit per unit of added distance: a node asks another
+        question, becomes a leaf, or gets the subtree that grows there on the new rows.
+        """
+        trees = [self.refitted]
+        while self.loss(trees[-1]) > tolerance and len(trees) <= MOST_STEPS:
+            grafts = [(self.student, 1), *self._regrown(trees[-1])]
+            problem = self._problem([self.student, trees[-1]], grafts)
+            search = self._search(problem)
+            start = problem.measured(trees[-1])
+            found = problem.stepped(start.nodes, search.bounds(tolerance))
+            if found.explained <= start.explained:
+                break
+            trees.append(self._tree(problem, found))
+        return trees
+
+    def nearest(self, tolerance: float, starts: Sequence[Tree]) -> Tree | None:
+        """The tree nearest to the deployed one that a search from the starts finds within the tolerance."""
+        within = [tree for tree in starts if self.loss(tree) <= tolerance and self._has_held(tree)]
+        if not within:
+            return None
+        problem = self._problem([self.student, *starts])
+        found = self._search(problem).nearest(tolerance, [problem.measured(tree) for tree in within])
+        return self._tree(problem, found)
+
+    def _problem(
+        self, trees: Sequence[Tree], grafts: Sequence[tuple[Tree, int]] | None = None
+    ) -> CentreProblem:
+        lesson, repeats = self.rows.lesson, self.rows.repeats
+        return CentreProblem.of(
+            lesson,
+            [self.deployed],
+            repeats,
+            self.distances,
+            more=[*trees, *self.more],
+            grafts=grafts,
+            held=self.held,
+        )
+
+    def _search(self, problem: CentreProblem) -> CentreSearch:
+        least_rows = LEAST_SHARE * self.rows.lesson.least_rows
+        return CentreSearch(problem, least_rows, problem.measured(self.student), ())
+
+    def _tree(self, problem: CentreProblem, found: Found) -> Tree:
+        return self.rows.lesson.refit([problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
+
+    def _has_held(self, tree: Tree) -> bool:
+        """True if the nodes that are held ask what they asked in the deployed tree."""
+        own, other = (paths_of(each) for each in (self.deployed, tree))
+        return all(
+            path in other and same_question(self.deployed, own[path], tree, other[path]) for path in self.held
+        )
+
+    def _regrown(self, tree: Tree) -> Iterator[tuple[Tree, int]]:
+        """For every node that may change the subtrees that grow there: as large as before, by one, or most."""
+        lesson, most = self.rows.lesson, max(self.student.n_leaves, self.deployed.n_leaves)
+        leaf, size = tree.apply(lesson.table), subtree_sizes(tree)
+        for path, node in paths_of(tree).items():
+            below = (size[node] + 1) // 2
+            deepest = None if lesson.rules.max_depth is None else lesson.rules.max_depth - path.bit_length() + 1
+            if path in self.held or path > MOST_PATH or (deepest is not None and deepest < 1):
+                continue
+            sample = self.rows.repeats * ((leaf >= node) & (leaf < node + size[node]))
+            for n_leaves in sorted({below, below + 1, most - tree.n_leaves + below} - {1}):
+                if n_leaves <= most - tree.n_leaves + below and sample.any():
+                    yield lesson.grow_parts([sample.astype(np.int32)], n_leaves, deepest)[0], path
+
+
+def paths_of(tree: Tree) -> dict[int, int]:
+    """The nodes by their paths: 1 is the root, 2 p and 2 p + 1 are the children of p."""
+    path = {0: 1}
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        path[int(tree.left[node])], path[int(tree.right[node])] = 2 * path[node], 2 * path[node] + 1
+    return {number: node for node, number in path.items()}
+
+
+def paths_above(tree: Tree, nodes: Sequence[int]) -> frozenset[int]:
+    """The paths of some nodes and of all nodes above them."""
+    path = {node: number for number, node in paths_of(tree).items()}
+    return frozenset(path[node] >> up for node in nodes for up in range(path[node].bit_length()))
+
+
+def subtree_sizes(tree: Tree) -> list[int]:
+    """The number of nodes from each node downwards."""
+    size = [1] * tree.n_nodes
+    for node in range(tree.n_nodes - 1, 0, -1):
+        size[int(tree.parent[node])] += size[node]
+    return size
+
+
+def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
+    """True if two nodes of trees on one schema ask the same, or are both leaves."""
+    if one.feature[node] != other.feature[place]:
+        return False
+    if one.feature[node] == LEAF:
+        return True
+    if one.missing_left[node] != other.missing_left[place]:
+        return False
+    if one.set_start[node] >= 0:
+        return bool(np.array_equal(one.left_categories(node), other.left_categories(place)))
+    return bool(one.threshold[node] == other.threshold[place])
