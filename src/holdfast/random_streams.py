@@ -62,6 +62,8 @@ class Branch(IntEnum):
     AUDIT_SAMPLES = 81
     AUDIT_CHANGES = 82
     AUDIT_SEEDS = 83
+    # Updates of a deployed tree: new rows to score by
+    UPDATE_VALIDATION = 90
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:

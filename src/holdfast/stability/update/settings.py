@@ -1,0 +1,57 @@
+"""How a deployed tree is updated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+from holdfast.errors import ParameterError
+from holdfast.stability.update.names import HOWS, UPDATE_TOLERANCE
+from holdfast.text.lists import listed
+from holdfast.tree.tree import LEAF, Tree
+
+
+@dataclass(frozen=True)
+class UpdateSettings:
+    """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
+
+    how: str = "nearest"  # one of HOWS
+    tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
+    frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask what they ask
+    validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
+
+    def __post_init__(self) -> None:
+        if self.how not in HOWS:
+            raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(HOWS)}.")
+        if not _is_number(self.tolerance) or not 0 <= float(self.tolerance) < float("inf"):
+            raise ParameterError(
+                f"tolerance={self.tolerance!r} is out of range: it must be a number, at least 0."
+            )
+        fraction = self.validation
+        if fraction is not None and not (_is_number(fraction) and 0 < float(fraction) < 1):
+            raise ParameterError(
+                f"validation={fraction!r} is out of range: it must be a fraction between 0 and 1, or None."
+            )
+
+    def check_frozen(self, tree: Tree) -> None:
+        """Raise a ParameterError unless the frozen nodes are inner nodes of the tree."""
+        inner = [node for node in range(tree.n_nodes) if tree.feature[node] != LEAF]
+        wrong = [node for node in self.frozen if not isinstance(node, Integral) or node not in inner]
+        if wrong:
+            raise ParameterError(
+                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no split of the deployed tree: its "
+                f"splits are the nodes {listed(inner)}."
+            )
+        if self.frozen and self.how in ("retrain", "candidate"):
+            raise ParameterError(
+                f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave out "
+                "frozen, or take how='nearest'."
+            )
+
+
+def frozen_nodes(frozen: int | Sequence[int]) -> tuple[int, ...]:
+    """One node, or several, as numbers."""
+    return (int(frozen),) if isinstance(frozen, Integral) else tuple(frozen)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,310 @@
+"""The update of a deployed tree: the path from it to a fresh tree, and the point of it that is taken."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.canonical_order import canonical
+from holdfast.data.split.groups import of_rows
+from holdfast.data.split.row_keys import copies_as_groups, unit_keys
+from holdfast.data.split.row_positions import below, random_positions, strata_of
+from holdfast.data.table import Table
+from holdfast.distance.distances import distances_between
+from holdfast.distance.settings import DistanceSettings
+from holdfast.errors import ParameterError
+from holdfast.random_streams import Branch
+from holdfast.scoring.differences import score_difference
+from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.predictions import predictions_for
+from holdfast.shown import shown
+from holdfast.stability.centring.rounding import with_round_thresholds
+from holdfast.stability.methods.centred import (
+    Taught,
+    delivered,
+    distance_settings,
+    most_leaves,
+    taught_by,
+)
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.training import train
+from holdfast.stability.update.search import UpdateSearch, paths_above
+from holdfast.stability.update.settings import UpdateSettings
+from holdfast.tree.tree import Tree
+
+# What a point of the path is.
+KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateStep:
+    """One point of the path: a tree that could be deployed next."""
+
+    kind: str  # "keep", "refit", "change", "fresh", "retrain" or "candidate"
+    tree: Tree
+    distance: float  # to the deployed tree
+    loss: float  # what it loses of the teacher's variance that a fresh student explains, as a fraction
+    score: float  # of a tree made alike, on rows that it did not learn from; losses are negated
+    difference: float  # of that score to the one of the deployed tree as it is
+    error: float  # standard error of the difference
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeUpdate:
+    """What could become of a deployed tree: the path from keeping it to growing it anew, nearest first.
+
+    `str()` tells it in words, then step by step.
+    """
+
+    deployed: Tree
+    steps: tuple[UpdateStep, ...]
+    taken: int  # the step that is taken
+    settings: UpdateSettings
+    metric: Metric
+    distances: DistanceSettings
+    n_rows: int  # learnt from
+    n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the step that is taken."""
+        return self.steps[self.taken].tree
+
+    def take(self, step: int) -> "TreeUpdate":
+        """The same path with another step taken."""
+        if not 0 <= step < len(self.steps):
+            raise ParameterError(
+                f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
+            )
+        return replace(self, taken=int(step))
+
+    def __repr__(self) -> str:
+        return shown("update_text", self)
+
+    def _repr_html_(self) -> str:
+        return shown("update_html", self)
+
+
+class NewRows(NamedTuple):
+    """The rows that an update learns from: the new ones, and perhaps old ones."""
+
+    table: Table
+    groups: LongArray | None
+    is_new: BoolArray  # scores are of new rows
+
+
+class Point(NamedTuple):
+    """A tree that could be deployed next, and how well it fits."""
+
+    kind: str
+    tree: Tree
+    loss: float
+    distance: float
+
+
+def update_tree(
+    deployed: Tree,
+    rows: NewRows,
+    settings: StabilitySettings,
+    update: UpdateSettings,
+    more: Sequence[Tree] = (),
+) -> TreeUpdate:
+    """The path from a deployed tree, on the schema of the rows, and the step that the settings take.
+
+    `more` are further trees whose questions may be asked, such as the references of the last training.
+    """
+    update.check_frozen(deployed)
+    metric = metric_of(settings.scoring, rows.table.schema.target)
+    rows = _in_order(rows)
+    distances = _distances(deployed, settings)
+    path = _path(deployed, rows.table, rows.groups, (settings, update, distances, tuple(more)))
+    held_out = _held_out(rows, settings, update)
+    like = path
+    if held_out.any():
+        learnt = ~held_out
+        part = rows.table.taken(learnt), of_rows(rows.groups, learnt)
+        like = _path(deployed, *part, (settings, update, distances, tuple(more)))
+    scored_rows = held_out if held_out.any() else rows.is_new
+    scores = _scores(path, like, rows, scored_rows, metric)
+    steps = tuple(
+        UpdateStep(point.kind, point.tree, point.distance, point.loss, *score)
+        for point, score in zip(path, scores, strict=True)
+    )
+    taken = _taken(path, _limit(settings, update), update.how)
+    n_scored = int(held_out.sum())
+    return TreeUpdate(deployed, steps, taken, update, metric, distances, rows.table.n_rows, n_scored)
+
+
+# -- the path -------------------------------------------------------------------------------------------
+
+Context = tuple[StabilitySettings, UpdateSettings, DistanceSettings, tuple[Tree, ...]]
+
+
+def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
+    """The points of the path, nearest first; of two that are as near, or nearer and fit better, the better."""
+    settings, update, distances, more = context
+    rows = taught_by(table, groups, _with_room(settings, deployed))
+    search = UpdateSearch(
+        rows,
+        deployed,
+        rows.lesson.grow(rows.repeats),
+        distances,
+        more,
+        paths_above(deployed, update.frozen),
+    )
+    found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
+    if update.how == "nearest":
+        found += _changed(search, _limit(settings, update))
+    elif update.how == "retrain":
+        found.append((RETRAIN, _retrained(table, groups, settings)))
+    elif update.how == "candidate":
+        found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
+    losses = [search.loss(tree) for _, tree in found]
+    trees = _delivered([tree for _, tree in found], deployed, rows, settings)
+    kinds = [kind for kind, _ in found]
+    away = distances_between(trees, [deployed], distances)[:, 0].tolist()
+    return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
+
+
+def _changed(search: UpdateSearch, limit: float) -> list[tuple[str, Tree]]:
+    """The trees after each step, the nearest one within the limit, and the fresh one."""
+    steps = search.steps(limit)
+    fresh = [] if search.held else [search.student]
+    nearest = None
+    if search.loss(search.refitted) > limit:
+        nearest = search.nearest(limit, [steps[-1], *fresh])
+    changed = [*steps[1:], *([] if nearest is None else [nearest])]
+    return [(CHANGE, tree) for tree in changed] + [(FRESH, tree) for tree in fresh]
+
+
+def _retrained(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Tree:
+    """A stable tree that knows nothing of the deployed one."""
+    from holdfast.stability.choice import SelectionRule, choose
+
+    trained = train(table, settings, groups=groups)
+    choice = choose(trained.frontier, trained.metric, SelectionRule())
+    return trained.candidates.trees[choice.candidate]
+
+
+def _candidate(
+    deployed: Tree,
+    table: Table,
+    groups: LongArray | None,
+    settings: StabilitySettings,
+    update: UpdateSettings,
+) -> Tree:
+    """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
+    trained = train(table, replace(settings, method="bootstrap", tolerance=None), groups=groups)
+    frontier, trees = trained.frontier, trained.candidates.trees
+    loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
+    near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
+    away = distances_between([trees[i] for i in near], [deployed], _distances(deployed, settings))[:, 0]
+    return trees[int(near[int(away.argmin())])]
+
+
+def _efficient(points: list[Point]) -> list[Point]:
+    """The points by distance, without those that another beats in both distance and fit.
+
+    The deployed tree as it is comes first, and the refitted and the fresh one always stay.
+    """
+    order = sorted(range(len(points)), key=lambda i: (points[i].distance, points[i].loss, i))
+    kept: list[Point] = []
+    for i in order:
+        point = points[i]
+        is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
+        if point.kind != CHANGE or is_better:
+            kept.append(point)
+    kept.sort(key=lambda point: (point.kind != KEEP, point.kind != REFIT and point.distance))
+    return kept
+
+
+def _taken(path: list[Point], limit: float, how: str) -> int:
+    kinds = [point.kind for point in path]
+    if how != "nearest":
+        return kinds.index(how)
+    changed = range(1, len(path))
+    within = [i for i in changed if path[i].loss <= limit]
+    if within:
+        return min(within, key=lambda i: (path[i].distance, path[i].loss))
+    return min(changed, key=lambda i: path[i].loss)
+
+
+def _limit(settings: StabilitySettings, update: UpdateSettings) -> float:
+    """The loss that an updated tree may have."""
+    return float(update.tolerance)
+
+
+def _with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
+    """The settings, with as many leaves and questions on a path as the deployed tree has."""
+    rules = settings.rules
+    depth = None if rules.max_depth is None else max(rules.max_depth, deployed.depth)
+    n_leaves = max(most_leaves(settings), deployed.n_leaves)
+    return replace(settings, rules=replace(rules, max_depth=depth, max_leaf_nodes=n_leaves))
+
+
+def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
+    return distance_settings(settings, [deployed])
+
+
+def _delivered(
+    trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings
+) -> list[Tree]:
+    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say."""
+    rounded = [_rounded(tree, deployed, rows.lesson.table) for tree in trees[1:]]
+    return [trees[0], *delivered(rounded, rows, settings)]
+
+
+def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
+    """The tree with round thresholds, but for those that the deployed tree has."""
+    known = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
+    is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
+    rounded = with_round_thresholds(tree, table)
+    return tree.replace(threshold=np.where(is_known, tree.threshold, rounded.threshold))
+
+
+# -- scores ---------------------------------------------------------------------------------------------
+
+
+def _in_order(rows: NewRows) -> NewRows:
+    """The rows in one order, whatever order they came in; copies of a row as one group."""
+    given = [rows.is_new.astype(np.int64), *([] if rows.groups is None else [rows.groups])]
+    table, in_order, copies = canonical(rows.table, given)
+    groups = in_order[1] if rows.groups is not None else copies_as_groups(table, copies)
+    return NewRows(table, groups, in_order[0] == 1)
+
+
+def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
+    """The new rows that scores are measured on; none if there are too few to hold out."""
+    if update.validation is None:
+        return np.zeros(rows.table.n_rows, np.bool_)
+    keys = unit_keys(rows.table, rows.groups)
+    position = random_positions(strata_of(rows.table), keys, (settings.seed, Branch.UPDATE_VALIDATION))
+    held_out = below(position, float(update.validation)) & rows.is_new
+    return held_out if not held_out.all() else np.zeros_like(held_out)
+
+
+def _scores(
+    path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
+) -> list[tuple[float, float, float]]:
+    """Of each point: the score of the one made alike, its difference to keeping, and the error of that."""
+    part = rows.table.taken(scored)
+    true_values = TrueValues.of(part, of_rows(rows.groups, scored))
+    said = [predictions_for(metric, point.tree, part) for point in like]
+    found = []
+    for point in path:
+        own = said[like.index(_alike(point, like))]
+        difference: Score = score_difference(metric, said[0], own, true_values)
+        found.append((metric.value(own, true_values), difference.value, difference.error))
+    return found
+
+
+def _alike(point: Point, like: list[Point]) -> Point:
+    """The point of another path that was made the same way, or that fits about as well."""
+    same = [each for each in like if each.kind == point.kind]
+    if point.kind != CHANGE:
+        return same[0]
+    fit = [each for each in same if each.loss <= point.loss] or same
+    fit = fit or [each for each in like if each.kind == FRESH] or like[1:2]
+    return min(fit, key=lambda each: abs(each.loss - point.loss))
