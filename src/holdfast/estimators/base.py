@@ -28,7 +28,7 @@ from holdfast.tree.tree import Tree, label_array
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
-def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     """The method, after whose failure, Ctrl-C included, the estimator is what it was before."""
 
     @wraps(fit)
@@ -68,7 +68,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "fit" in vars(cls):
-            cls.fit = _all_or_nothing(vars(cls)["fit"])
+            cls.fit = all_or_nothing(vars(cls)["fit"])
 
     def _rules(self, **changes: Any) -> GrowthRules:
         """The growth rules that the parameters spell out; a ParameterError names one that is out of range.
@@ -107,14 +107,14 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             target=name_of(y),
         )
 
-    def _remember_columns(self, X: Frame, schema: Schema) -> None:
-        """Take the schema for that of the model, along with the names of the columns of X."""
+    def _remember_columns(self, is_named: bool, schema: Schema) -> None:
+        """Take the schema for that of the model, along with the names of its columns if the data has some."""
         self.schema_ = schema
         self.n_outputs_ = 1
         self.n_features_in_ = len(schema.columns)
         if hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
-        if X.is_named:
+        if is_named:
             self.feature_names_in_ = np.array([column.name for column in schema.columns], object)
 
     # -- new rows -------------------------------------------------------------------------------------
@@ -155,10 +155,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         def __getattr__(self, name: str) -> Any:
             """The error of an attribute that is not there; it says so where a model file did not hold it."""
             if name in vars(self).get("_left_out", ()):
-                raise NotFittedError(
-                    f"This {type(self).__name__} was loaded from a model file, which does not hold {name}. "
-                    "Fit the model again to have it."
-                )
+                why = "was loaded from a model file, which does not hold"
+                if "update_" in vars(self):
+                    why = "was updated since it was fitted, and its tree has no"
+                raise NotFittedError(f"This {type(self).__name__} {why} {name}. Fit the model to have it.")
             return super().__getattribute__(name)  # which raises, and knows why
 
     def __sklearn_tags__(self) -> Any:
@@ -181,7 +181,7 @@ class TreeEstimator(TableEstimator):
     def _remember(self, X: Frame, tree: Tree) -> Self:
         """Take the tree for the fitted one, along with the names of the columns of X."""
         self.tree_ = tree
-        self._remember_columns(X, tree.schema)
+        self._remember_columns(X.is_named, tree.schema)
         return self
 
     # -- new rows -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ class EnsembleEstimator(TableEstimator):
     def _remember(self, X: Frame, ensemble: Ensemble) -> Self:
         """Take the ensemble for the fitted one, along with the names of the columns of X."""
         self.ensemble_ = ensemble
-        self._remember_columns(X, ensemble.schema)
+        self._remember_columns(X.is_named, ensemble.schema)
         return self
 
     @property

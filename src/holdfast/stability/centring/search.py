@@ -68,6 +68,7 @@ class CentreSearch:
         return float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
 
     def bounds(self, tolerance: float) -> Bounds:
+        """What a tree must keep to that may lose such a fraction of what the student explains."""
         square_sum = self.problem.square_sum
         allowed = tolerance * max(self.student.explained - self._mean_explains, 0.0)
         # Rounding must not shut out the student itself.

@@ -129,12 +129,14 @@ class UpdateSearch:
         )
 
     def _regrown(self, tree: Tree) -> Iterator[tuple[Tree, int]]:
-        """For every node that may change the subtrees that grow there: as large as before, by one, or most."""
+        """For every node that may change, what grows there: as large as before, by one, or the largest."""
         lesson, most = self.rows.lesson, max(self.student.n_leaves, self.deployed.n_leaves)
         leaf, size = tree.apply(lesson.table), subtree_sizes(tree)
         for path, node in paths_of(tree).items():
             below = (size[node] + 1) // 2
-            deepest = None if lesson.rules.max_depth is None else lesson.rules.max_depth - path.bit_length() + 1
+            deepest = (
+                None if lesson.rules.max_depth is None else lesson.rules.max_depth - path.bit_length() + 1
+            )
             if path in self.held or path > MOST_PATH or (deepest is not None and deepest < 1):
                 continue
             sample = self.rows.repeats * ((leaf >= node) & (leaf < node + size[node]))

@@ -38,19 +38,19 @@ class UpdateSettings:
         wrong = [node for node in self.frozen if not isinstance(node, Integral) or node not in inner]
         if wrong:
             raise ParameterError(
-                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no split of the deployed tree: its "
-                f"splits are the nodes {listed(inner)}."
+                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no split of the deployed tree: "
+                f"its splits are the nodes {listed(inner)}."
             )
         if self.frozen and self.how in ("retrain", "candidate"):
             raise ParameterError(
-                f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave out "
-                "frozen, or take how='nearest'."
+                f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
+                "out frozen, or take how='nearest'."
             )
 
 
 def frozen_nodes(frozen: int | Sequence[int]) -> tuple[int, ...]:
     """One node, or several, as numbers."""
-    return (int(frozen),) if isinstance(frozen, Integral) else tuple(frozen)
+    return (frozen,) if isinstance(frozen, int) else tuple(frozen)
 
 
 def _is_number(value: object) -> bool:

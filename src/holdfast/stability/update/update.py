@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
@@ -143,7 +143,7 @@ Context = tuple[StabilitySettings, UpdateSettings, DistanceSettings, tuple[Tree,
 
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
-    """The points of the path, nearest first; of two that are as near, or nearer and fit better, the better."""
+    """The points of the path, nearest first, without those that others beat in both distance and fit."""
     settings, update, distances, more = context
     rows = taught_by(table, groups, _with_room(settings, deployed))
     search = UpdateSearch(
@@ -248,9 +248,7 @@ def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
     return distance_settings(settings, [deployed])
 
 
-def _delivered(
-    trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings
-) -> list[Tree]:
+def _delivered(trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings) -> list[Tree]:
     """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say."""
     rounded = [_rounded(tree, deployed, rows.lesson.table) for tree in trees[1:]]
     return [trees[0], *delivered(rounded, rows, settings)]

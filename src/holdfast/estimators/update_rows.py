@@ -1,0 +1,124 @@
+"""The rows that a deployed tree is updated by, on a schema that holds those of the tree as well."""
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.target import Task, name_of
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.errors import DataError, ParameterError, SchemaMismatch
+from holdfast.estimators.stable_rows import TrainingRows
+from holdfast.stability.update.update import NewRows
+
+_WIDEN = "Or give widen=True: the update then takes in new columns, categories and classes."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the estimator reads rows."""
+
+    task: Task
+    categorical_features: Any
+    questions: tuple[str, ...]
+    widen: bool
+
+
+def update_rows(rows: TrainingRows, schema: Schema, reading: Reading) -> NewRows:
+    """The rows on the schema, whose ranges hold theirs too; on request it also gets what is new to it.
+
+    Rows of the stage 0 are old ones.
+    """
+    is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
+    if reading.widen:
+        fresh = Table.from_arrays(
+            rows.X,
+            rows.y,
+            rows.weight,
+            task=reading.task,
+            categorical_features=reading.categorical_features,
+            questions=reading.questions,
+            target=name_of(rows.y),
+        )
+        schema = joined(schema, fresh.schema)
+    try:
+        table = Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema)
+    except SchemaMismatch as error:
+        if reading.widen:
+            raise
+        raise SchemaMismatch(f"{error}\n{_WIDEN}") from error
+    return NewRows(with_ranges(table), rows.groups, is_new)
+
+
+def joined(old: Schema, new: Schema) -> Schema:
+    """The old schema with the new columns, and the ranges, categories and classes of both."""
+    by_name = {feature.name: feature for feature in new.features}
+    if lost := [name for name in old.names if name not in by_name]:
+        raise SchemaMismatch(
+            f"The new rows have no column {lost[0]!r}, which the deployed tree was trained with. Give it, "
+            "with missing values if it is no longer known."
+        )
+    shared = Schema(tuple(by_name[name] for name in old.names), replace(new.target, name=old.target.name))
+    wide = old.widened(shared)
+    added = tuple(feature for feature in new.columns if feature.name not in old.names)
+    questions = wide.features[len(wide.columns) :]
+    return Schema((*wide.columns, *added, *questions), wide.target)
+
+
+def with_ranges(table: Table) -> Table:
+    """The table on a schema whose ranges hold its values."""
+    features = tuple(map(_ranged, table.schema.features, table.columns))
+    target = table.schema.target
+    if not target.is_classes:
+        low, high = _range(table.target, target)
+        target = replace(target, low=low, high=high)
+    return replace(table, schema=Schema(features, target))
+
+
+def _ranged(feature: Feature, values: FloatArray) -> Feature:
+    if feature.kind != "numeric":
+        return feature
+    low, high = _range(values[~np.isnan(values)], feature)
+    return replace(feature, low=low, high=high)
+
+
+def _range(values: FloatArray, scale: Feature | Target) -> tuple[float, float]:
+    if not len(values):
+        return scale.low, scale.high
+    return min(scale.low, float(values.min())), max(scale.high, float(values.max()))
+
+
+# -- age ------------------------------------------------------------------------------------------------
+
+
+def weighted_by_age(rows: TrainingRows, age: Any, half_life: Any) -> TrainingRows:
+    """The rows, each weighing half as much for every `half_life` of its age.
+
+    Without ages, old rows have the age 1 and new ones 0.
+    """
+    if half_life is None:
+        if age is not None:
+            raise ParameterError(
+                "age says how old rows are, and half_life after which age they count half: give both."
+            )
+        return rows
+    if not isinstance(half_life, Real) or isinstance(half_life, bool) or not 0 < float(half_life) < np.inf:
+        raise ParameterError(f"half_life={half_life!r} is out of range: it must be a number above 0.")
+    n_rows = rows.X.n_rows
+    if age is None:
+        if rows.stage is None:
+            raise ParameterError(
+                "half_life needs to know how old rows are: give age=, one number per row, or X_old and y_old."
+            )
+        ages = (rows.stage == 0).astype(np.float64)
+    else:
+        ages = np.asarray(age, np.float64).ravel()
+        if len(ages) != n_rows:
+            raise DataError(f"age has {len(ages)} values, and there are {n_rows} rows: give one per row.")
+        if not (np.isfinite(ages).all() and (ages >= 0).all()):
+            raise DataError("age must be finite numbers of at least 0, and some are not.")
+    weight = np.exp2(-ages / float(half_life))
+    return replace(rows, weight=weight if rows.weight is None else rows.weight * weight)

@@ -1,0 +1,148 @@
+"""The update of a deployed tree, with the face of an estimator."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.adapters import as_tree
+from holdfast.data.input.target import Task
+from holdfast.errors import ParameterError
+from holdfast.estimators.base import TreeEstimator, all_or_nothing
+from holdfast.estimators.stable_rows import training_rows
+from holdfast.estimators.update_rows import Reading, update_rows, weighted_by_age
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.update.names import UPDATE_TOLERANCE
+from holdfast.stability.update.settings import UpdateSettings, frozen_nodes
+from holdfast.stability.update.update import TreeUpdate, update_tree
+from holdfast.tree.tree import Tree, label_array
+
+# What a training leaves behind, and an updated tree has no part in.
+OF_TRAINING = (
+    *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
+    "size_choice_",
+)
+
+
+class UpdatingEstimator(TreeEstimator):
+    """An estimator whose tree can be in use, and be updated by new rows."""
+
+    _task: ClassVar[Task]
+
+    # What update leaves behind.
+    previous_tree_: Tree
+    update_: TreeUpdate
+    classes_: NDArray[Any]
+    n_classes_: int
+
+    def _settings(self) -> StabilitySettings:
+        raise NotImplementedError
+
+    def adopt(self, model: Any) -> Self:
+        """Take a tree that is in use for the fitted one: ours, or a model of any library that as_tree reads.
+
+        It predicts from then on, and `update` moves it by new rows.
+        """
+        tree = as_tree(model)
+        is_classes = self._task == "classification"
+        if tree.schema.target.is_classes != is_classes:
+            raise ParameterError(
+                f"The tree predicts {'classes' if tree.schema.target.is_classes else 'numbers'}, and a "
+                f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
+            )
+        self._forget_training()
+        columns = tree.schema.columns
+        self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
+        return self
+
+    @all_or_nothing
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        how: str = "nearest",
+        tolerance: float = UPDATE_TOLERANCE,
+        frozen: int | Sequence[int] = (),
+        groups: Any = None,
+        X_old: Any = None,
+        y_old: Any = None,
+        age: Any = None,
+        half_life: float | None = None,
+        widen: bool = False,
+        validation: float | None = 1 / 3,
+    ) -> Self:
+        """Move the tree as little as new rows ask, or keep it.
+
+        A teacher learns from the rows. If the deployed tree with new leaf values fits what it says within the
+        tolerance of what a fresh tree would, only these values change. Otherwise the tree changes, step by
+        step, by the move that gains most fit for the distance that it adds; and of the trees that fit well
+        enough, the nearest one that a search finds is taken. `update_` has the whole path, `take` moves along
+        it, and `previous_tree_` is the tree before.
+
+        Parameters
+        ----------
+        how
+            "nearest": as above. "keep": the tree as it is. "refit": new leaf values alone. "retrain": a tree
+            that knows nothing of the deployed one. "candidate": of bootstrap trees whose score is within the
+            tolerance of the best, the nearest one, as in the paper on stable trees.
+        tolerance
+            What the fit to the teacher may fall short of that of a retrained tree, as a fraction of what a
+            fresh student explains.
+        frozen
+            Nodes of the tree that must go on asking what they ask.
+        X_old, y_old
+            Rows of before, if they are still there, to learn from as well. Weights, groups and ages then have
+            an entry for each of them, first, and for each new row.
+        age, half_life
+            How old each row is, and the age at which a row counts half. Without ages old rows have the age 1.
+        widen
+            Take in new columns, categories and classes; otherwise they are an error that lists them.
+        validation
+            Fraction of the new rows that the scores of the path are measured on, by trees made the same way
+            without them; None: the scores are those on rows that were learnt from, and too good.
+        """
+        check_is_fitted(self)
+        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen), validation)
+        rows = training_rows((X, y), sample_weight, stage=None, groups=groups, early=(X_old, y_old))
+        rows = weighted_by_age(rows, age, half_life)
+        questions = tuple(self.questions or ()) or self.schema_.questions
+        reading = Reading(self._task, self.categorical_features, questions, widen)
+        new = update_rows(rows, self.tree_.schema, reading)
+        deployed = self.tree_.with_schema(new.table.schema)
+        found = update_tree(deployed, new, self._settings(), settings, self._further_trees(new.table.schema))
+        self.previous_tree_ = self.tree_
+        self._forget_training()
+        self.update_ = found
+        self._take_tree(found.tree, hasattr(self, "feature_names_in_"))
+        return self
+
+    def take(self, step: int) -> Self:
+        """Move to another step of the path of the last update, without searching anew."""
+        check_is_fitted(self)
+        if not hasattr(self, "update_"):
+            raise ParameterError("There is no path to take a step of: call update first.")
+        self.update_ = self.update_.take(step)
+        self._take_tree(self.update_.tree, hasattr(self, "feature_names_in_"))
+        return self
+
+    def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
+        """The references of the last training, whose questions may be asked again."""
+        return tuple(tree.with_schema(schema) for tree in vars(self).get("reference_trees_", ()))
+
+    def _take_tree(self, tree: Tree, is_named: bool) -> None:
+        """Take a tree for the fitted one, with its columns and classes."""
+        self.tree_ = tree
+        self._remember_columns(is_named, tree.schema)
+        classes = tree.schema.target.classes
+        if classes:
+            known = vars(self).get("classes_", label_array(classes))
+            self.classes_ = known if tuple(known.tolist()) == classes else label_array(classes)
+            self.n_classes_ = len(classes)
+
+    def _forget_training(self) -> None:
+        for name in OF_TRAINING:
+            self.__dict__.pop(name, None)
+        self._left_out = tuple(OF_TRAINING)
