@@ -35,6 +35,8 @@ _HOME: dict[str, str] = {
     "split_support_text": "split_support",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
+    "update_html": "update",
+    "update_text": "update",
 }
 
 

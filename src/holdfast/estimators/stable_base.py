@@ -63,7 +63,7 @@ class StableTreeEstimator(UpdatingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("previous_tree_", "update_"):  # of an earlier tree
+        for name in ("previous_tree_", "update_", "teacher_loss_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier
@@ -111,6 +111,8 @@ class StableTreeEstimator(UpdatingEstimator):
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
         self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
+        if self.trained_.frontier.teacher_loss is not None:
+            self.teacher_loss_ = float(self.trained_.frontier.teacher_loss[choice.candidate])
 
     # -- again and again ------------------------------------------------------------------------------
 

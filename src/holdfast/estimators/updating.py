@@ -33,6 +33,7 @@ class UpdatingEstimator(TreeEstimator):
     # What update leaves behind.
     previous_tree_: Tree
     update_: TreeUpdate
+    teacher_loss_: float  # of the tree on the rows that it learnt from: what a student explains more
     classes_: NDArray[Any]
     n_classes_: int
 
@@ -112,20 +113,29 @@ class UpdatingEstimator(TreeEstimator):
         reading = Reading(self._task, self.categorical_features, questions, widen)
         new = update_rows(rows, self.tree_.schema, reading)
         deployed = self.tree_.with_schema(new.table.schema)
-        found = update_tree(deployed, new, self._settings(), settings, self._further_trees(new.table.schema))
+        found = update_tree(
+            deployed,
+            new,
+            self._settings(),
+            settings,
+            own_loss=vars(self).get("teacher_loss_", 0.0),
+            more=self._further_trees(new.table.schema),
+        )
         self.previous_tree_ = self.tree_
         self._forget_training()
-        self.update_ = found
-        self._take_tree(found.tree, hasattr(self, "feature_names_in_"))
-        return self
+        return self._stepped(found)
 
     def take(self, step: int) -> Self:
         """Move to another step of the path of the last update, without searching anew."""
         check_is_fitted(self)
         if not hasattr(self, "update_"):
             raise ParameterError("There is no path to take a step of: call update first.")
-        self.update_ = self.update_.take(step)
-        self._take_tree(self.update_.tree, hasattr(self, "feature_names_in_"))
+        return self._stepped(self.update_.take(step))
+
+    def _stepped(self, update: TreeUpdate) -> Self:
+        self.update_ = update
+        self.teacher_loss_ = update.steps[update.taken].loss
+        self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
         return self
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:

@@ -61,6 +61,7 @@ NUMBERS: dict[str, type] = {
     "max_features_": int,
     "n_estimators_": int,
     "oob_score_": float,
+    "teacher_loss_": float,
 }
 ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
 # Attributes that are made again from the tree, the ensemble or the other parts of the document.
@@ -171,9 +172,10 @@ def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) ->
     if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
         found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
         raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
-    is_stable = isinstance(estimator, StableTreeEstimator)
+    is_stable, has_choice = isinstance(estimator, StableTreeEstimator), part.choice is not None
     is_sound = (
-        is_stable == (part.choice is not None) == ("frontier_" in part.tables)
+        has_choice == ("frontier_" in part.tables)
+        and (is_stable or not has_choice)  # an updated tree has none
         and isinstance(estimator, DensityTree) == (part.density is not None)
         and (part.permutation is None or isinstance(estimator, BaggedEstimator))
     )

@@ -34,6 +34,7 @@ from holdfast.stability.update.search import UpdateSearch, paths_above
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.tree import Tree
 
+SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
 # What a point of the path is.
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
 
@@ -64,6 +65,7 @@ class TreeUpdate:
     settings: UpdateSettings
     metric: Metric
     distances: DistanceSettings
+    own_loss: float  # what the deployed tree lost on the rows that it was trained on
     n_rows: int  # learnt from
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
 
@@ -109,54 +111,79 @@ def update_tree(
     rows: NewRows,
     settings: StabilitySettings,
     update: UpdateSettings,
+    *,
+    own_loss: float = 0.0,
     more: Sequence[Tree] = (),
 ) -> TreeUpdate:
     """The path from a deployed tree, on the schema of the rows, and the step that the settings take.
 
-    `more` are further trees whose questions may be asked, such as the references of the last training.
+    `own_loss` is what the tree lost on the rows that it was trained on: with new leaf values it need not fit
+    the new rows better than it fitted those. `more` are further trees whose questions may be asked, such as
+    the references of the last training.
     """
     update.check_frozen(deployed)
     metric = metric_of(settings.scoring, rows.table.schema.target)
     rows = _in_order(rows)
     distances = _distances(deployed, settings)
-    path = _path(deployed, rows.table, rows.groups, (settings, update, distances, tuple(more)))
+    context = Context(settings, update, distances, tuple(more), own_loss)
+    path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
     like = path
     if held_out.any():
         learnt = ~held_out
-        part = rows.table.taken(learnt), of_rows(rows.groups, learnt)
-        like = _path(deployed, *part, (settings, update, distances, tuple(more)))
+        like = _path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), context)
     scored_rows = held_out if held_out.any() else rows.is_new
     scores = _scores(path, like, rows, scored_rows, metric)
     steps = tuple(
         UpdateStep(point.kind, point.tree, point.distance, point.loss, *score)
         for point, score in zip(path, scores, strict=True)
     )
-    taken = _taken(path, _limit(settings, update), update.how)
-    n_scored = int(held_out.sum())
-    return TreeUpdate(deployed, steps, taken, update, metric, distances, rows.table.n_rows, n_scored)
+    return TreeUpdate(
+        deployed,
+        steps,
+        _taken(path, context),
+        update,
+        metric,
+        distances,
+        own_loss,
+        n_rows=rows.table.n_rows,
+        n_scored=int(held_out.sum()),
+    )
 
 
 # -- the path -------------------------------------------------------------------------------------------
 
-Context = tuple[StabilitySettings, UpdateSettings, DistanceSettings, tuple[Tree, ...]]
+
+class Context(NamedTuple):
+    """What the path depends on besides the tree and the rows."""
+
+    settings: StabilitySettings
+    update: UpdateSettings
+    distances: DistanceSettings
+    more: tuple[Tree, ...]
+    own_loss: float
+
+    def fits(self, point: Point) -> bool:
+        """True if the point fits well enough to be deployed."""
+        least = self.own_loss if point.kind == REFIT else 0.0
+        return point.loss <= max(self.update.tolerance, least) + SLACK
 
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    settings, update, distances, more = context
+    settings, update, distances = context.settings, context.update, context.distances
     rows = taught_by(table, groups, _with_room(settings, deployed))
     search = UpdateSearch(
         rows,
         deployed,
         rows.lesson.grow(rows.repeats),
         distances,
-        more,
+        context.more,
         paths_above(deployed, update.frozen),
     )
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
     if update.how == "nearest":
-        found += _changed(search, _limit(settings, update))
+        found += _changed(search, update.tolerance)
     elif update.how == "retrain":
         found.append((RETRAIN, _retrained(table, groups, settings)))
     elif update.how == "candidate":
@@ -168,13 +195,13 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
 
-def _changed(search: UpdateSearch, limit: float) -> list[tuple[str, Tree]]:
-    """The trees after each step, the nearest one within the limit, and the fresh one."""
-    steps = search.steps(limit)
+def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
+    """The trees after each step, the nearest one within the tolerance, and the fresh one."""
+    steps = search.steps(tolerance)
     fresh = [] if search.held else [search.student]
     nearest = None
-    if search.loss(search.refitted) > limit:
-        nearest = search.nearest(limit, [steps[-1], *fresh])
+    if search.loss(search.refitted) > tolerance:
+        nearest = search.nearest(tolerance, [steps[-1], *fresh])
     changed = [*steps[1:], *([] if nearest is None else [nearest])]
     return [(CHANGE, tree) for tree in changed] + [(FRESH, tree) for tree in fresh]
 
@@ -220,20 +247,18 @@ def _efficient(points: list[Point]) -> list[Point]:
     return kept
 
 
-def _taken(path: list[Point], limit: float, how: str) -> int:
+def _taken(path: list[Point], context: Context) -> int:
+    """The refitted tree if it fits; else the nearest that does; else the one that fits best."""
     kinds = [point.kind for point in path]
-    if how != "nearest":
-        return kinds.index(how)
+    if context.update.how != "nearest":
+        return kinds.index(context.update.how)
+    if context.fits(path[kinds.index(REFIT)]):
+        return kinds.index(REFIT)
     changed = range(1, len(path))
-    within = [i for i in changed if path[i].loss <= limit]
+    within = [i for i in changed if context.fits(path[i])]
     if within:
         return min(within, key=lambda i: (path[i].distance, path[i].loss))
     return min(changed, key=lambda i: path[i].loss)
-
-
-def _limit(settings: StabilitySettings, update: UpdateSettings) -> float:
-    """The loss that an updated tree may have."""
-    return float(update.tolerance)
 
 
 def _with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:

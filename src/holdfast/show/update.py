@@ -1,0 +1,134 @@
+"""The path of an update: what it says in a few sentences, then step by step."""
+
+from html import escape
+
+from holdfast.distance.diff.tree_diff import tree_diff
+from holdfast.show.diff_words import split_texts
+from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
+from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
+from holdfast.text.table import Rows, html_table, table_lines
+
+MOST_SPLITS = 2  # that a line of the table names
+WIDEST = 58  # letters of what changes
+
+WORDS = {
+    KEEP: "nothing: the tree as it is",
+    REFIT: "the values of the leaves",
+    FRESH: "all: a fresh tree",
+    RETRAIN: "all: a stable tree trained anew",
+    CANDIDATE: "all: the nearest of bootstrap trees",
+}
+HEADINGS = ("step", "what changes", "distance", "fit lost")
+
+
+def update_text(update: TreeUpdate) -> str:
+    """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
+    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>")])
+
+
+def update_html(update: TreeUpdate) -> str:
+    """The same for a notebook."""
+    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}"
+
+
+def update_summary(update: TreeUpdate) -> str:
+    """What is taken and why, and what keeping the tree would cost."""
+    taken, keep = update.steps[update.taken], update.steps[0]
+    sentences = [_taken_sentence(update)]
+    if taken is not keep:
+        decimals = _decimals(update)
+        gain = fixed_text(taken.difference, decimals, "+")
+        error = fixed_text(taken.error, decimals)
+        what = f"{update.metric.title} of {_scored_text(update)}"
+        if update.metric.is_loss:
+            what += " (counted so that more is better)"
+        sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
+    return " ".join(sentences)
+
+
+def _taken_sentence(update: TreeUpdate) -> str:
+    taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
+    within = f"within {limit} of a fresh tree"
+    if taken.kind == KEEP:
+        return "The tree is kept as it is."
+    if taken.kind == REFIT:
+        asked = " as asked" if update.settings.how == "refit" else ""
+        if asked or not _fits(update):
+            return f"No question changes{asked}, only the values of the leaves."
+        fit = "as well as it fitted the rows of before" if taken.loss > update.settings.tolerance else within
+        return f"No question changes, only the values of the leaves: with them the tree fits {fit}."
+    if taken.kind == CHANGE:
+        n_kept = sum(not each for each in _is_changed(update))
+        kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
+        if not _fits(update):
+            return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
+        return f"The tree changes as little as the rows ask: {kept}, and it fits {within}."
+    return {
+        FRESH: "A fresh tree is taken: none nearer fits as well.",
+        RETRAIN: "The tree is trained anew, as asked.",
+        CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
+    }[taken.kind]
+
+
+def _fits(update: TreeUpdate) -> bool:
+    taken = update.steps[update.taken]
+    least = update.own_loss if taken.kind == REFIT else 0.0
+    return taken.loss <= max(update.settings.tolerance, least) + SLACK
+
+
+def _is_changed(update: TreeUpdate) -> list[bool]:
+    """For every split of the deployed tree, whether it is another in the tree that is taken."""
+    diff = tree_diff(update.deployed, update.tree)
+    changed: set[int] = set()
+    for each in diff.splits:
+        below = range(each.old_node, each.old_node + 2 * each.leaves[0] - 1)
+        changed |= {each.old_node} if each.is_move else set(below)
+    inner = [node for node in range(update.deployed.n_nodes) if update.deployed.left[node] >= 0]
+    return [node in changed for node in inner]
+
+
+def _scored_text(update: TreeUpdate) -> str:
+    if update.n_scored:
+        return f"{update.n_scored:,} new rows, by trees made alike without them"
+    return "the rows that were learnt from, where it is too good"
+
+
+def _decimals(update: TreeUpdate) -> int:
+    known = decimals_of_errors([step.error for step in update.steps])
+    return 3 if known is None else max(3, known)
+
+
+def _rows(update: TreeUpdate) -> Rows:
+    decimals = _decimals(update)
+    rows = [[*HEADINGS, update.metric.title, "against keeping"]]
+    for number, step in enumerate(update.steps):
+        against = ""
+        if number:
+            difference = update.metric.shown(step.difference)
+            against = f"{fixed_text(difference, decimals, '+')} ± {fixed_text(step.error, decimals)}"
+        rows.append(
+            [
+                f"{'-> ' if number == update.taken else ''}{number}",
+                changes_text(update, number),
+                f"{step.distance:.2f}",
+                percent_text(max(step.loss, 0.0)),
+                fixed_text(update.metric.shown(step.score), decimals),
+                against,
+            ]
+        )
+    return rows
+
+
+def changes_text(update: TreeUpdate, number: int) -> str:
+    """What a step changes, compared with the step before it."""
+    step = update.steps[number]
+    if step.kind != CHANGE:
+        return WORDS[step.kind]
+    diff = tree_diff(update.steps[number - 1].tree, step.tree)
+    told = [split_texts(diff, split)[1] for split in diff.splits]
+    if not told:
+        return WORDS[REFIT]
+    more = f"; {len(told) - MOST_SPLITS} more" if len(told) > MOST_SPLITS else ""
+    text = "; ".join(told[:MOST_SPLITS])
+    room = WIDEST - len(more)
+    return f"{text if len(text) <= room else text[: room - 1] + '…'}{more}"
