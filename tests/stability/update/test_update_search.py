@@ -1,0 +1,113 @@
+"""From a deployed tree to one that fits new rows."""
+
+import numpy as np
+import pytest
+
+from holdfast import Table, tree_distance
+from holdfast.stability.methods.centred import centred_trees, distance_settings, taught_by
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.update.search import (
+    UpdateSearch,
+    paths_above,
+    paths_of,
+    same_question,
+    subtree_sizes,
+)
+from holdfast.tree.check import check_tree
+from holdfast.tree.tree import LEAF, Tree
+
+SETTINGS = StabilitySettings(teacher="linear", n_estimators=10, validation=None)
+
+
+def rows(seed: int, n_rows: int = 240, shift: float = 0.0, task: str = "classification") -> Table:
+    """Two columns that tell the outcome, and one that does not; `shift` moves what they tell."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    x, z, noise = rng.normal(size=(3, n_rows)).round(2)
+    kind = np.array(["a", "b", "c"])[rng.integers(0, 3, n_rows)]
+    score = 2 * (x > shift) + z * (x <= shift) + (kind == "b") - 1 + rng.normal(size=n_rows)
+    x[::17] = np.nan
+    frame = pd.DataFrame({"x": x, "z": z, "noise": noise, "kind": pd.Categorical(kind, ["a", "b", "c"])})
+    y = score if task == "regression" else np.where(score > 0.2, "yes", "no")
+    return Table.from_frame(frame.assign(y=y), target="y", task=task)
+
+
+def search_of(
+    seed: int = 0, shift: float = 0.7, frozen: tuple[int, ...] = (), task: str = "classification"
+) -> UpdateSearch:
+    before, after = rows(seed, task=task), rows(seed + 100, shift=shift, task=task)
+    schema = before.schema.widened(after.schema)
+    old = centred_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
+    after = Table(schema, after.columns, after.target)
+    taught = taught_by(after, None, SETTINGS)
+    student = taught.lesson.grow(taught.repeats)
+    held = paths_above(old, frozen)
+    return UpdateSearch(taught, old, student, distance_settings(SETTINGS, [old]), held=held)
+
+
+def squared_error(search: UpdateSearch, tree: Tree) -> float:
+    """The slow obvious way: of the second class, or of the number as a fraction of the range."""
+    lesson, target = search.rows.lesson, tree.schema.target
+    said = tree.value[tree.apply(lesson.table)][:, -1]
+    if not target.is_classes:
+        said = (said - target.low) / (target.high - target.low)
+    return float(np.sum((lesson.answers[:, -1] - said) ** 2))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_loss_is_a_fraction_of_what_the_student_explains(task: str) -> None:
+    search = search_of(task=task)
+    answers = search.rows.lesson.answers[:, -1]
+    student, mean = squared_error(search, search.student), float(((answers - answers.mean()) ** 2).sum())
+    by_hand = (squared_error(search, search.refitted) - student) / (mean - student)
+    assert search.loss(search.refitted) == pytest.approx(by_hand)
+    assert search.loss(search.student) == 0.0
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_step_is_a_tree_that_fits_better_until_one_fits_well_enough(seed: int, task: str) -> None:
+    search = search_of(seed, task=task)
+    steps = search.steps(0.02)
+    losses = [search.loss(tree) for tree in steps]
+    assert len(steps) > 1
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] <= 0.02 < losses[-2]
+    for tree in steps:
+        check_tree(tree)
+        assert tree.n_leaves <= max(12, search.deployed.n_leaves)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_nearest_tree_is_no_farther_than_the_starts_and_fits(seed: int) -> None:
+    search = search_of(seed)
+    starts = [search.steps(0.02)[-1], search.student]
+    nearest = search.nearest(0.02, starts)
+    assert nearest is not None
+    away = [tree_distance(tree, search.deployed, label_weight=10.0).total for tree in (nearest, *starts)]
+    assert away[0] <= min(away[1:]) + 1e-6
+    assert search.loss(nearest) <= 0.02 + 1e-9
+
+
+def test_frozen_nodes_keep_their_questions_all_the_way() -> None:
+    free = search_of(shift=1.5)
+    frozen = search_of(shift=1.5, frozen=(0,))
+    assert any(not same_question(free.deployed, 0, tree, 0) for tree in free.steps(0.0))
+    for tree in frozen.steps(0.0):
+        assert same_question(frozen.deployed, 0, tree, 0)
+    nearest = frozen.nearest(10.0, frozen.steps(0.0))
+    assert nearest is None or same_question(frozen.deployed, 0, nearest, 0)
+
+
+def test_paths_number_the_nodes_from_the_root() -> None:
+    tree = search_of().deployed
+    path = paths_of(tree)
+    assert path[1] == 0
+    for number, node in path.items():
+        if tree.feature[node] != LEAF:
+            assert path[2 * number] == tree.left[node]
+            assert path[2 * number + 1] == tree.right[node]
+    deepest = int(np.argmax(tree.node_depth))
+    assert len(paths_above(tree, [deepest])) == tree.depth + 1
+    assert subtree_sizes(tree)[0] == tree.n_nodes
