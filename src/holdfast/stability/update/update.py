@@ -22,6 +22,7 @@ from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
 from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import (
+    Prior,
     Taught,
     delivered,
     distance_settings,
@@ -125,6 +126,9 @@ def update_tree(
     metric = metric_of(settings.scoring, rows.table.schema.target)
     rows = _in_order(rows)
     distances = _distances(deployed, settings)
+    share = rows.table.n_rows / (rows.table.n_rows + update.prior)
+    # What the tree says itself it fits: of what it lost on rows like these, the teacher's share is left.
+    own_loss *= share**2
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -172,7 +176,8 @@ class Context(NamedTuple):
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
     settings, update, distances = context.settings, context.update, context.distances
-    rows = taught_by(table, groups, _with_room(settings, deployed))
+    prior = Prior(deployed, update.prior)
+    rows = taught_by(table, groups, _with_room(settings, deployed), prior)
     search = UpdateSearch(
         rows,
         deployed,
