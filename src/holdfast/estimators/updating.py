@@ -87,11 +87,11 @@ class UpdatingEstimator(TreeEstimator):
         """Move the tree as little as new rows ask, or keep it.
 
         A teacher learns from the rows, and what it says is weighed against what the deployed tree says, which
-        stands for the rows that it was trained on. If the deployed tree with new leaf values fits what it says within the
-        tolerance of what a fresh tree would, only these values change. Otherwise the tree changes, step by
-        step, by the move that gains most fit for the distance that it adds; and of the trees that fit well
-        enough, the nearest one that a search finds is taken. `update_` has the whole path, `take` moves along
-        it, and `previous_tree_` is the tree before.
+        stands for the rows that it was trained on. If the tree with new leaf values fits that within the
+        tolerance of what a fresh tree would, or as well as it fitted its own rows, only these values change.
+        Otherwise the tree changes, step by step, by the move that gains most fit for the distance that it
+        adds; and of the trees that fit well enough, the nearest one that a search finds is taken. `update_`
+        has the whole path, `take` moves along it, and `previous_tree_` is the tree before.
 
         Parameters
         ----------
