@@ -27,6 +27,7 @@ _HOME: dict[str, str] = {
     "max_features_text": "max_features",
     "moving_rows_text": "audit",
     "reading": "comparison",
+    "register_check_text": "register",
     "replications_text": "replications",
     "rule_text": "rules",
     "rules_text": "rules",
