@@ -14,6 +14,8 @@ from holdfast.data.schema import Target as Target
 from holdfast.data.table import Table as Table
 from holdfast.distance.costs import rule_distance as rule_distance
 from holdfast.distance.costs import rule_weight as rule_weight
+from holdfast.distance.diff.tree_diff import TreeDiff as TreeDiff
+from holdfast.distance.diff.tree_diff import tree_diff as tree_diff
 from holdfast.distance.distances import distance_matrix as distance_matrix
 from holdfast.distance.distances import mean_distance as mean_distance
 from holdfast.distance.distances import tree_distance as tree_distance

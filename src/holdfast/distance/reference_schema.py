@@ -106,3 +106,55 @@ def _both_ways(one: tuple[object, ...], other: tuple[object, ...]) -> list[tuple
 
 def _range_text(scale: Feature | Target) -> str:
     return f"{scale.low!r} to {scale.high!r}"
+
+
+# -- a schema as wide as both -----------------------------------------------------------------------------
+
+
+def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
+    """Both trees on a schema that is as wide, column by column, as that of either.
+
+    For trees before and after a change of the data, whose ranges and categories hardly ever agree. A
+    SchemaMismatch names a column that both ask about, or a target, that cannot be joined.
+    """
+    _check_one_target(old.schema.target, new.schema.target)
+    target = Schema((), old.schema.target).widened(Schema((), new.schema.target)).target
+    asked_old, asked_new = _asked([old]), _asked([new])
+    others = {feature.name: feature for feature in new.schema.features}
+    features: dict[str, Feature] = {}
+    for feature in old.schema.features:
+        other = others.get(feature.name, feature)
+        is_shared = feature.name in asked_old and feature.name in asked_new
+        features[feature.name] = _wider(feature, other, is_shared, feature.name in asked_new)
+    features |= {name: feature for name, feature in others.items() if name not in features}
+    every = sorted(features.values(), key=lambda feature: feature.kind == "question")
+    reference = Schema(tuple(every), target)
+    return _placed(old, reference, features), _placed(new, reference, features)
+
+
+def _wider(old: Feature, new: Feature, is_shared: bool, is_asked_by_new: bool) -> Feature:
+    """The feature of both; of two that cannot be joined, the one that is asked about, if only one is."""
+    try:
+        return Schema((old,)).widened(Schema((new,))).features[0]
+    except SchemaMismatch:
+        if is_shared:
+            raise
+        return new if is_asked_by_new else old
+
+
+def _check_one_target(old: Target, new: Target) -> None:
+    """A SchemaMismatch unless both trees predict the same thing; "y" is a target without a name."""
+    if old.is_classes != new.is_classes:
+        kinds = ["a class" if target.is_classes else "a number" for target in (old, new)]
+        what = f"{old.name!r} is {kinds[0]} in the old one, and {new.name!r} is {kinds[1]} in the new one"
+    elif old.name != new.name and Target().name not in (old.name, new.name):
+        what = f"it is {old.name!r} in the old one and {new.name!r} in the new one"
+    elif old.is_classes and not {*old.classes} & {*new.classes}:
+        classes = f"{listed(old.classes)} in the old one and {listed(new.classes)} in the new one"
+        what = f"the classes of {old.name!r} are {classes}"
+    else:
+        return
+    raise SchemaMismatch(
+        f"Cannot compare the trees, which predict different targets: {what}. Compare trees that were fitted "
+        "to the same target, with the same names for its classes."
+    )

@@ -1,0 +1,72 @@
+"""What changed rule by rule, from the cheapest matching of two trees."""
+
+from dataclasses import dataclass
+
+from holdfast.distance.diff.conditions import CONDITION_KINDS, ConditionChange, condition_changes
+from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
+from holdfast.tree.rule import Rule
+
+CHANGE_KINDS = (*CONDITION_KINDS, "outcome", "value", "order", "new", "gone")
+NOTHING = 1e-12  # a value that moved less is the same
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """What became of one rule: two that correspond, or one that the other tree has not.
+
+    `kinds` are some of CHANGE_KINDS, none if the rules are the same. "outcome" is another class, "value" the
+    same class with other fractions, or another number; "order" the same conditions asked in another order.
+    """
+
+    old: Rule | None  # None: the rule is new
+    new: Rule | None  # None: the rule is gone
+    kinds: tuple[str, ...]
+    conditions: tuple[ConditionChange, ...]  # those that differ
+    outcome_cost: float  # what the outcomes add to the distance
+    cost: float  # all that the rule adds
+
+    @property
+    def is_same(self) -> bool:
+        """True if nothing changed."""
+        return not self.kinds
+
+    @property
+    def asks_the_same(self) -> bool:
+        """True if every row that met the old rule meets the new one, and no other."""
+        return not {*self.kinds} & {*CONDITION_KINDS, "new", "gone"}
+
+    @property
+    def shift(self) -> float:
+        """How far the value moved: as total variation of the fractions, or as a number; 0 of one rule."""
+        if self.old is None or self.new is None:
+            return 0.0
+        if self.old.target.is_classes:
+            return sum(abs(a - b) for a, b in zip(self.old.value, self.new.value, strict=True)) / 2
+        return self.new.value[0] - self.old.value[0]
+
+
+def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
+    """One for each pair of rules, in the order of the old tree, then those on their own."""
+    pairs = [_pair_change(pair) for pair in distance.pairs]
+    alone = [_lone_change(unmatched) for unmatched in distance.unmatched]
+    return (*pairs, *alone)
+
+
+def _pair_change(pair: RulePair) -> RuleChange:
+    old, new = pair.first, pair.second
+    conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
+    kinds = {change.kind for change in conditions}
+    if old.target.is_classes and old.outcome != new.outcome:
+        kinds.add("outcome")
+    elif any(abs(a - b) > NOTHING * max(1.0, abs(a)) for a, b in zip(old.value, new.value, strict=True)):
+        kinds.add("value")
+    if not conditions and [each.name for each in old.conditions] != [each.name for each in new.conditions]:
+        kinds.add("order")
+    ordered = tuple(kind for kind in CHANGE_KINDS if kind in kinds)
+    return RuleChange(old, new, ordered, conditions, pair.outcome_cost, pair.cost)
+
+
+def _lone_change(unmatched: UnmatchedRule) -> RuleChange:
+    if unmatched.side == "first":
+        return RuleChange(unmatched.rule, None, ("gone",), (), 0.0, unmatched.weight)
+    return RuleChange(None, unmatched.rule, ("new",), (), 0.0, unmatched.weight)

@@ -1,0 +1,130 @@
+"""What changed split by split: both trees from the root down, as far as they ask about the same feature."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holdfast.data.schema import Label
+from holdfast.distance.costs import fraction_of_range
+from holdfast.distance.diff.conditions import same_threshold
+from holdfast.tree.rule import Condition, answer, conditions_at, fraction_of_rows
+from holdfast.tree.tree import LEAF, Tree
+
+SPLIT_KINDS = ("threshold", "categories", "missing", "replaced", "new", "gone")
+
+
+@dataclass(frozen=True)
+class SplitChange:
+    """What became of the split at one place; all below a split that is replaced, new or gone is so too."""
+
+    kind: str  # of SPLIT_KINDS
+    old_node: int
+    new_node: int
+    old: Condition | None  # what led to its yes side; None at a leaf
+    new: Condition | None
+    where: tuple[Condition, ...]  # what led to the old node
+    share: float  # of the range, or of the categories, that changed side; 1 if another question is asked
+    fraction: float  # of the old tree's rows, that came by
+    leaves: tuple[int, int]  # below the old and the new node
+
+    @property
+    def is_root(self) -> bool:
+        """True for the first split of the tree."""
+        return self.old_node == 0
+
+    @property
+    def is_move(self) -> bool:
+        """True if the same feature is asked about."""
+        return self.kind in ("threshold", "categories", "missing")
+
+
+def split_changes(old: Tree, new: Tree) -> tuple[SplitChange, ...]:
+    """The splits that changed, in the order of the old tree; both trees are on one schema."""
+    return tuple(_walked(old, new))
+
+
+def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
+    places = [(0, 0)]
+    while places:
+        one, other = places.pop()
+        asked, asks = int(old.feature[one]), int(new.feature[other])
+        if asked == LEAF and asks == LEAF:
+            continue
+        if asked != asks:
+            kind = "new" if asked == LEAF else "gone" if asks == LEAF else "replaced"
+            yield _change(kind, old, new, (one, other), True, 1.0)
+            continue
+        side = _same_side(old, new, one, other)
+        kind, share = _moved(old, new, one, other, side)
+        if kind:
+            yield _change(kind, old, new, (one, other), side, share)
+        left, right = int(new.left[other]), int(new.right[other])
+        below = [
+            (int(old.left[one]), left if side else right),
+            (int(old.right[one]), right if side else left),
+        ]
+        places += reversed(below)
+
+
+def _change(kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool, share: float) -> SplitChange:
+    one, other = nodes
+    where = tuple(each for each in conditions_at(old, one).values() if not each.allows_all)
+    return SplitChange(
+        kind=kind,
+        old_node=one,
+        new_node=other,
+        old=None if old.feature[one] == LEAF else answer(old, one, True),
+        new=None if new.feature[other] == LEAF else answer(new, other, side),
+        where=where,
+        share=share,
+        fraction=fraction_of_rows(old, one),
+        leaves=(_leaves_below(old, one), _leaves_below(new, other)),
+    )
+
+
+def _same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
+    """False if the yes side of the new split is what was the no side: a set of categories has two names."""
+    before = answer(old, one, True)
+    if not before.feature.is_subset:
+        return True
+    reach = _reaching(old, new, one, other)
+    as_named, swapped = (
+        len((set(before.categories) ^ set(answer(new, other, side).categories)) & reach)
+        for side in (True, False)
+    )
+    return as_named <= swapped
+
+
+def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str, float]:
+    """Which kind of change it is, empty for none, and the share that changed side."""
+    before, after = answer(old, one, True), answer(new, other, side)
+    feature = before.feature
+    if feature.is_subset:
+        moved = (set(before.categories) ^ set(after.categories)) & _reaching(old, new, one, other)
+        if moved:
+            return "categories", len(moved) / len(feature.categories)
+    elif not same_threshold(before.high, after.high):
+        (_, high), (_, other_high) = before.bounds, after.bounds
+        width = feature.high - feature.low
+        whole = (feature.low, feature.high)
+        return "threshold", float(fraction_of_range(high, other_high, *whole)) if width > 0 else 0.0
+    return ("missing", 0.0) if before.missing != after.missing else ("", 0.0)
+
+
+def _reaching(old: Tree, new: Tree, one: int, other: int) -> set[Label]:
+    """The categories of the feature asked about that come by in both trees."""
+    index = int(old.feature[one])
+    reach = set(old.schema.features[index].categories)
+    for tree, node in ((old, one), (new, other)):
+        known = conditions_at(tree, node).get(index)
+        if known is not None:
+            reach &= set(known.categories)
+    return reach
+
+
+def _leaves_below(tree: Tree, node: int) -> int:
+    """The number of leaves from this node down: those before the end of its subtree."""
+    end, last = node, node
+    while tree.feature[last] != LEAF:
+        last = int(tree.right[last])
+        end = last
+    return int((tree.feature[node : end + 1] == LEAF).sum())

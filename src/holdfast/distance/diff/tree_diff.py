@@ -1,0 +1,82 @@
+"""What changed between two trees."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from holdfast.adapters import as_tree
+from holdfast.distance.diff.rules import RuleChange, rule_changes
+from holdfast.distance.diff.splits import SplitChange, split_changes
+from holdfast.distance.distances import tree_distance
+from holdfast.distance.matching import TreeDistance
+from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class TreeDiff:
+    """What changed from an old tree to a new one: in rules, in splits, and for the rows of some data."""
+
+    old: Tree  # both on one reference schema
+    new: Tree
+    distance: TreeDistance
+    changes: tuple[RuleChange, ...]  # the rules that changed, what cost most first
+    same: tuple[RuleChange, ...]  # those that did not
+    splits: tuple[SplitChange, ...]  # from the roots down, those that changed
+    rows: None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing changed: no rule, no split, no value."""
+        return not self.changes and not self.splits
+
+    @property
+    def same_root(self) -> bool:
+        """True if both trees ask about the same feature first, or about nothing at all."""
+        return bool(self.old.feature[0] == self.new.feature[0])
+
+    @cached_property
+    def moved_thresholds(self) -> tuple[SplitChange, ...]:
+        """The splits whose threshold moved."""
+        return tuple(each for each in self.splits if each.kind == "threshold")
+
+    def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
+        """The rules with a change of one of these kinds."""
+        return tuple(each for each in self.changes if {*kinds} & {*each.kinds})
+
+
+def tree_diff(
+    old: Any,
+    new: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    matching: str = "paper",
+    label_weight: float | None = None,
+    outcome: str | None = None,
+    positive: Any = None,
+) -> TreeDiff:
+    """What changed from the old tree to the new one, rule by rule and split by split.
+
+    Both are trees, or fitted models that `as_tree` reads. Their ranges and categories need not agree: what
+    changed is measured on the wider of both. The rules are those that `tree_distance` matches, with its
+    options, and their costs add up to the distance.
+
+    >>> from holdfast import Table, grow
+    >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> diff = tree_diff(at_40, at_40.replace(threshold=at_40.threshold + 5))
+    >>> [change.kinds for change in diff.changes], diff.moved_thresholds[0].share
+    ([('threshold',), ('threshold',)], 0.05)
+    """
+    before, after = on_wider_schema(as_tree(old), as_tree(new))
+    distance = tree_distance(before, after, matching=matching, label_weight=label_weight, outcome=outcome)
+    rules = rule_changes(distance)
+    return TreeDiff(
+        old=before,
+        new=after,
+        distance=distance,
+        changes=tuple(sorted((each for each in rules if not each.is_same), key=lambda each: -each.cost)),
+        same=tuple(each for each in rules if each.is_same),
+        splits=split_changes(before, after),
+    )
