@@ -10,15 +10,10 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.audit.records import Records
 from holdfast.audit.rows import AuditRows
-from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.grow import grow
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.described import described
 from holdfast.shown import shown
 from holdfast.tree.tree import Tree
-
-MOST_LEAVES = 4  # of the tree that tells which rows move
-LEAST_ROWS = 0.05  # of its leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +46,7 @@ class MovingRows:
     def trees(self) -> dict[str, Tree]:
         """For each method a small tree of numbers that says which rows move, and how much."""
         figures = self.flips if self.is_classes else self.churn
-        return {name: _described(self.table, values) for name, values in figures.items()}
+        return {name: described(self.table, values) for name, values in figures.items()}
 
     def records(self) -> Records:
         """One record per method and row that was tested: its number, churn and flips."""
@@ -98,13 +93,3 @@ def _as_given(table: Table, numbers: LongArray, n_given: int) -> Table:
     place = np.zeros(n_given, np.int64)
     place[numbers] = np.arange(len(numbers))
     return table.taken(place)
-
-
-def _described(table: Table, values: FloatArray) -> Tree:
-    """A small tree that predicts the values of the rows that have one."""
-    known = np.flatnonzero(~np.isnan(values))
-    some = table.taken(known)
-    target = Target("change", low=0.0, high=float(max(values[known].max(), 1e-9)))
-    rows = Table(Schema(some.schema.features, target), some.columns, values[known], some.weight)
-    rules = GrowthRules(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=LEAST_ROWS, criterion="squared_error")
-    return grow(rows, rules)

@@ -37,8 +37,33 @@ def scored_by(
 
     The scorer gets a model whose X is the column of the row numbers. Weights are for scorers that take them.
     """
-    if not _takes_weights(scorer):
-        rows = replace(rows, weight=np.ones(len(rows.values)))
+    rows = _as_scored(scorer, rows)
+    score_of = _score_of(scorer, predicted, target, rows)
+    value = _checked(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
+    return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
+
+
+def difference_by(
+    scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: Rows
+) -> tuple[float, float]:
+    """How much better the scorer finds the new predictions, and the standard error of that difference."""
+    rows = _as_scored(scorer, rows)
+    before, after = (_score_of(scorer, predicted, target, rows) for predicted in (old, new))
+
+    def score_of(chosen: LongArray) -> float:
+        return after(chosen) - before(chosen)
+
+    value = _checked(scorer, score_of(np.arange(len(rows.values))), len(rows.values))
+    return value, _jackknife(score_of, value, rows, target.is_classes)
+
+
+def _as_scored(scorer: Any, rows: Rows) -> Rows:
+    """The rows, without their weights if the scorer takes none."""
+    return rows if _takes_weights(scorer) else replace(rows, weight=np.ones(len(rows.values)))
+
+
+def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) -> Callable[[LongArray], float]:
+    """What the scorer says of the predictions of some rows, by their numbers."""
     is_weighted = bool((rows.weight != 1.0).any())
     model = _model(predicted, target)
     truth = label_array(target.classes)[rows.values] if target.is_classes else rows.values
@@ -51,13 +76,16 @@ def scored_by(
             error.add_note(f"The scorer {scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions.")
             raise
 
-    value = score_of(np.arange(len(truth)))
+    return score_of
+
+
+def _checked(scorer: Any, value: float, n_rows: int) -> float:
     if not np.isfinite(value):
         raise DataError(
-            f"The scorer {scorer_name(scorer)!r} gives {value} on {len(truth)} rows, by which no trees can "
+            f"The scorer {scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
             "be compared: score on more rows, or by another scoring."
         )
-    return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
+    return value
 
 
 def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows, is_classes: bool) -> float:

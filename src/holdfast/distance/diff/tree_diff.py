@@ -1,10 +1,14 @@
 """What changed between two trees."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from holdfast.adapters import as_tree
+from holdfast.data.table import Table
+from holdfast.distance.diff.data import compared_table
+from holdfast.distance.diff.population import column_indices
+from holdfast.distance.diff.rows import RowChanges, row_changes
 from holdfast.distance.diff.rules import RuleChange, rule_changes
 from holdfast.distance.diff.splits import SplitChange, split_changes
 from holdfast.distance.distances import tree_distance
@@ -23,7 +27,7 @@ class TreeDiff:
     changes: tuple[RuleChange, ...]  # the rules that changed, what cost most first
     same: tuple[RuleChange, ...]  # those that did not
     splits: tuple[SplitChange, ...]  # from the roots down, those that changed
-    rows: None = None
+    rows: RowChanges | None = None  # with data
 
     @property
     def is_empty(self) -> bool:
@@ -52,16 +56,23 @@ def tree_diff(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    X_before: Any = None,
     matching: str = "paper",
     label_weight: float | None = None,
     outcome: str | None = None,
     positive: Any = None,
+    scoring: Any = None,
 ) -> TreeDiff:
     """What changed from the old tree to the new one, rule by rule and split by split.
 
     Both are trees, or fitted models that `as_tree` reads. Their ranges and categories need not agree: what
     changed is measured on the wider of both. The rules are those that `tree_distance` matches, with its
     options, and their costs add up to the distance.
+
+    With rows X it also tells which of them get another answer, and with their target y which tree is better:
+    take rows that neither tree was fitted to. `positive` is the class that swap-ins come to, by default the
+    second of two; `scoring` the metric, by default AUC or R². `X_before`, the rows that the old tree was
+    fitted to, tells which columns have changed.
 
     >>> from holdfast import Table, grow
     >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
@@ -79,4 +90,15 @@ def tree_diff(
         changes=tuple(sorted((each for each in rules if not each.is_same), key=lambda each: -each.cost)),
         same=tuple(each for each in rules if each.is_same),
         splits=split_changes(before, after),
+        rows=None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring),
     )
+
+
+def _rows(old: Tree, new: Tree, data: tuple[Any, Any, Any, Any], positive: Any, scoring: Any) -> RowChanges:
+    X, y, sample_weight, X_before = data
+    table = compared_table(old, new, X, y, sample_weight)
+    is_labelled = y is not None or isinstance(X, Table)
+    rows = row_changes(old, new, table, positive=positive, scoring=scoring, labelled=is_labelled)
+    if X_before is None:
+        return rows
+    return replace(rows, column_index=column_indices(compared_table(old, new, X_before), table))
