@@ -76,6 +76,9 @@ from holdfast.scoring.clusters import purity_score as purity_score
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier
 from holdfast.stability.frontier import pareto_frontier as pareto_frontier
+from holdfast.stability.policy.policy import ChangePolicy as ChangePolicy
+from holdfast.stability.policy.verdict import PolicyLine as PolicyLine
+from holdfast.stability.policy.verdict import PolicyVerdict as PolicyVerdict
 from holdfast.storage.change_record import ChangeRecord as ChangeRecord
 from holdfast.storage.change_record import change_record as change_record
 from holdfast.storage.collection_file import load_trees as load_trees

@@ -36,6 +36,9 @@ _HOME: dict[str, str] = {
     "split_support_text": "split_support",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
+    "verdict_html": "policy",
+    "verdict_summary": "policy",
+    "verdict_text": "policy",
 }
 
 

@@ -60,7 +60,7 @@ class Number:
         kind = Integral if self.is_whole else Real
         if not isinstance(given, kind) or isinstance(given, bool) or not isfinite(given):
             raise ValueError
-        number = int(given) if self.is_whole else float(given)
+        number = int(given) if isinstance(given, Integral) and self.is_whole else float(given)
         if not self._contains(number):
             raise ValueError
         return number

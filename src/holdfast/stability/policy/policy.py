@@ -2,46 +2,28 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from difflib import get_close_matches
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import PolicyError
-from holdfast.stability.policy.forms import Between, Form, Interval, Intervals, Name, Names, Number, Word
+from holdfast.stability.policy.forms import Between, Interval, Intervals, Name, Names, Number, Word
+from holdfast.stability.policy.lines import KEY, Line, line
+from holdfast.stability.policy.nearest import nearest
 
 if TYPE_CHECKING:
     from holdfast.data.table import Table
     from holdfast.distance.diff.tree_diff import TreeDiff
     from holdfast.stability.policy.verdict import PolicyVerdict
 
-_KEY = "line"
 PERMISSION = Word(("allowed", "never"))
 FRACTION = Number(0.0, 1.0)
 COUNT = Number(0.0, is_whole=True)
 SOME = Number(1.0, is_whole=True)
 
 
-@dataclass(frozen=True)
-class Line:
-    """What is known of a line of a policy besides its name and its default."""
-
-    says: str  # what it asks for, in a sentence or two
-    form: Form
-    example: Any  # what stands in the template
-    in_force: bool = True  # in the template; else it stands there as a comment
-
-
-def line(default: Any, form: Form, example: Any, says: str, *, in_force: bool = True) -> Any:
-    """A field of a policy, with what is known of the line."""
-    known = {_KEY: Line(says, form, example, in_force)}
-    if default is dict:
-        return field(default_factory=dict, metadata=known)
-    return field(default=default, metadata=known)
-
-
 def line_of(name: str) -> Line:
     """What is known of the line of this name."""
-    known: Line = ChangePolicy.__dataclass_fields__[name].metadata[_KEY]
+    known: Line = ChangePolicy.__dataclass_fields__[name].metadata[KEY]
     return known
 
 
@@ -53,6 +35,9 @@ class ChangePolicy:
     >>> print(policy.to_toml(), end="")
     new_root = "never"
     max_churn = 0.05
+    confidence = 0.95
+    subgroup_bands = 4
+    min_subgroup_rows = 100
     """
 
     leaf_values: str | None = line(
@@ -104,8 +89,8 @@ class ChangePolicy:
         None,
         Name(),
         "auc",
-        "What the score is: auc, accuracy, log_loss, brier, ...; r2, absolute_error, ... Without this line auc "
-        "for classes, and r2 for numbers.",
+        "What the score is: auc, accuracy, log_loss, brier, ...; r2, absolute_error, ... Without this line "
+        "auc for classes, and r2 for numbers.",
         in_force=False,
     )
     score_margin: float | None = line(
@@ -125,8 +110,8 @@ class ChangePolicy:
         (),
         Names(),
         ("sex", "age"),
-        "Columns by whose values the rows are divided: the score must hold in every part. Numbers are divided "
-        "into bands of about equally many rows.",
+        "Columns by whose values the rows are divided: the score must hold in every part. Numbers are "
+        "divided into bands of about equally many rows.",
         in_force=False,
     )
     subgroup_margin: float | None = line(
@@ -141,8 +126,8 @@ class ChangePolicy:
         None,
         Between(),
         (-0.3, 0.3),
-        "What the log odds of the new tree may lack on the whole; 0 is right. Of predicted numbers: what they "
-        "lack, in standard deviations of the target.",
+        "What the log odds of the new tree may lack on the whole; 0 is right. Of predicted numbers: what "
+        "they lack, in standard deviations of the target.",
     )
     calibration_slope: Interval | None = line(
         None,
@@ -169,8 +154,8 @@ class ChangePolicy:
                 object.__setattr__(self, each.name, _read(each.name, given))
         if self.subgroups and self.subgroup_margin is None and self.score_margin is None:
             raise PolicyError(
-                f"The line subgroups is {list(self.subgroups)!r}, and no line says how much worse the score may "
-                "be there: add subgroup_margin, or score_margin."
+                f"The line subgroups is {list(self.subgroups)!r}, and no line says how much worse the score "
+                "may be there: add subgroup_margin, or score_margin."
             )
 
     @classmethod
@@ -179,14 +164,12 @@ class ChangePolicy:
 
         >>> ChangePolicy.from_dict({"max_chrun": 0.05})
         Traceback (most recent call last):
-        holdfast.errors.PolicyError: There is no line max_chrun (= 0.05): did you mean max_churn?
+        holdfast.errors.PolicyError: There is no line 'max_chrun' (= 0.05): did you mean 'max_churn'?
         """
         known = [each.name for each in fields(cls)]
         for name, given in lines.items():
             if name not in known:
-                near = get_close_matches(str(name).lower(), known, 1, 0.5)
-                guess = f"did you mean {near[0]}?" if near else f"the lines are {', '.join(known)}."
-                raise PolicyError(f"There is no line {name} (= {given!r}): {guess}")
+                raise PolicyError(f"There is no line {name!r} (= {given!r}): {nearest(str(name), known)}")
             if given is None:
                 raise PolicyError(f"The line {name} is None: leave it out, or {_may_be(name)}.")
         return cls(**lines)
@@ -210,7 +193,7 @@ class ChangePolicy:
     def to_dict(self) -> dict[str, Any]:
         """The lines that are stated, as `from_dict` reads them, and as JSON and TOML have them."""
         lines = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        return {name: value for name, value in lines.items() if value != _default(name)}
+        return {name: value for name, value in lines.items() if value not in (None, [], {})}
 
     def to_toml(self) -> str:
         """The lines that are stated, as a file that `load` reads."""
@@ -225,18 +208,17 @@ class ChangePolicy:
         table: "Table",
         *,
         subgroups: Any = None,
-        groups: Any = None,
         diff: "TreeDiff | None" = None,
     ) -> "PolicyVerdict":
         """How the change from the old tree to the new one stands to the policy, line by line.
 
         The rows of the table should be such that the new tree has not learnt from them. `subgroups` has
-        columns that the table does not: a frame, or one value per row by name. Rows of one group, a patient
-        say, are not independent of each other. `diff` is what changed, if that is known already.
+        columns that the table has not: a frame, or a mapping from names to one value per row. `diff` is what
+        changed between the trees, if that is known already.
         """
         from holdfast.stability.policy.check import checked
 
-        return checked(self, old, new, table, subgroups=subgroups, groups=groups, diff=diff)
+        return checked(self, old, new, table, subgroups=subgroups, diff=diff)
 
 
 def _read(name: str, given: Any) -> Any:
@@ -248,11 +230,6 @@ def _read(name: str, given: Any) -> Any:
 
 def _may_be(name: str) -> str:
     return f"it has to be {line_of(name).form}"
-
-
-def _default(name: str) -> Any:
-    found = ChangePolicy.__dataclass_fields__[name]
-    return _plain({} if found.default is MISSING else found.default)
 
 
 def _plain(value: Any) -> Any:

@@ -18,9 +18,11 @@ MOST_BYTES = 2**20
 WIDTH = 100
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-_HEAD = """\
-A change policy: what an update of a deployed tree may change. Write it before the update; afterwards `holdfast policy \
-check` says of every line whether it passes. Every line is optional: a # before it, and it is not judged."""
+_HEAD = (
+    "A change policy: what an update of a deployed tree may change. Write it before the update; afterwards "
+    "`holdfast policy check` says of every line whether it passes. Every line is optional: what stands "
+    "behind a number sign is not judged."
+)
 
 
 def read_lines(path: str | os.PathLike[str]) -> dict[str, Any]:
