@@ -3,9 +3,9 @@
 from html import escape
 
 from holdfast.stability.policy.verdict import PolicyLine, PolicyVerdict
-from holdfast.text.lines import wrapped_lines
+from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, fixed_text, number_text, percent_text, told_apart
-from holdfast.text.table import aligned, html_table
+from holdfast.text.table import filled, html_table, table_lines
 
 WIDTH = 100  # columns of sentences
 MOST_NAMED = 4  # lines that the summary names
@@ -36,20 +36,28 @@ def _all_pass(n_judged: int) -> str:
 
 def _failure_text(line: PolicyLine) -> str:
     """What failed, and why."""
-    about = f" ({line.subject})" if line.subject else ""
-    if line.limit == "never":
-        return f"{line.name}{about} is never allowed, and {line.words}"
+    if line.sense == "permission":
+        return f"{line.name} is never allowed, and {line.words}"
     figure, limit = _figure_and_limit(line)
-    return f"{line.name}{about} is {figure}, and the limit is {limit}"
+    return f"{_title(line)} is {figure}, and has to be {limit}"
+
+
+def _title(line: PolicyLine) -> str:
+    return f"{line.name} ({line.subject})" if line.subject else line.name
 
 
 def verdict_text(verdict: PolicyVerdict) -> str:
-    """The summary, the lines with figure and limit, and what the figures mean."""
-    parts = ["\n".join(wrapped_lines(verdict.summary, WIDTH))]
+    """The summary, the lines with figure and limit, and more on those that did not pass."""
+    parts = ["\n".join(wrapped_lines(verdict.summary.replace(" %", f"{NO_BREAK}%"), WIDTH))]
     if verdict.lines:
-        parts.append(aligned(_grid(verdict)))
-        parts.append("\n".join(_notes(verdict)))
+        parts.append("\n".join(table_lines(filled(_grid(verdict)), sides=_sides(verdict))))
+    if notes := [note for line in verdict.lines if line.status != "passed" for note in _note(line)]:
+        parts.append("\n".join(notes))
     return "\n\n".join(parts)
+
+
+def _sides(verdict: PolicyVerdict) -> str:
+    return "<<><<" if any(line.subject for line in verdict.lines) else "<><<"
 
 
 def verdict_html(verdict: PolicyVerdict) -> str:
@@ -67,12 +75,8 @@ def _cells(line: PolicyLine) -> list[str]:
     return [line.name, line.subject, *_figure_and_limit(line), _MARKS[line.status]]
 
 
-def _notes(verdict: PolicyVerdict) -> list[str]:
-    notes = []
-    for line in verdict.lines:
-        about = f" ({line.subject})" if line.subject else ""
-        notes += wrapped_lines(f"{line.name}{about}: {line.words}.", WIDTH, "", "  ")
-    return notes
+def _note(line: PolicyLine) -> list[str]:
+    return wrapped_lines(f"{_title(line)}: {line.words}.", WIDTH, "", "  ")
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
@@ -85,15 +89,11 @@ def _figure_and_limit(line: PolicyLine) -> tuple[str, str]:
         return _number(line, line.figure), limit
     if isinstance(limit, tuple):
         return _number(line, line.figure), f"{number_text(limit[0])} to {number_text(limit[1])}"
-    if line.figure is None:
-        return "", _number(line, limit)
     figure, bound = _number(line, line.figure), _number(line, limit)
-    if figure == bound and line.figure != limit:
-        scale = 100.0 if line.name in FRACTIONS else 1.0
-        figure, bound = (
-            f"{text} %" if scale > 1 else text for text in told_apart(scale * line.figure, scale * limit)
-        )
-    return figure, bound
+    if line.figure is not None and figure == bound and line.figure != limit:
+        scale, unit = (100.0, " %") if line.name in FRACTIONS else (1.0, "")
+        figure, bound = (text + unit for text in told_apart(scale * line.figure, scale * limit))
+    return figure, f"{line.sense} {bound}"
 
 
 def _number(line: PolicyLine, number: float | None) -> str:

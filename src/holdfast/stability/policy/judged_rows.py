@@ -1,16 +1,17 @@
 """The lines of a policy that are about what the change means for the rows."""
 
 from collections.abc import Iterator
+from math import isnan
 from statistics import NormalDist
 
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.shown import shown
 from holdfast.stability.policy.change import Change
-from holdfast.stability.policy.judging import at_least, at_most, not_judged, within
+from holdfast.stability.policy.judging import at_least, at_most, within
 from holdfast.stability.policy.subgroups import subgroups_of
 from holdfast.stability.policy.verdict import PolicyLine
 from holdfast.text.lines import label_text
-from holdfast.text.numbers import counted, fixed_text, percent_text
+from holdfast.text.numbers import counted, fixed_text, number_text
 from holdfast.tree.rule import Rule, tree_rules
 
 NO_CLASSES = "the target is a number, and has no classes"
@@ -36,7 +37,7 @@ def max_negative_flips(name: str, change: Change) -> Iterator[PolicyLine]:
 def _of_classes(name: str, change: Change, figure: float, words: str) -> PolicyLine:
     limit: float = change.limit(name)
     if not change.diff.old.schema.target.is_classes:
-        return not_judged(name, limit, NO_CLASSES)
+        return PolicyLine(name, "", None, limit, "at most", "not judged", NO_CLASSES)
     return at_most(name, figure, limit, words)
 
 
@@ -58,7 +59,7 @@ def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
             n_rows = int(each.rows.sum())
             if n_rows < policy.min_subgroup_rows:
                 why = f"{counted(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
-                yield not_judged(name, 0.0 - margin, why, each.name)
+                yield PolicyLine(name, each.name, None, 0.0 - margin, "at least", "not judged", why)
             else:
                 rows = change.rows_of(change.table.taken(each.rows))
                 yield _non_inferior(name, change, rows, margin, each.name)
@@ -70,22 +71,21 @@ def _non_inferior(
     """The lower bound of the difference of the scores, which may not be below minus the margin."""
     confidence = change.policy.confidence
     bound = rows.score_difference - NormalDist().inv_cdf(confidence) * rows.score_error
-    return at_least(name, bound, 0.0 - margin, _score_text(rows, confidence, subject), subject)
+    where = f" on {counted(rows.n_rows, 'row')}" if subject else ""
+    words = f"{_score_text(rows)}{where}, at least {fixed_text(bound, 3, '+')} ({100 * confidence:g} % sure)"
+    if isnan(bound):
+        words = f"{rows.metric.title if rows.metric else 'score'} on {counted(rows.n_rows, 'row')}"
+    return at_least(name, bound, 0.0 - margin, words, subject)
 
 
-def _score_text(rows: RowChanges, confidence: float, subject: str) -> str:
+def _score_text(rows: RowChanges) -> str:
+    """Both scores as people say them, and the difference, above 0 where the new tree is better."""
     metric = rows.metric
     assert metric is not None
-    if rows.score_difference != rows.score_difference:
-        return f"{metric.title} on {counted(rows.n_rows, 'row')}"
     new, old = (fixed_text(metric.shown(each), 3) for each in (rows.new_score, rows.old_score))
+    better = " better" if metric.is_loss else ""
     apart = f"{fixed_text(rows.score_difference, 3, '+')} ± {fixed_text(rows.score_error, 3)}"
-    where = f" on {counted(rows.n_rows, 'row')}" if subject else ""
-    better = ", above 0 better" if metric.is_loss else ""
-    return (
-        f"{metric.title} {new}, was {old}{where}: {apart}{better}; the figure is its lower bound, "
-        f"{percent_text(confidence)} sure"
-    )
+    return f"{metric.title} {new}, was {old}: {apart}{better}"
 
 
 # -- calibration and leaves -------------------------------------------------------------------------------
@@ -93,25 +93,25 @@ def _score_text(rows: RowChanges, confidence: float, subject: str) -> str:
 
 def calibration(name: str, change: Change) -> Iterator[PolicyLine]:
     """The intercept or the slope of the new tree; of more than two classes, that of each."""
-    limit = change.limit(name)
     target = change.diff.new.schema.target
     part = name.removeprefix("calibration_")
     if len(target.classes) <= 2:
-        unit = change.spread if part == "intercept" and not target.is_classes else 1.0
-        figure = getattr(change.rows.new_calibration, part) / unit
-        yield within(name, figure, limit, _calibration_text(change.rows, part))
+        yield _calibrated(name, part, change, change.rows)
         return
     for label in target.classes:
         rows = change.rows_of(change.table, positive=label)
-        text = _calibration_text(rows, part)
-        yield within(name, getattr(rows.new_calibration, part), limit, text, f"class {label_text(label)}")
+        yield _calibrated(name, part, change, rows, f"class {label_text(label)}")
 
 
-def _calibration_text(rows: RowChanges, part: str) -> str:
+def _calibrated(name: str, part: str, change: Change, rows: RowChanges, subject: str = "") -> PolicyLine:
+    is_number = not change.diff.new.schema.target.is_classes
+    unit = change.spread if is_number and part == "intercept" else 1.0
+    old, new = (getattr(each, part) / unit for each in (rows.old_calibration, rows.new_calibration))
     found = rows.new_calibration
-    old = getattr(rows.old_calibration, part)
-    before = "" if old != old else f"; was {fixed_text(old, 3)}"
-    return f"observed {found.observed:.4g}, predicted {found.expected:.4g} on the mean{before}"
+    means = f"observed {number_text(found.observed, 4)}, predicted {number_text(found.expected, 4)}"
+    words = means if part == "intercept" else "1 is right"
+    words += "" if isnan(old) else f"; was {fixed_text(old, 3)}"
+    return within(name, new, change.limit(name), words, subject)
 
 
 def min_leaf_rows(name: str, change: Change) -> Iterator[PolicyLine]:

@@ -11,9 +11,9 @@ from holdfast.errors import PolicyError
 from holdfast.shown import shown
 from holdfast.stability.policy.change import Change
 from holdfast.stability.policy.forms import Interval
-from holdfast.stability.policy.judging import at_most, within
+from holdfast.stability.policy.judging import at_most, permitted, within
 from holdfast.stability.policy.nearest import nearest
-from holdfast.stability.policy.verdict import PolicyLine, Status
+from holdfast.stability.policy.verdict import PolicyLine
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, number_text, percent_text
@@ -39,8 +39,8 @@ def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
     n_classes = len(change.diff.of_kind("outcome"))
     words = f"{counted(len(found), 'rule')} with other values"
     if n_classes:
-        words += f", {counted(n_classes, 'of them', 'of them')} with another class"
-    yield _permitted(name, change, len(found), words)
+        words += f", {n_classes} of them with another class"
+    yield permitted(name, len(found), change.limit(name), words)
 
 
 def splits(name: str, change: Change) -> Iterator[PolicyLine]:
@@ -50,7 +50,7 @@ def splits(name: str, change: Change) -> Iterator[PolicyLine]:
     words = f"{len(found) or 'no'} {singular if len(found) == 1 else plural}"
     if found:
         words += f": {joined([_split_text(each) for each in found], MOST_NAMED)}"
-    yield _permitted(name, change, len(found), words)
+    yield permitted(name, len(found), change.limit(name), words)
 
 
 def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
@@ -58,13 +58,7 @@ def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
     before, after = (_first_column(tree) for tree in (change.diff.old, change.diff.new))
     same = change.diff.same_root
     words = f"the tree asks about {after} first{', as before' if same else f', and asked about {before}'}"
-    yield _permitted(name, change, int(not same), words)
-
-
-def _permitted(name: str, change: Change, figure: int, words: str) -> PolicyLine:
-    permission: str = change.limit(name)
-    status: Status = "failed" if figure > 0 and permission == "never" else "passed"
-    return PolicyLine(name, "", figure, permission, status, words)
+    yield permitted(name, int(not same), change.limit(name), words)
 
 
 def _split_text(split: SplitChange) -> str:
@@ -118,7 +112,7 @@ def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
         added = [each for each in new if not any(same_threshold(each, other) for other in old)]
         if not added:
             words = f"no new threshold on {printable(column)}"
-            yield PolicyLine(name, printable(column), None, interval, "passed", words)
+            yield PolicyLine(name, printable(column), None, interval, "within", "passed", words)
             continue
         farthest = max(added, key=lambda each: (max(interval[0] - each, each - interval[1]), each))
         yield within(name, farthest, interval, _outside_text(column, added, interval), printable(column))

@@ -62,7 +62,8 @@ class ChangePolicy:
         COUNT,
         4,
         "How many rules may change: in their conditions, in their class, new ones and those that are gone. "
-        "Other probabilities alone do not count.",
+        "Other probabilities alone do not count. A first split that moves changes every rule.",
+        in_force=False,
     )
     max_threshold_shift: float | None = line(
         None, FRACTION, 0.1, "How far a threshold may move, as a fraction of the range of its column."

@@ -8,6 +8,7 @@ from holdfast.stability.policy.forms import Interval
 from holdfast.stability.policy.policy import ChangePolicy
 
 Status = Literal["passed", "failed", "not judged"]
+Sense = Literal["at most", "at least", "within", "permission"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class PolicyLine:
     subject: str  # the subgroup, column or class that it is about; empty if it is about the whole
     figure: float | None  # None where it cannot be told, or nothing has one
     limit: float | Interval | str  # what it is held against
+    sense: Sense  # how: the figure may be at most, or at least, the limit; within it; or permitted or not
     status: Status
     words: str  # what the figure means
 
