@@ -1,6 +1,6 @@
 """Rows to predict for, read in the types that a model knows their columns by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from holdfast.data.files.reading import Choices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import columns_asked
-from holdfast.data.schema import Feature
+from holdfast.data.schema import Feature, Label
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
@@ -20,13 +20,28 @@ from holdfast.tree.tree import LEAF, Tree
 TRUTHS = {"true": True, "false": False}
 
 
-def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
-    """The columns that the model asks about, in the types that it knows them by; others are left unread."""
-    names = source.names
-    asked = set(columns_asked(model.schema, _asked(model)))
+def read_features(
+    source: CsvSource | FrameSource,
+    model: Tree | Ensemble,
+    rules: ReadingOptions,
+    *,
+    others: Sequence[Tree] = (),
+    also: Mapping[str, Sequence[Label]] | None = None,
+) -> Frame:
+    """The columns that the model asks about, in the types that it knows them by; others are left unread.
+
+    `others` are further trees on its schema. `also` names columns that are no features, with their classes if
+    they are known.
+    """
+    names, also = source.names, also or {}
+    asked = set(columns_asked(model.schema, _asked([model, *others])))
     known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
+    known |= {
+        name: Feature(name, "nominal", categories=tuple(labels)) for name, labels in also.items() if labels
+    }
     dates = _dates(known, names, rules)
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
+    needed |= set(also)
     if missing := [name for name in needed if name not in names]:
         source.read(Choices(categorical=names), replace(rules, dates=()))  # is it a table at all?
         raise _missing_columns(source.name, sorted(missing), names)
@@ -49,9 +64,9 @@ def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules
 # -- what is needed ---------------------------------------------------------------------------------------
 
 
-def _asked(model: Tree | Ensemble) -> list[int]:
-    """The features that the model asks about."""
-    trees = model.trees if isinstance(model, Ensemble) else [model]
+def _asked(models: Sequence[Tree | Ensemble]) -> list[int]:
+    """The features that the models, on one schema, ask about."""
+    trees = [tree for each in models for tree in (each.trees if isinstance(each, Ensemble) else [each])]
     return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
 
 
