@@ -16,6 +16,7 @@ from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator, all_or_nothing
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, update_rows, weighted_by_age
+from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes
@@ -83,6 +84,8 @@ class UpdatingEstimator(TreeEstimator):
         prior: float | None = None,
         widen: bool = False,
         validation: float | None = 1 / 3,
+        policy: ChangePolicy | None = None,
+        force: bool = False,
     ) -> Self:
         """Move the tree as little as new rows ask, or keep it.
 
@@ -118,6 +121,9 @@ class UpdatingEstimator(TreeEstimator):
         validation
             Fraction of the new rows that the scores of the path are measured on, by trees made the same way
             without them; None: the scores are those on rows that were learnt from, and too good.
+        policy, force
+            What the update may change. If it breaks a line, the tree stays as it is, and `update_` says why:
+            `update_.verdict`. `force=True` takes it all the same, which `update_` records.
         """
         check_is_fitted(self)
         rows = training_rows((X, y), sample_weight, stage=None, groups=groups, early=(X_old, y_old))
@@ -138,23 +144,33 @@ class UpdatingEstimator(TreeEstimator):
             own_loss=vars(self).get("teacher_loss_", 0.0),
             more=self._further_trees(new.table.schema),
         )
+        found = found.judged(policy, force=force)
+        if not found.is_taken:
+            self.update_ = found
+            return self
         self.previous_tree_ = self.tree_
         self._forget_training()
         self.rows_behind_ = prior + float(deployed.count[0] if how == "keep" else new.table.n_rows)
         self._row_hashes = np.union1d(vars(self).get("_row_hashes", known), known)
         return self._stepped(found)
 
-    def take(self, step: int) -> Self:
-        """Move to another step of the path of the last update, without searching anew."""
+    def take(self, step: int, *, force: bool = False) -> Self:
+        """Move to another step of the path of the last update, without searching anew.
+
+        If the update had a policy that forbids the step, the tree that was deployed before stays in use,
+        unless it is forced.
+        """
         check_is_fitted(self)
         if not hasattr(self, "update_"):
             raise ParameterError("There is no path to take a step of: call update first.")
-        return self._stepped(self.update_.take(step))
+        return self._stepped(self.update_.take(step, force=force))
 
     def _stepped(self, update: TreeUpdate) -> Self:
+        """Take the tree of an update, or the one before it if a policy forbids that."""
         self.update_ = update
-        self.teacher_loss_ = update.steps[update.taken].loss
-        self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
+        step = update.steps[update.taken if update.is_taken else 0]
+        self.teacher_loss_ = step.loss
+        self._take_tree(step.tree, hasattr(self, "feature_names_in_"))
         return self
 
     @property

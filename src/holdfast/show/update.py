@@ -23,18 +23,24 @@ HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
-    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>")])
+    verdict = [] if update.verdict is None else ["", str(update.verdict)]
+    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
-    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}"
+    verdict = "" if update.verdict is None else update.verdict._repr_html_()
+    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}{verdict}"
 
 
 def update_summary(update: TreeUpdate) -> str:
     """What is taken and why, and what keeping the tree would cost."""
     taken, keep = update.steps[update.taken], update.steps[0]
     sentences = [_taken_sentence(update)]
+    if not update.is_taken:
+        sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
+    elif update.is_forced:
+        sentences = ["The update is taken by force, against the policy.", *sentences]
     if taken is not keep:
         decimals = _decimals(update)
         gain = fixed_text(taken.difference, decimals, "+")

@@ -17,7 +17,7 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
 from holdfast.stability.centring.rounding import with_round_thresholds
@@ -29,8 +29,11 @@ from holdfast.stability.methods.centred import (
     most_leaves,
     taught_by,
 )
+from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.stability.update.judged import JudgedRows
 from holdfast.stability.update.search import UpdateSearch, paths_above
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.tree import Tree
@@ -51,6 +54,7 @@ class UpdateStep:
     score: float  # of a tree made alike, on rows that it did not learn from; losses are negated
     difference: float  # of that score to the one of the deployed tree as it is
     error: float  # standard error of the difference
+    alike: Tree  # the tree made the same way without the rows that are scored on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,19 +73,36 @@ class TreeUpdate:
     own_loss: float  # what the deployed tree lost on the rows that it was trained on
     n_rows: int  # learnt from
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
+    rows: JudgedRows
+    verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
+    is_forced: bool = False  # it is taken although the policy forbids it
 
     @property
     def tree(self) -> Tree:
         """The tree of the step that is taken."""
         return self.steps[self.taken].tree
 
-    def take(self, step: int) -> "TreeUpdate":
-        """The same path with another step taken."""
+    @property
+    def is_taken(self) -> bool:
+        """False if the policy forbids the step, so that the deployed tree stays in use."""
+        return self.verdict is None or self.verdict.passed or self.is_forced
+
+    def judged(self, policy: ChangePolicy | None, *, force: bool = False) -> "TreeUpdate":
+        """The same update with the verdict of a policy on the step that is taken."""
+        if policy is None:
+            return replace(self, verdict=None, is_forced=False)
+        step = self.steps[self.taken]
+        verdict = self.rows.verdict(policy, self.deployed, step.tree, step.alike)
+        return replace(self, verdict=verdict, is_forced=force and not verdict.passed)
+
+    def take(self, step: int, *, force: bool = False) -> "TreeUpdate":
+        """The same path with another step taken, and judged if there is a policy."""
         if not 0 <= step < len(self.steps):
             raise ParameterError(
                 f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
             )
-        return replace(self, taken=int(step))
+        policy = None if self.verdict is None else self.verdict.policy
+        return replace(self, taken=int(step)).judged(policy, force=force)
 
     def __repr__(self) -> str:
         return shown("update_text", self)
@@ -152,6 +173,7 @@ def update_tree(
         own_loss,
         n_rows=rows.table.n_rows,
         n_scored=int(held_out.sum()),
+        rows=JudgedRows(rows.table.taken(rows.is_new), rows.table.taken(scored_rows)),
     )
 
 
@@ -315,16 +337,17 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
 
 def _scores(
     path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
-) -> list[tuple[float, float, float]]:
-    """Of each point: the score of the one made alike, its difference to keeping, and the error of that."""
+) -> list[tuple[float, float, float, Tree]]:
+    """Of each point: the score of the tree made alike, the difference to keeping, its error, and that tree."""
     part = rows.table.taken(scored)
     true_values = TrueValues.of(part, of_rows(rows.groups, scored))
     said = [predictions_for(metric, point.tree, part) for point in like]
     found = []
     for point in path:
-        own = said[like.index(_alike(point, like))]
-        difference: Score = score_difference(metric, said[0], own, true_values)
-        found.append((metric.value(own, true_values), difference.value, difference.error))
+        place = like.index(_alike(point, like))
+        difference = score_difference(metric, said[0], said[place], true_values)
+        value = metric.value(said[place], true_values)
+        found.append((value, difference.value, difference.error, like[place].tree))
     return found
 
 
