@@ -338,7 +338,7 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
 def _scores(
     path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
 ) -> list[tuple[float, float, float, Tree]]:
-    """Of each point: the score of the tree made alike, the difference to keeping, its error, and that tree."""
+    """Of each point: the score of the tree made alike, the difference to keeping, its error, the tree."""
     part = rows.table.taken(scored)
     true_values = TrueValues.of(part, of_rows(rows.groups, scored))
     said = [predictions_for(metric, point.tree, part) for point in like]
