@@ -216,8 +216,8 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
     losses = [search.loss(tree) for _, tree in found]
-    trees = _delivered([tree for _, tree in found], deployed, rows, settings)
     kinds = [kind for kind, _ in found]
+    trees = _delivered(found, deployed, rows, settings)
     away = distances_between(trees, [deployed], distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
@@ -250,7 +250,9 @@ def _candidate(
     update: UpdateSettings,
 ) -> Tree:
     """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
-    trained = train(table, replace(settings, method="bootstrap", tolerance=None), groups=groups)
+    validation = "auto" if settings.validation is None else settings.validation
+    settings = replace(settings, method="bootstrap", tolerance=None, validation=validation)
+    trained = train(table, settings, groups=groups)
     frontier, trees = trained.frontier, trained.candidates.trees
     loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
     near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
@@ -300,10 +302,17 @@ def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
     return distance_settings(settings, [deployed])
 
 
-def _delivered(trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings) -> list[Tree]:
-    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say."""
-    rounded = [_rounded(tree, deployed, rows.lesson.table) for tree in trees[1:]]
-    return [trees[0], *delivered(rounded, rows, settings)]
+def _delivered(
+    found: list[tuple[str, Tree]], deployed: Tree, rows: Taught, settings: StabilitySettings
+) -> list[Tree]:
+    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say.
+
+    The deployed tree, and trees that another method has made, are as they should be.
+    """
+    moved = [i for i, (kind, _) in enumerate(found) if kind in (REFIT, CHANGE, FRESH)]
+    made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
+    trees = dict(zip(moved, made, strict=True))
+    return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
