@@ -1,6 +1,6 @@
 """Rows to predict for, read in the types that a model knows their columns by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from holdfast.data.files.reading import Choices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import columns_asked
-from holdfast.data.schema import Feature
+from holdfast.data.schema import Feature, Schema
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
@@ -22,9 +22,23 @@ TRUTHS = {"true": True, "false": False}
 
 def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
     """The columns that the model asks about, in the types that it knows them by; others are left unread."""
+    return read_columns(source, _columns(model.schema, _asked(model)), rules)
+
+
+def read_rows_of_both(
+    source: CsvSource | FrameSource, old: Tree, new: Tree, further: Sequence[Feature], rules: ReadingOptions
+) -> Frame:
+    """The columns that either tree asks about, both on one schema, and further ones, such as the target."""
+    asked = sorted({*_asked(old), *_asked(new)})
+    return read_columns(source, [*_columns(old.schema, asked), *further], rules)
+
+
+def read_columns(
+    source: CsvSource | FrameSource, features: Iterable[Feature], rules: ReadingOptions
+) -> Frame:
+    """The columns of these features, in their types; others are left unread."""
     names = source.names
-    asked = set(columns_asked(model.schema, _asked(model)))
-    known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
+    known = {feature.name: feature for feature in features}
     dates = _dates(known, names, rules)
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
     if missing := [name for name in needed if name not in names]:
@@ -47,6 +61,12 @@ def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules
 
 
 # -- what is needed ---------------------------------------------------------------------------------------
+
+
+def _columns(schema: Schema, asked: Sequence[int]) -> list[Feature]:
+    """The columns that these features are, or that their questions read."""
+    names = set(columns_asked(schema, asked))
+    return [feature for feature in schema.columns if feature.name in names]
 
 
 def _asked(model: Tree | Ensemble) -> list[int]:

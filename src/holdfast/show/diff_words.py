@@ -69,7 +69,7 @@ def _rules_sentence(diff: TreeDiff) -> str:
 
 def _of_all(number: int, whole: int) -> str:
     if number == whole:
-        return "the only rule" if whole == 1 else f"all {in_words(whole)} rules"
+        return {1: "the only rule", 2: "both rules"}.get(whole, f"all {in_words(whole)} rules")
     return f"{in_words(number)} of {in_words(whole)} rules"
 
 
