@@ -18,9 +18,9 @@ def described(table: Table, values: FloatArray, least_rows: float = LEAST_ROWS) 
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> print(described(table, np.array([0.0, 0.0, 0.0, 1.0])))
-    4 rows        change  rows  of all
-    ├─ x0 <= 55        0     3  75.0 %
-    └─ x0 > 55         1     1  25.0 %
+    4 rows       change  rows  of all
+    ├─ x0 <= 55       0     3  75.0 %
+    └─ x0 > 55        1     1  25.0 %
     """
     known = np.flatnonzero(~np.isnan(values))
     some = table if len(known) == table.n_rows else table.taken(known)

@@ -5,6 +5,21 @@ from math import floor, isfinite, isnan, log10
 from statistics import median
 
 MOST_DECIMALS = 6
+WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 HUGE = 1e6  # numbers from here on have a few digits and a power of ten
 
 
@@ -135,6 +150,15 @@ def counted(number: float, noun: str, plural: str = "") -> str:
     ('1 row', '12,345 rows', '2 leaves')
     """
     return f"{number:,.0f} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def in_words(number: int) -> str:
+    """A number up to twelve in words, a greater one in digits.
+
+    >>> in_words(8), in_words(1234)
+    ('eight', '1,234')
+    """
+    return WORDS[number] if number < len(WORDS) else f"{number:,}"
 
 
 def count_text(count: float) -> str:

@@ -14,10 +14,11 @@ from holdfast.distance.diff.splits import SplitChange, split_changes
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.shown import shown
 from holdfast.tree.tree import Tree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeDiff:
     """What changed from an old tree to a new one: in rules, in splits, and for the rows of some data."""
 
@@ -43,6 +44,26 @@ class TreeDiff:
     def moved_thresholds(self) -> tuple[SplitChange, ...]:
         """The splits whose threshold moved."""
         return tuple(each for each in self.splits if each.kind == "threshold")
+
+    @property
+    def summary(self) -> str:
+        """What changed, in a few sentences."""
+        return shown("diff_summary", self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, which JSON takes; None for what cannot be told."""
+        from holdfast.distance.diff.content import diff_content
+
+        return diff_content(self)
+
+    def __repr__(self) -> str:
+        return f"<TreeDiff: {len(self.changes)} rules changed, distance {self.distance.total:.6g}>"
+
+    def __str__(self) -> str:
+        return shown("diff_text", self)
+
+    def _repr_html_(self) -> str:
+        return shown("diff_html", self)
 
     def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
         """The rules with a change of one of these kinds."""

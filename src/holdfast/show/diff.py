@@ -1,0 +1,271 @@
+"""A diff of two trees: sentences first, then splits, rules and rows; as text and as HTML."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from math import isnan
+from re import sub
+
+from holdfast.distance.diff.rows import RowChanges
+from holdfast.distance.diff.rules import RuleChange
+from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.diff_words import (
+    DEGREES,
+    condition_change_text,
+    degree_of,
+    outcome_change_text,
+    score_figures,
+    split_texts,
+)
+from holdfast.show.rules import rule_outcome_text
+from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
+from holdfast.text.numbers import (
+    counted,
+    fixed_text,
+    number_text,
+    percent_text,
+    probability_text,
+    rows_text,
+    with_errors,
+)
+from holdfast.text.table import aligned, html_table
+from holdfast.tree.rule import Condition, Rule, conditions_at
+
+WIDTH = 100  # columns
+MOST_BOXES = 5
+MOST_COLUMNS = 5  # by population stability index
+LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
+TOGETHER = (
+    r" (?=%)|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"  # spaces where no line should end
+)
+_Grid = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with lines of text, a table, or both below it."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    grid: tuple[tuple[str, ...], ...] = ()
+    sides: str = ""
+
+
+def diff_text(diff: TreeDiff, width: int = WIDTH) -> str:
+    """The summary, then what changed in splits and rules, and for rows."""
+    blocks = ["\n".join(_wrapped(diff.summary, width))]
+    for section in sections(diff):
+        lines = [section.title]
+        for line in section.lines:
+            lines += _wrapped(line, width, "  ", "      ")
+        if section.grid:
+            lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    return wrapped_lines(sub(TOGETHER, NO_BREAK, text), width, first, rest)
+
+
+def diff_html(diff: TreeDiff) -> str:
+    """The same for a notebook or a page."""
+    parts = [f"<p><b>{escape(diff.summary)}</b></p>"]
+    for section in sections(diff):
+        parts.append(f"<h4>{escape(section.title)}</h4>")
+        if section.lines:
+            items = "".join(f"<li>{escape(line)}</li>" for line in section.lines)
+            parts.append(f"<ul>{items}</ul>")
+        if section.grid:
+            parts.append(html_table(section.grid))
+    return "".join(parts)
+
+
+def sections(diff: TreeDiff) -> Iterator[Section]:
+    """All that there is to tell below the summary."""
+    if diff.splits:
+        yield Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
+    if diff.rows is not None:
+        yield from _row_sections(diff.rows)
+    yield from _rule_sections(diff)
+    if diff.rows is not None and diff.rows.leaf_shares:
+        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
+
+
+# -- the trees --------------------------------------------------------------------------------------------
+
+
+def _split_lines(diff: TreeDiff) -> Iterator[str]:
+    for split in diff.splits:
+        where, what, size = split_texts(diff, split)
+        reach = "" if split.is_root else f"{percent_text(split.fraction)} of rows come by"
+        notes = "; ".join(filter(None, [size, reach]))
+        yield f"{where}: {what}" + (f" ({notes})" if notes else "")
+
+
+def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
+    by_degree: dict[str, list[RuleChange]] = {}
+    for change in diff.changes:
+        by_degree.setdefault(degree_of(change), []).append(change)
+    for degree in DEGREES:
+        if degree in by_degree:
+            yield Section(_title(diff, degree, len(by_degree[degree])), _lines(by_degree[degree]))
+    if diff.same and not diff.is_empty:
+        lines = tuple(_rule_line(each.new) for each in diff.same if each.new)
+        yield Section(f"Rules that are the same in both: {len(lines)}", lines)
+    if diff.distance.total > 0:
+        yield Section("Distance", (_distance_line(diff),))
+
+
+def _title(diff: TreeDiff, degree: str, number: int) -> str:
+    value = "probability" if diff.old.schema.target.is_classes else "value"
+    titles = {
+        "outcome": "Rules that say another class",
+        "question": "Rules that ask other questions",
+        "moved": "Rules with other thresholds or categories only",
+        "new": "Rules that are new",
+        "gone": "Rules that are gone",
+        "alike": f"Rules with another {value}, order of questions or side of missing values only",
+    }
+    return f"{titles[degree]}: {number}"
+
+
+def _distance_line(diff: TreeDiff) -> str:
+    distance = diff.distance
+    outcome = "another class" if diff.old.schema.target.is_classes else "the greatest change of a value"
+    return (
+        f"{_cost_text(distance.total)}: the costs of all rules together (matching {distance.matching!r}; "
+        f"{outcome} costs {number_text(distance.label_weight, 4)})"
+    )
+
+
+def _lines(changes: tuple[RuleChange, ...] | list[RuleChange]) -> tuple[str, ...]:
+    return tuple(map(_change_line, changes))
+
+
+def _change_line(change: RuleChange) -> str:
+    cost = f" [cost {_cost_text(change.cost)}]" if change.cost else ""
+    if change.old is None or change.new is None:
+        rule = change.old or change.new
+        assert rule is not None
+        return f"{_rule_line(rule)}{cost}"
+    moved = {each.name: condition_change_text(each) for each in change.conditions}
+    conditions = [moved.pop(each.name, _condition(each)) for each in change.new.conditions]
+    asked = " AND ".join(conditions)
+    note = " (asked in another order)" if "order" in change.kinds else ""
+    dropped = f"; no longer asked: {' and '.join(moved.values())}" if moved else ""
+    outcome = outcome_change_text(change.old, change.new)
+    return f"{f'IF {asked}{note} ' if asked else ''}{outcome}{dropped}{cost}"
+
+
+def _rule_line(rule: Rule) -> str:
+    asked = " AND ".join(map(_condition, rule.conditions))
+    chance = f", p {probability_text(max(rule.value))}" if rule.target.is_classes else ""
+    said = f"THEN {rule_outcome_text(rule)}{chance} ({rows_text(rule.count)})"
+    return f"IF {asked} {said}" if asked else said
+
+
+def _condition(condition: Condition) -> str:
+    return condition_text(condition, most=SHORT_LIST)
+
+
+def _cost_text(cost: float) -> str:
+    return f"{cost:.3f}" if cost >= 5e-4 or cost == 0 else f"{cost:.0e}"
+
+
+# -- the rows ---------------------------------------------------------------------------------------------
+
+
+def _row_sections(rows: RowChanges) -> Iterator[Section]:
+    yield Section(f"What it means for {counted(rows.n_rows, 'row')}", grid=_frozen(_row_grid(rows)))
+    if rows.boxes:
+        who = "Whose prediction moves" if isnan(rows.flips) else "Who gets another class"
+        yield Section(f"{who}, the most first", tuple(_box_lines(rows)))
+    if rows.metric is not None:
+        yield Section("Which tree is better on these rows?", grid=_frozen(_score_grid(rows)))
+
+
+def _frozen(grid: _Grid) -> tuple[tuple[str, ...], ...]:
+    return tuple(map(tuple, grid))
+
+
+def _row_grid(rows: RowChanges) -> _Grid:
+    positive = "" if rows.positive is None else label_text(rows.positive)
+    lines = [
+        ("get another class", rows.flips, ""),
+        (f"    swap-ins: come to {positive}", rows.swap_ins, ""),
+        (f"    swap-outs: leave {positive}", rows.swap_outs, ""),
+        ("    negative flips: were right, become wrong", rows.negative_flips, ""),
+        ("    positive flips: were wrong, become right", rows.positive_flips, ""),
+        ("reach a leaf that does not correspond to their old one", rows.leaf_changes, ""),
+    ]
+    grid = [["", "of all", "rows"]]
+    for title, fraction, _ in lines:
+        if not isnan(fraction):
+            grid.append([title, percent_text(fraction), _count(fraction, rows.n_rows)])
+    if isnan(rows.flips):
+        grid.append(["mean move of the predictions", number_text(rows.mean_move, 3), ""])
+        grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
+        grid.append(["largest move", number_text(rows.largest_move, 3), ""])
+    else:
+        grid.append(["churn: mean change of the probability", fixed_text(rows.churn, 3), ""])
+        grid.append(["largest change of a probability", probability_text(rows.largest_move), ""])
+    return grid
+
+
+def _count(fraction: float, n_rows: int) -> str:
+    """The number of rows, if the fraction is of rows that count once."""
+    count = fraction * n_rows
+    return f"{round(count):,}" if abs(count - round(count)) < 1e-6 * max(n_rows, 1) else ""
+
+
+def _score_grid(rows: RowChanges) -> _Grid:
+    assert rows.metric is not None
+    grid = [["", "old tree", "new tree", "new less old, 95 % interval"]]
+    if not isnan(rows.old_score):
+        shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
+        scores = with_errors(shown, [rows.old_error, rows.new_error])
+        _, _, difference, low, high = score_figures(rows)
+        better = "less" if rows.metric.is_loss else "more"
+        grid.append([f"{rows.metric.title} ({better} is better)", *scores, f"{difference} ({low} to {high})"])
+    old, new = rows.old_calibration, rows.new_calibration
+    for title, pair in (
+        ("calibration intercept (0 is right)", (old.intercept, new.intercept)),
+        ("calibration slope (1 is right)", (old.slope, new.slope)),
+        ("observed over expected (1 is right)", (old.ratio, new.ratio)),
+    ):
+        if not all(map(isnan, pair)):
+            grid.append([title, *(_figure(each) for each in pair), ""])
+    return grid
+
+
+def _figure(value: float) -> str:
+    return "unknown" if isnan(value) else fixed_text(value, 2)
+
+
+def _box_lines(rows: RowChanges) -> Iterator[str]:
+    for box in rows.boxes[:MOST_BOXES]:
+        old, new = (rule_outcome_text(rule) for rule in (box.old, box.new))
+        where = " and ".join(map(_condition, box.conditions)) or "everyone"
+        yield f"{rows_text(box.n_rows)} ({percent_text(box.fraction)}), {old} -> {new}: {where}"
+    if rest := rows.boxes[MOST_BOXES:]:
+        n_rows = sum(box.n_rows for box in rest)
+        yield f"{rows_text(n_rows)} in {counted(len(rest), 'smaller group')}"
+
+
+def _population_lines(diff: TreeDiff) -> Iterator[str]:
+    assert diff.rows is not None
+    index = diff.rows.leaf_index
+    verdict = "Hardly" if index < LITTLE else "Somewhat" if index < MUCH else "Yes, much"
+    yield (
+        f"{verdict}: the population stability index over the leaves of the old tree is "
+        f"{fixed_text(index, 3)} (below {LITTLE} is little, above {MUCH} is much)"
+    )
+    if index >= LITTLE:
+        most = max(diff.rows.leaf_shares, key=lambda share: share.index)
+        where = " and ".join(map(_condition, conditions_at(diff.old, most.leaf).values())) or "all rows"
+        yield f"most at {where}: {percent_text(most.before)} of rows then, {percent_text(most.now)} now"
+    if diff.rows.column_index:
+        told = list(diff.rows.column_index.items())[:MOST_COLUMNS]
+        yield "by column, most first: " + ", ".join(f"{printable(k)} {fixed_text(v, 3)}" for k, v in told)
