@@ -133,6 +133,8 @@ def test_the_score_may_be_worse_by_the_margin_with_the_confidence() -> None:
     surer = replace(policy, confidence=0.999999).check(stump(50), stump(60), rows()).lines[0]
     assert surer.status == "failed"
     assert "accuracy 0.900, was 1.000: -0.100 ± 0.030" in line.words
+    assert "too few rows" in surer.words
+    assert "too few rows" not in line.words
 
 
 def test_a_loss_is_told_as_people_say_it() -> None:

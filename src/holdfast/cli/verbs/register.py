@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-
 _OUTPUT = click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write to, instead of the terminal."
 )
