@@ -36,9 +36,8 @@ WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
 LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
-TOGETHER = (
-    r" (?=%)|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"  # spaces where no line should end
-)
+# Spaces where no line should end: in conditions, and between a word and its number.
+TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 _Grid = list[list[str]]
 
 
@@ -183,7 +182,8 @@ def _row_sections(rows: RowChanges) -> Iterator[Section]:
         who = "Whose prediction moves" if isnan(rows.flips) else "Who gets another class"
         yield Section(f"{who}, the most first", tuple(_box_lines(rows)))
     if rows.metric is not None:
-        yield Section("Which tree is better on these rows?", grid=_frozen(_score_grid(rows)))
+        lines = () if isnan(rows.old_score) else (_difference_line(rows),)
+        yield Section("Which tree is better on these rows?", lines, _frozen(_score_grid(rows)))
 
 
 def _frozen(grid: _Grid) -> tuple[tuple[str, ...], ...]:
@@ -220,15 +220,24 @@ def _count(fraction: float, n_rows: int) -> str:
     return f"{round(count):,}" if abs(count - round(count)) < 1e-6 * max(n_rows, 1) else ""
 
 
+def _difference_line(rows: RowChanges) -> str:
+    assert rows.metric is not None
+    _, _, difference, low, high = score_figures(rows)
+    verdict = {"better": "the new one", "worse": "the old one", "alike": "neither clearly"}[rows.verdict]
+    better = "less" if rows.metric.is_loss else "more"
+    return (
+        f"{verdict}: {rows.metric.title} of the new tree less that of the old one is {difference}, 95 % "
+        f"interval {low} to {high} ({better} is better)"
+    )
+
+
 def _score_grid(rows: RowChanges) -> _Grid:
     assert rows.metric is not None
-    grid = [["", "old tree", "new tree", "new less old, 95 % interval"]]
+    grid = [["", "old tree", "new tree"]]
     if not isnan(rows.old_score):
         shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
         scores = with_errors(shown, [rows.old_error, rows.new_error])
-        _, _, difference, low, high = score_figures(rows)
-        better = "less" if rows.metric.is_loss else "more"
-        grid.append([f"{rows.metric.title} ({better} is better)", *scores, f"{difference} ({low} to {high})"])
+        grid.append([f"{rows.metric.title} (± standard error)", *scores])
     old, new = rows.old_calibration, rows.new_calibration
     for title, pair in (
         ("calibration intercept (0 is right)", (old.intercept, new.intercept)),
@@ -236,7 +245,7 @@ def _score_grid(rows: RowChanges) -> _Grid:
         ("observed over expected (1 is right)", (old.ratio, new.ratio)),
     ):
         if not all(map(isnan, pair)):
-            grid.append([title, *(_figure(each) for each in pair), ""])
+            grid.append([title, *(_figure(each) for each in pair)])
     return grid
 
 

@@ -1,5 +1,6 @@
 """A diff of two trees in a few sentences, and its parts as phrases."""
 
+from collections import Counter
 from math import isfinite, isnan
 
 from holdfast.distance.diff.conditions import ConditionChange
@@ -27,6 +28,15 @@ from holdfast.tree.wording import outcome_text
 
 MOST_LABELS = 4  # categories that a phrase lists
 DEGREES = ("outcome", "question", "moved", "new", "gone", "alike")  # of what became of a rule
+# What became of one rule, and of several.
+VERBS = {
+    "outcome": ("says another class", "say another class"),
+    "question": ("asks other questions", "ask other questions"),
+    "moved": ("has other thresholds or categories only", "have other thresholds or categories only"),
+    "alike": ("has another probability only", "have another probability only"),
+    "gone": ("is gone", "are gone"),
+    "same": ("is the same", "are the same"),
+}
 DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
 
 
@@ -53,41 +63,36 @@ def degree_of(change: RuleChange) -> str:
 def _rules_sentence(diff: TreeDiff) -> str:
     if diff.is_empty:
         return f"Nothing changed: both trees have the same {counted(diff.old.n_leaves, 'rule')}."
-    n = dict.fromkeys(DEGREES, 0)
-    for change in diff.changes:
-        n[degree_of(change)] += 1
-    changed, whole = n["outcome"] + n["question"] + n["moved"], diff.old.n_leaves
-    if not changed + n["new"] + n["gone"]:
+    n = Counter(map(degree_of, diff.changes))
+    if not n.total() - n["alike"]:
         return _same_questions_sentence(diff)
-    kinds = f" ({_details(n)})" if changed else ""
-    parts = [f"{_of_all(changed, whole)} changed{kinds}"] if changed else []
-    parts += [f"{in_words(n['gone'])} {_are(n['gone'])} gone"] if n["gone"] else []
-    parts += [f"{in_words(n['new'])} {_are(n['new'])} new"] if n["new"] else []
-    text = _joined(parts) if changed else f"of {in_words(whole)} rules, {_joined(parts)}"
-    return f"{text[0].upper()}{text[1:]}. {_root_sentence(diff)}"
+    n["same"] = len(diff.same)
+    whole = n.total() - n["new"]
+    found = [degree for degree in VERBS if n[degree]]
+    parts = [_part(degree, n[degree], diff.old.schema.target.is_classes) for degree in found]
+    if found == ["moved"]:  # and nothing else
+        told = f"{_of_all(whole, whole)} {_verb('moved', whole, True)}"
+    else:
+        told = f"of {in_words(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
+    new = f"; {in_words(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
+    return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}"
+
+
+def _part(degree: str, number: int, is_classes: bool) -> str:
+    return f"{in_words(number)} {_verb(degree, number, is_classes)}"
+
+
+def _verb(degree: str, number: int, is_classes: bool) -> str:
+    """What became of so many rules."""
+    one, many = VERBS.get(degree, ("is new", "are new"))
+    text = one if number == 1 else many
+    return text if is_classes else text.replace("probability", "value")
 
 
 def _of_all(number: int, whole: int) -> str:
     if number == whole:
-        return "the only rule" if whole == 1 else f"all {in_words(whole)} rules"
+        return {1: "the only rule", 2: "both rules"}.get(whole, f"all {in_words(whole)} rules")
     return f"{in_words(number)} of {in_words(whole)} rules"
-
-
-def _details(n: dict[str, int]) -> str:
-    """How many of the changed rules changed how far."""
-    words = {
-        "outcome": "another class",
-        "question": "other questions",
-        "moved": "other thresholds or categories only",
-    }
-    found = {degree: what for degree, what in words.items() if n[degree]}
-    if len(found) == 1:
-        return f"with {next(iter(found.values()))}"
-    return ", ".join(f"{in_words(n[degree])} with {what}" for degree, what in found.items())
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _same_questions_sentence(diff: TreeDiff) -> str:

@@ -48,7 +48,7 @@ def _title(line: PolicyLine) -> str:
 
 def verdict_text(verdict: PolicyVerdict) -> str:
     """The summary, the lines with figure and limit, and more on those that did not pass."""
-    parts = ["\n".join(wrapped_lines(verdict.summary.replace(" %", f"{NO_BREAK}%"), WIDTH))]
+    parts = ["\n".join(_wrapped(verdict.summary))]
     if verdict.lines:
         parts.append("\n".join(table_lines(filled(_grid(verdict)), sides=_sides(verdict))))
     if notes := [note for line in verdict.lines if line.status != "passed" for note in _note(line)]:
@@ -76,7 +76,12 @@ def _cells(line: PolicyLine) -> list[str]:
 
 
 def _note(line: PolicyLine) -> list[str]:
-    return wrapped_lines(f"{_title(line)}: {line.words}.", WIDTH, "", "  ")
+    return _wrapped(f"{_title(line)}: {line.words}.", "  ")
+
+
+def _wrapped(text: str, rest: str = "") -> list[str]:
+    """The sentences in lines, none of which begins with a percent sign."""
+    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), WIDTH, "", rest)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------

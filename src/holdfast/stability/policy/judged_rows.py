@@ -73,6 +73,8 @@ def _non_inferior(
     bound = rows.score_difference - NormalDist().inv_cdf(confidence) * rows.score_error
     where = f" on {counted(rows.n_rows, 'row')}" if subject else ""
     words = f"{_score_text(rows)}{where}, at least {fixed_text(bound, 3, '+')} ({100 * confidence:g} % sure)"
+    if bound < -margin <= rows.score_difference:
+        words += "; too few rows to be sure of less"
     if isnan(bound):
         words = f"{rows.metric.title if rows.metric else 'score'} on {counted(rows.n_rows, 'row')}"
     return at_least(name, bound, 0.0 - margin, words, subject)
