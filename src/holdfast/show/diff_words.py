@@ -174,6 +174,8 @@ def _score_sentence(rows: RowChanges) -> str:
     if rows.metric is None or rows.verdict == "unknown":
         return ""
     old, new, difference, low, high = score_figures(rows)
+    if rows.score_difference == rows.score_error == 0:
+        return f"Both trees have the same {rows.metric.title}, {new}."
     words = {
         "better": "The new tree is better",
         "worse": "The new tree is worse",
