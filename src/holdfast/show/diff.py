@@ -10,14 +10,8 @@ from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.diff_words import (
-    DEGREES,
-    condition_change_text,
-    degree_of,
-    outcome_change_text,
-    score_figures,
-    split_texts,
-)
+from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
+from holdfast.show.diff_words import DEGREES, degree_of, score_figures
 from holdfast.show.palette import GREY, RED
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
