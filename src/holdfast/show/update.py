@@ -3,13 +3,15 @@
 from html import escape
 
 from holdfast.distance.diff.tree_diff import tree_diff
-from holdfast.show.diff_words import split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
+from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, html_table, table_lines
 
 MOST_SPLITS = 2  # that a line of the table names
 WIDEST = 58  # letters of what changes
+WIDTH = 100  # letters of a line
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
@@ -24,7 +26,8 @@ HEADINGS = ("step", "what changes", "distance", "fit lost")
 def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
     verdict = [] if update.verdict is None else ["", str(update.verdict)]
-    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
+    words = wrapped_lines(update_summary(update).replace(" %", f"{NO_BREAK}%"), WIDTH)
+    return "\n".join([*words, "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
@@ -136,5 +139,4 @@ def changes_text(update: TreeUpdate, number: int) -> str:
         return WORDS[REFIT]
     more = f"; {len(told) - MOST_SPLITS} more" if len(told) > MOST_SPLITS else ""
     text = "; ".join(told[:MOST_SPLITS])
-    room = WIDEST - len(more)
-    return f"{text if len(text) <= room else text[: room - 1] + '…'}{more}"
+    return f"{shortened(text, WIDEST - len(more))}{more}"

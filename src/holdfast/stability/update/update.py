@@ -38,6 +38,7 @@ from holdfast.stability.update.search import UpdateSearch, paths_above
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.tree import Tree
 
+MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
 # What a point of the path is.
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
@@ -148,8 +149,8 @@ def update_tree(
     rows = _in_order(rows)
     distances = _distances(deployed, settings)
     share = rows.table.n_rows / (rows.table.n_rows + update.prior)
-    # What the tree says itself it fits: of what it lost on rows like these, the teacher's share is left.
-    own_loss *= share**2
+    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
+    own_loss *= MORE * share**2
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -265,10 +266,8 @@ def _efficient(points: list[Point]) -> list[Point]:
 
     The deployed tree as it is comes first, and the refitted and the fresh one always stay.
     """
-    order = sorted(range(len(points)), key=lambda i: (points[i].distance, points[i].loss, i))
     kept: list[Point] = []
-    for i in order:
-        point = points[i]
+    for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
         if point.kind != CHANGE or is_better:
             kept.append(point)
