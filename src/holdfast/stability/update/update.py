@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.canonical_order import canonical
+from holdfast.data.canonical_order import canonical, fixed_order
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, random_positions, strata_of
@@ -146,9 +146,9 @@ def update_tree(
     """
     update.check_frozen(deployed)
     metric = metric_of(settings.scoring, rows.table.schema.target)
-    rows = _in_order(rows)
+    given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
-    share = rows.table.n_rows / (rows.table.n_rows + update.prior)
+    share = given.table.n_rows / (given.table.n_rows + update.prior)
     # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
     own_loss *= MORE * share**2
     context = Context(settings, update, distances, tuple(more), own_loss)
@@ -172,9 +172,9 @@ def update_tree(
         metric,
         distances,
         own_loss,
-        n_rows=rows.table.n_rows,
+        n_rows=given.table.n_rows,
         n_scored=int(held_out.sum()),
-        rows=JudgedRows(rows.table.taken(rows.is_new), rows.table.taken(scored_rows)),
+        rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
 
 
@@ -331,6 +331,11 @@ def _in_order(rows: NewRows) -> NewRows:
     table, in_order, copies = canonical(rows.table, given)
     groups = in_order[1] if rows.groups is not None else copies_as_groups(table, copies)
     return NewRows(table, groups, in_order[0] == 1)
+
+
+def _new_rows(rows: NewRows) -> Table:
+    new = rows.table.taken(rows.is_new)
+    return new.taken(fixed_order(new))
 
 
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
