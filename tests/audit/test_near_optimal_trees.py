@@ -184,5 +184,5 @@ def test_an_audit_prints_nothing_of_the_solver_and_the_nearest_tree_moves_less(
 
 def test_a_target_of_numbers_is_refused() -> None:
     X, _ = patients()
-    with pytest.raises(ParameterError, match=r"'near-optimal' is for classes, and the target .* is a number"):
+    with pytest.raises(ParameterError, match="'near-optimal' is for classes, and the target '"):
         retrain_audit(["near-optimal"], X[["age"]], X["age"], n_repeats=1)

@@ -148,7 +148,7 @@ def _most_useful(answers: BoolArray, table: Table) -> list[int]:
     says = np.eye(n_classes)[table.target] if n_classes else table.target[:, None] - table.target.mean()
     yes = answers.sum(axis=0)[:, None]
     no = len(answers) - yes
-    sums = answers.T.astype(np.float64) @ says
+    sums = np.array([says[column].sum(axis=0) for column in answers.T])
     decrease = (yes * no * (sums / yes - (says.sum(axis=0) - sums) / no) ** 2).sum(axis=1)
     largest = decrease.max()
     order = np.argsort(-np.round(decrease / (largest if largest > 0 else 1.0), 9), kind="stable")

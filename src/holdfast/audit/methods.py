@@ -158,16 +158,17 @@ def methods_of(named: Mapping[str, Any] | None, target: Target) -> tuple[Method,
 
 def _method(name: str, method: Any, target: Target) -> Method:
     if isinstance(method, str):
-        known = KNOWN[method]
-        if not (target.is_classes or known.for_numbers):
-            raise ParameterError(
-                f"The method {method!r} is for classes, and the target {target.name!r} is a number: leave it "
-                "out."
-            )
-        make: Make = partial(made, method, target.is_classes)
-    else:
-        make = maker(method)
+        check_target(method, target)
+    make = partial(made, method, target.is_classes) if isinstance(method, str) else maker(method)
     return Method(name, _title(name), make, knows_previous=hasattr(make(0), "fit_again"))
+
+
+def check_target(name: str, target: Target) -> None:
+    """Raise a ParameterError if the procedure of this name is not for such a target."""
+    if not (target.is_classes or KNOWN[name].for_numbers):
+        raise ParameterError(
+            f"The method {name!r} is for classes, and the target {target.name!r} is a number: leave it out."
+        )
 
 
 def _title(name: str) -> str:

@@ -37,12 +37,14 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
         ccp_alpha: float = 0.01,
         tolerance: float = 0.05,
         n_thresholds: int = 7,
+        questions: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.tolerance = tolerance
         self.n_thresholds = n_thresholds
+        self.questions = questions
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -127,7 +129,7 @@ def _nearest(trees: Sequence[Tree], other: Tree) -> int:
     schema = joined_schema(trees[0].schema, other.schema)
     placed = [tree.with_schema(schema) for tree in trees]
     distances = _rounded(distance_matrix([other.with_schema(schema)], placed)[0])
-    differences = [abs(tree.n_leaves - other.n_leaves) for tree in trees]
+    differences = np.array([abs(tree.n_leaves - other.n_leaves) for tree in trees])
     return int(np.lexsort((differences, distances))[0])
 
 

@@ -1,6 +1,7 @@
 """Optimal trees: of all trees of some depth the one of the fewest errors, by pystreed."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from holdfast.adapters import as_tree
@@ -27,11 +28,13 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
+        questions: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
+        self.questions = questions
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -54,11 +57,13 @@ class OptimalTreeRegressor(SolverTree, RegressorBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
+        questions: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
+        self.questions = questions
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -17,14 +17,14 @@ class SolverTree(TreeEstimator):
 
     The tree is the best, or one of the best, of those that have at most `max_depth` questions on a path. A
     leaf costs as much as a fraction `ccp_alpha` of the rows being wrong, or of the variance left. The solver
-    chooses from `n_thresholds` splits of every column (see `BinarySplits`), and takes no weights. Nothing is
-    drawn by chance: `random_state` is there because all methods of an audit have one.
+    chooses from `n_thresholds` splits of every column (see `BinarySplits`) and the user's `questions`, and
+    takes no weights. Nothing is drawn by chance: `random_state` is there because all methods of an audit have
+    one.
     """
 
     _task: ClassVar[Task]
 
     # What other estimators have as parameters.
-    questions: Any = None
     categorical_features: Any = "from_dtype"
     unknown: str = "missing"
     missing: str = "learned"
