@@ -33,6 +33,7 @@ from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.judged import JudgedRows
 from holdfast.stability.update.search import UpdateSearch, paths_above
 from holdfast.stability.update.settings import UpdateSettings
@@ -190,10 +191,13 @@ class Context(NamedTuple):
     more: tuple[Tree, ...]
     own_loss: float
 
+    def most_loss(self, kind: str) -> float:
+        """What a point of this kind may lose."""
+        return max(self.update.tolerance, self.own_loss if kind == REFIT else 0.0)
+
     def fits(self, point: Point) -> bool:
         """True if the point fits well enough to be deployed."""
-        least = self.own_loss if point.kind == REFIT else 0.0
-        return point.loss <= max(self.update.tolerance, least) + SLACK
+        return point.loss <= self.most_loss(point.kind) + SLACK
 
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
@@ -216,9 +220,16 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
         found.append((RETRAIN, _retrained(table, groups, settings)))
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
-    losses = [search.loss(tree) for _, tree in found]
     kinds = [kind for kind, _ in found]
+    losses = [search.loss(tree) for _, tree in found]
     trees = _delivered(found, deployed, rows, settings)
+    if settings.leaf_values == "teacher":
+        spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
+        trees = [
+            steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
+            for kind, tree, room in zip(kinds, trees, spare, strict=True)
+        ]
+        losses = [search.loss(tree) for tree in trees]
     away = distances_between(trees, [deployed], distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
