@@ -31,7 +31,7 @@ from holdfast.tree.tree import Tree
 ENDINGS = (".txt", ".html", ".json")
 # What the terminal shows in colour: what was, what is new, what is gone, and the verdict.
 COLOURS = {
-    r"\(was [^)]*\)": "yellow",
+    r"\(was\s[^)]*\)": "yellow",
     r"\(new\)|new split|is new|are new|(?<=tree is )better": "green",
     r"no longer asked:|split gone|is gone|are gone|replaced|(?<=tree is )worse": "red",
     r"(?m)^\S.*$": "bold",

@@ -94,7 +94,7 @@ def _of_probabilities(said: FloatArray, weights: FloatArray, rates: FloatArray) 
 
 
 def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> tuple[float, float]:
-    """Intercept and slope of the logistic regression on the log odds, by Newton's steps; NaN if it has none."""
+    """Intercept and slope of the logistic regression on the log odds; NaN if there is none."""
     line = 0.0, 1.0
     for _ in range(MOST_STEPS):
         step = _newton_step(odds, weights, rates, line)

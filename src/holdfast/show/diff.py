@@ -10,14 +10,9 @@ from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.diff_words import (
-    DEGREES,
-    condition_change_text,
-    degree_of,
-    outcome_change_text,
-    score_figures,
-    split_texts,
-)
+from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
+from holdfast.show.diff_words import DEGREES, degree_of, score_figures
+from holdfast.show.palette import GREY, RED
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
 from holdfast.text.numbers import (
@@ -74,11 +69,17 @@ def diff_html(diff: TreeDiff) -> str:
     for section in sections(diff):
         parts.append(f"<h4>{escape(section.title)}</h4>")
         if section.lines:
-            items = "".join(f"<li>{escape(line)}</li>" for line in section.lines)
+            items = "".join(f"<li>{_coloured(escape(line))}</li>" for line in section.lines)
             parts.append(f"<ul>{items}</ul>")
         if section.grid:
             parts.append(html_table(section.grid))
     return "".join(parts)
+
+
+def _coloured(text: str) -> str:
+    """What was, in grey, and what is no longer asked, in red."""
+    text = sub(r"\(was [^)]*\)", rf'<span style="color:{GREY}">\g<0></span>', text)
+    return text.replace("no longer asked:", f'<span style="color:{RED}">no longer asked:</span>')
 
 
 def sections(diff: TreeDiff) -> Iterator[Section]:
@@ -98,7 +99,7 @@ def sections(diff: TreeDiff) -> Iterator[Section]:
 def _split_lines(diff: TreeDiff) -> Iterator[str]:
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
-        reach = "" if split.is_root else f"{percent_text(split.fraction)} of rows come by"
+        reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
         notes = "; ".join(filter(None, [size, reach]))
         yield f"{where}: {what}" + (f" ({notes})" if notes else "")
 
@@ -113,8 +114,8 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
     if diff.same and not diff.is_empty:
         lines = tuple(_rule_line(each.new) for each in diff.same if each.new)
         yield Section(f"Rules that are the same in both: {len(lines)}", lines)
-    if diff.distance.total > 0:
-        yield Section("Distance", (_distance_line(diff),))
+    if diff.changes:
+        yield Section("How to read the rules", tuple(_notes(diff)))
 
 
 def _title(diff: TreeDiff, degree: str, number: int) -> str:
@@ -130,12 +131,14 @@ def _title(diff: TreeDiff, degree: str, number: int) -> str:
     return f"{titles[degree]}: {number}"
 
 
-def _distance_line(diff: TreeDiff) -> str:
-    distance = diff.distance
-    outcome = "another class" if diff.old.schema.target.is_classes else "the greatest change of a value"
-    return (
-        f"{_cost_text(distance.total)}: the costs of all rules together (matching {distance.matching!r}; "
-        f"{outcome} costs {number_text(distance.label_weight, 4)})"
+def _notes(diff: TreeDiff) -> Iterator[str]:
+    distance, is_classes = diff.distance, diff.old.schema.target.is_classes
+    if is_classes:
+        yield "p: fraction of the class among the training rows of the leaf"
+    outcome = "another class" if is_classes else "the greatest change of a value"
+    yield (
+        f"cost: part of the distance between the trees, {_cost_text(distance.total)} (matching "
+        f"{distance.matching!r}; {outcome} costs {number_text(distance.label_weight, 4)})"
     )
 
 
