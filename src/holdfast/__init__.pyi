@@ -25,6 +25,7 @@ from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
+from holdfast.errors import EditError as EditError
 from holdfast.errors import ExportError as ExportError
 from holdfast.errors import GrowthWarning as GrowthWarning
 from holdfast.errors import HoldfastError as HoldfastError
@@ -58,6 +59,7 @@ from holdfast.growth.pruning.path import pruning_path as pruning_path
 from holdfast.growth.pruning.pessimistic import error_bound as error_bound
 from holdfast.growth.pruning.pessimistic import prune_pessimistic as prune_pessimistic
 from holdfast.growth.pruning.reduced_error import prune_reduced_error as prune_reduced_error
+from holdfast.growth.rounding import round_thresholds as round_thresholds
 from holdfast.growth.rules import C45 as C45
 from holdfast.growth.rules import CART as CART
 from holdfast.growth.rules import GrowthRules as GrowthRules
@@ -77,6 +79,8 @@ from holdfast.storage.collection_file import save_trees as save_trees
 from holdfast.storage.model_file import load as load
 from holdfast.storage.model_file import load_model as load_model
 from holdfast.storage.model_file import save as save
+from holdfast.tree.edit import Edit as Edit
+from holdfast.tree.edit import edited_nodes as edited_nodes
 from holdfast.tree.ensemble import Ensemble as Ensemble
 from holdfast.tree.node import Node as Node
 from holdfast.tree.rule import Condition as Condition

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast import GrowthRules, Table, grow
-from holdfast.stability.centring.rounding import roundest, with_round_thresholds
+from holdfast.growth.rounding import roundest, with_round_thresholds
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 
