@@ -47,6 +47,8 @@ from holdfast.estimators.stable import StableTreeClassifier as StableTreeClassif
 from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
+from holdfast.evidence.edit_price import EditPrice as EditPrice
+from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
 from holdfast.export.formats import export as export
 from holdfast.export.sklearn import to_sklearn as to_sklearn

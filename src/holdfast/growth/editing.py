@@ -15,16 +15,22 @@ from holdfast.tree.edits import saying
 from holdfast.tree.tree import Tree
 
 
-def refitted_at(tree: Tree, table: Table, nodes: BoolArray, rules: GrowthRules | None = None) -> Tree:
+def refitted_at(
+    tree: Tree,
+    table: Table,
+    nodes: BoolArray,
+    rules: GrowthRules | None = None,
+    keep_values: bool = False,
+) -> Tree:
     """The tree with the counts and weights of the rows, and at the flagged nodes their values and impurities.
 
-    A node that no row reaches keeps its value. The rules say how classes are weighted; impurity is measured
-    as in the rest of the tree.
+    A node that no row reaches keeps its value, and with `keep_values` all do. The rules say how classes are
+    weighted; impurity is measured as in the rest of the tree.
     """
     fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
     impurity = np.where(nodes, fitted.impurity, tree.impurity)
     tree = tree.replace(count=fitted.count, weight=fitted.weight, impurity=impurity)
-    return saying(tree, nodes, fitted.value)
+    return tree if keep_values else saying(tree, nodes, fitted.value)
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:

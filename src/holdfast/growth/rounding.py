@@ -18,10 +18,11 @@ from holdfast.tree.tree import KNOWN, Tree
 
 MOST_DIGITS = 18
 MARGIN = 1e-9  # of the weight that may go another way
-_FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
+FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
+WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another way
 
 
-def roundest(low: float, high: float, near: float | None = None) -> float:
+def roundest(low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS) -> float:
     """The roundest number between two others; of several, the one nearest the middle, or `near`.
 
     >>> roundest(14.1, 16.9), roundest(0.0271, 0.0294), roundest(-3.0, 4.0), roundest(0.0, 1.0)
@@ -35,7 +36,7 @@ def roundest(low: float, high: float, near: float | None = None) -> float:
     wished = (below + above) / 2 if near is None else Fraction(near)
     exponent = math.floor(math.log10(high - low)) + 1
     for power in range(exponent, exponent - MOST_DIGITS, -1):
-        for factor in _FACTORS:
+        for factor in factors:
             step = Fraction(factor) * Fraction(10) ** power
             first, last = math.floor(below / step) + 1, math.ceil(above / step) - 1
             if first <= last:
@@ -52,13 +53,14 @@ def round_thresholds(
     tolerance: float = 0.0,
     *,
     rules: GrowthRules | None = None,
+    keep_values: bool = False,
     **said: Unpack[Said],
 ) -> Tree:
     """The tree with round thresholds, by the rows of the table, which should be those it was grown on.
 
     With the tolerance 0 no row goes another way. With more, each threshold, from the root down, becomes the
-    roundest number that sends at most this fraction of the rows at its node, by weight, to the other side;
-    then counts, and values below it, are fitted to the rows as by `Tree.edit`, and it is on record as an
+    roundest number that sends at most this fraction of the rows at its node, by weight, to the other side.
+    If that sends any, counts and values are fitted to the rows as by `Tree.edit`, and it is on record as an
     edit. Thresholds that a person has edited stay, and so do ordered categories.
 
     >>> from holdfast import grow
@@ -71,7 +73,7 @@ def round_thresholds(
     """
     if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
         raise ParameterError(f"tolerance={tolerance!r} is out of range: it is a fraction, from 0 to below 1.")
-    editing = tree.edit(table, rules=rules, **said)
+    editing = tree.edit(table, rules=rules, keep_values=keep_values, **said)
     rows = editing.table
     assert rows is not None
     if tolerance == 0:
@@ -127,9 +129,11 @@ def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> 
     allowed = tolerance * math.fsum(weight[rows].tolist()) * (1 + MARGIN)
     values = table.columns[tree.feature[node]]
     rows &= ~np.isnan(values) & (weight > 0)
+    nearby = _interval(values[rows], weight[rows], threshold, 0.0)
+    free = roundest(*nearby) if nearby[0] < nearby[1] else threshold
     low, high = _interval(values[rows], weight[rows], threshold, allowed)
     low, high = _between_those_below(tree, node, low, high)
-    return roundest(low, high, near=threshold) if low < threshold < high else threshold
+    return roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
 
 
 def _interval(

@@ -160,6 +160,24 @@ class Metric:
         with np.errstate(all="ignore"):
             return _finite(self.formula(counted, true_values.rows).value, -_GREATEST)
 
+    def difference(self, old: FloatArray, new: FloatArray, true_values: TrueValues) -> Score:
+        """How much better the new predictions are, with the standard error of a difference on the same rows.
+
+        It takes the influence of every row, which scorers that others wrote do not tell.
+        """
+        if self.formula is None:
+            raise ParameterError(
+                f"scoring={self.name!r} does not tell what each row adds: {_way_out(true_values.target)}"
+            )
+        _check_shape(old, true_values)
+        _check_shape(new, true_values)
+        counted, rows = true_values.counted, true_values.rows
+        with np.errstate(all="ignore"):
+            before, after = self.formula(old[counted], rows), self.formula(new[counted], rows)
+            pulls = Measured(0.0, after.influence - before.influence, after.by_class)
+            error = standard_error(pulls, rows)
+        return Score(_finite(after.value - before.value, -_GREATEST), _finite(error, _GREATEST))
+
     def shown(self, value: float) -> float:
         """The value with the sign that people expect: a log loss of 0.32, not -0.32.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EditKind = Literal["threshold", "categories", "question", "pruned", "grown", "value"]
 YES, NO = "L", "R"  # the letters of a path: left and right
-STALE = "Counts and values below an edited node are those from before the edit: no rows were given to fit them to."
+STALE = "Counts and values below an edited node are from before the edit: no rows were given to fit them to."
 
 
 @dataclass(frozen=True)

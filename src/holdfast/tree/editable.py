@@ -19,12 +19,20 @@ class Said(TypedDict, total=False):
 class Editable:
     """What can be done to a tree by hand."""
 
-    def edit(self, table: "Table | None" = None, *, rules: Any = None, **said: Unpack[Said]) -> "Editing":
+    def edit(
+        self,
+        table: "Table | None" = None,
+        *,
+        rules: Any = None,
+        keep_values: bool = False,
+        **said: Unpack[Said],
+    ) -> "Editing":
         """The tree to be edited in several steps, which share the rows, a name and a reason.
 
         Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
         weights of all nodes become those of its rows, and values and impurities those below an edited
-        question; without one they stay as they are, and a note says so. The `rules` are growth rules: how
+        question; without one they stay as they are, and a note says so. `keep_values` keeps the values even
+        so: those of a teacher, say, which rows alone do not give. The `rules` are growth rules: how
         `grown_at` grows, and how classes are weighted.
 
         >>> from holdfast import Table, grow
@@ -37,7 +45,7 @@ class Editable:
         """
         from holdfast.tree.editing import Editing
 
-        return Editing(cast("Tree", self), table, rules, **said)
+        return Editing(cast("Tree", self), table, rules, keep_values, **said)
 
     def with_threshold(
         self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[Said]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Editing:
     tree: Tree
     table: Table | None = None  # the rows that counts and values are fitted to; None: they stay
     rules: Any = None  # growth rules: how `grown_at` grows, and how classes are weighted
+    keep_values: bool = False  # where the rows would give others
     by: str = ""
     why: str = ""
     when: str = ""
@@ -123,20 +124,27 @@ class Editing:
                 f"Node {node} is a leaf and asks nothing: give the number of a node that asks a question, as "
                 "tree.numbered() shows them."
             )
-        return self.tree.schema.features[self.tree.feature[node]]
+        return self.tree.schema.features[int(self.tree.feature[node])]
 
     def _recorded(self, kind: EditKind, node: int, changed: Tree) -> "Editing":
         """The next step: numbers fitted to the rows, if there are any, and the edit on record."""
-        said = {name: _text(name, getattr(self, name)) for name in ("by", "why", "when")}
-        edit = Edit(kind, path_of(self.tree, node), node_at(self.tree, node), node_at(changed, node), **said)
-        edit = replace(edit, stale=self.table is None and kind in _QUESTIONS)
+        edit = Edit(
+            kind,
+            path_of(self.tree, node),
+            before=node_at(self.tree, node),
+            after=node_at(changed, node),
+            by=_text("by", self.by),
+            why=_text("why", self.why),
+            when=_text("when", self.when),
+            stale=self.table is None and kind in _QUESTIONS,
+        )
         new = with_edit(changed, edit)
         if self.table is not None:
             new = self._refitted(new, node if kind in _QUESTIONS else None)
         return replace(self, tree=new)
 
     def _refitted(self, tree: Tree, edited: int | None) -> Tree:
-        """Counts and weights of the rows everywhere; values below the edit, and below those made without rows.
+        """Counts and weights of the rows everywhere; values below this edit and those made without rows.
 
         Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
         """
@@ -147,13 +155,13 @@ class Editing:
         for node, edit in held:
             if edit.kind == "value":
                 below[node] = False
-        fitted = grown("refitted_at", tree, self.table, below, self.rules)
+        fitted = grown("refitted_at", tree, self.table, below, self.rules, self.keep_values)
         edits = tuple(replace(edit, stale=False) for edit in carried(tree.edits, tree, fitted))
         return with_notes(fitted.replace(edits=edits))
 
 
 def _check_node(tree: Tree, node: Any) -> None:
-    if not isinstance(node, Integral) or isinstance(node, bool):
+    if not isinstance(node, int | np.integer) or isinstance(node, bool):
         raise EditError(f"The node is {node!r}: give its number, as tree.numbered() shows it.")
     if not 0 <= node < tree.n_nodes:
         raise EditError(f"There is no node {node}: the nodes of the tree are 0 to {tree.n_nodes - 1}.")
@@ -176,8 +184,8 @@ def _fitting(schema: Schema, table: Any) -> Table:
     for tree_feature, feature in zip(schema.features, table.schema.features, strict=False):
         if _code(tree_feature) != _code(feature):
             raise SchemaMismatch(
-                f"The rows do not fit the tree: its column {tree_feature.name!r} is {tree_feature.kind}, and in "
-                f"its place they have {feature.name!r}, {feature.kind}, or other categories. {way_out}"
+                f"The rows do not fit the tree: its column {tree_feature.name!r} is {tree_feature.kind}, and "
+                f"in its place they have {feature.name!r}, {feature.kind}, or other categories. {way_out}"
             )
     n_own, n_other = len(schema.features), len(table.schema.features)
     if n_own != n_other:
@@ -185,7 +193,8 @@ def _fitting(schema: Schema, table: Any) -> Table:
     own, other = schema.target, table.schema.target
     if own.classes != other.classes:
         raise SchemaMismatch(
-            f"The rows have the classes {listed(other.classes)}, and the tree {listed(own.classes)}. {way_out}"
+            f"The rows have the classes {listed(other.classes)}, and the tree has {listed(own.classes)}. "
+            f"{way_out}"
         )
     return table if table.schema == schema else replace(table, schema=schema)
 
@@ -204,8 +213,8 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
     if not isinstance(given, Mapping):
         if len(target.classes) != 2:
             raise EditError(
-                f"The value for node {node} is {given!r}, and {target.name!r} has {len(target.classes)} classes: "
-                "give a mapping from classes to fractions."
+                f"The value for node {node} is {given!r}, and {target.name!r} has {len(target.classes)} "
+                "classes: give a mapping from classes to fractions."
             )
         given = {target.classes[1]: given}
     amounts = {plain_label(label): _number(node, amount) for label, amount in given.items()}
@@ -221,8 +230,8 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
         left = 0.0
     if unsaid[1:] or abs(left) > TOLERANCE or min(amounts.values()) < 0:
         raise EditError(
-            f"The value for node {node} is {given!r}: give fractions of all classes but one at most, from 0 to 1, "
-            "that sum to 1."
+            f"The value for node {node} is {given!r}: give fractions from 0 to 1 of all classes, or of all "
+            "but one, that sum to 1."
         )
     return np.array([amounts[label] for label in target.classes])
 

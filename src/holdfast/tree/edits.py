@@ -43,13 +43,13 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
     asked, way = shown("answer_text", new, node, True), "yes" if side else "no"
     if where == node:
         raise EditError(
-            f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node is "
-            f"{_reaching_text(new, node)}: choose a split within it, or prune the node."
+            f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node "
+            f"is {_reaching_text(new, node)}: choose a split within it, or prune the node."
         )
     raise EditError(
         f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
-        f"{shown('answer_text', new, where, True)!r}, and no known value would go to {way} there. Edit or prune "
-        f"node {where} first."
+        f"{shown('answer_text', new, where, True)!r}, and no known value would go to {way} there. Edit or "
+        f"prune node {where} first."
     )
 
 
@@ -64,7 +64,7 @@ def _reaching_text(tree: Tree, node: int) -> str:
 
 
 def unreachable(tree: Tree) -> set[tuple[int, bool]]:
-    """The nodes and sides, True for yes, that no known value of the schema's ranges and categories can take."""
+    """The nodes and sides, True for yes, that no known value within the schema can come to."""
     found = set()
     for node, conditions in enumerate(conditions_by_node(tree)):
         if tree.feature[node] == LEAF:
