@@ -10,9 +10,12 @@ from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.reading import Choices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked
+from holdfast.data.input.rows import columns_asked, encoded
+from holdfast.data.input.target import known_target
 from holdfast.data.schema import Feature
-from holdfast.errors import SchemaMismatch
+from holdfast.data.schema_differences import SchemaDifferences
+from holdfast.data.table import Table
+from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -22,9 +25,46 @@ TRUTHS = {"true": True, "false": False}
 
 def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
     """The columns that the model asks about, in the types that it knows them by; others are left unread."""
-    names = source.names
     asked = set(columns_asked(model.schema, _asked(model)))
-    known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
+    return _read(source, [each for each in model.schema.columns if each.name in asked], rules)
+
+
+def read_known_rows(
+    source: CsvSource | FrameSource,
+    tree: Tree,
+    also: Iterable[int],
+    target: str | None,
+    rules: ReadingOptions,
+) -> Table:
+    """The rows on the schema of the tree, with their target: a column of the name that it has there, or this.
+
+    Only what the tree asks about, and `also` these features, is read: all else counts as missing.
+    """
+    schema, features = tree.schema, sorted({*_asked(tree), *also})
+    name, asked = target or schema.target.name, set(columns_asked(schema, features))
+    if name not in source.names:
+        raise DataError(
+            f"There is no column {name!r} in {source.name}, which the target is read from. Its columns are "
+            f"{listed(source.names, 30)}: name one with --target."
+        )
+    classes = schema.target.classes
+    known = [each for each in schema.columns if each.name in asked]
+    known.append(Feature(name, "nominal" if classes else "numeric", categories=classes))
+    frame = _read(source, known, rules)
+    values, differences = frame.column(name), SchemaDifferences()
+    target_values = known_target(values, schema.target, None, differences, frame.rows)
+    differences.raise_if_any()
+    matrix = encoded(frame.without([name]), schema, features)
+    columns = {feature: matrix[:, place] for place, feature in enumerate(features)}
+    unread = np.full(frame.n_rows, np.nan)
+    return Table(
+        schema, tuple(columns.get(each, unread) for each in range(len(schema.features))), target_values
+    )
+
+
+def _read(source: CsvSource | FrameSource, features: Iterable[Feature], rules: ReadingOptions) -> Frame:
+    """The columns of these features, in the types that they have."""
+    names, known = source.names, {feature.name: feature for feature in features}
     dates = _dates(known, names, rules)
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
     if missing := [name for name in needed if name not in names]:

@@ -21,6 +21,7 @@ from holdfast.tree.node import Node, plain_label, split_of
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
 
+NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where the numbers of nodes are to be seen
 _QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after which rows go other ways
 
 
@@ -121,8 +122,8 @@ class Editing:
         _check_node(self.tree, node)
         if self.tree.feature[node] == LEAF:
             raise EditError(
-                f"Node {node} is a leaf and asks nothing: give the number of a node that asks a question, as "
-                "tree.numbered() shows them."
+                f"Node {node} is a leaf and asks nothing: give the number of a node that asks a question "
+                f"({NUMBERS})."
             )
         return self.tree.schema.features[int(self.tree.feature[node])]
 
@@ -162,9 +163,11 @@ class Editing:
 
 def _check_node(tree: Tree, node: Any) -> None:
     if not isinstance(node, int | np.integer) or isinstance(node, bool):
-        raise EditError(f"The node is {node!r}: give its number, as tree.numbered() shows it.")
+        raise EditError(f"The node is {node!r}: give its number ({NUMBERS}).")
     if not 0 <= node < tree.n_nodes:
-        raise EditError(f"There is no node {node}: the nodes of the tree are 0 to {tree.n_nodes - 1}.")
+        raise EditError(
+            f"There is no node {node}: the nodes of the tree are 0 to {tree.n_nodes - 1} ({NUMBERS})."
+        )
 
 
 def _text(name: str, given: Any) -> str:

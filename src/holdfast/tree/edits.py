@@ -48,7 +48,7 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
         )
     raise EditError(
         f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
-        f"{shown('answer_text', new, where, True)!r}, and no known value would go to {way} there. Edit or "
+        f"{shown('answer_text', old, where, True)!r}, and no known value would go to {way} there. Edit or "
         f"prune node {where} first."
     )
 
