@@ -81,13 +81,14 @@ def price_of_edit(
     metric = metric_of(scoring, old.schema.target)
     leaves = old.apply(X), new.apply(X)
     said = [node_predictions(metric, tree, at) for tree, at in zip((old, new), leaves, strict=True)]
+    difference = metric.difference(said[0], said[1], true_values)  # first: it refuses what cannot be told
     is_classes = old.schema.target.is_classes
     flipped, spoilt = _flipped(old, new, *leaves, true_values.values) if is_classes else (None, None)
     return EditPrice(
         metric=metric,
         old=metric.score(said[0], true_values),
         new=metric.score(said[1], true_values),
-        difference=metric.difference(said[0], said[1], true_values),
+        difference=difference,
         churn=_mean(_moved(old.value[leaves[0]], new.value[leaves[1]], true_values), true_values),
         flips=None if flipped is None else _mean(flipped, true_values),
         negative_flips=None if spoilt is None else _mean(spoilt, true_values),

@@ -36,6 +36,8 @@ def _check_node(place: str, node: Any) -> None:
     """A node by names: a feature with a threshold or categories, or a value."""
     if not isinstance(node, Node):
         raise BrokenTreeError(f"{place} is a {type(node).__name__}: it must be a Node.")
+    if not isinstance(node.missing_left, bool):
+        raise BrokenTreeError(f"{place}.missing_left is {node.missing_left!r}: it must be True or False.")
     if node.feature is None:
         if node.value is None or node.threshold is not None or node.categories is not None:
             raise BrokenTreeError(f"{place} has no feature: it is a leaf, with a value and nothing else.")

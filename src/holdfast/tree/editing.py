@@ -73,8 +73,6 @@ class Editing:
     def _asking(
         self, kind: EditKind, node: int, question: Node, missing_left: bool | None = None
     ) -> "Editing":
-        if question.threshold is not None and question.threshold in (np.inf, -np.inf):
-            raise EditError(f"The threshold for node {node} is {question.threshold}: give a finite number.")
         try:
             split = split_of(self.tree.schema, f"node {node}", replace(question, left=0, right=0))
         except BrokenTreeError as error:

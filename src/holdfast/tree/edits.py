@@ -14,7 +14,7 @@ from holdfast.tree.node import Split
 from holdfast.tree.outcome import majority, with_outcome
 from holdfast.tree.prune import cut_back
 from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 # -- another question -------------------------------------------------------------------------------------
 
@@ -64,7 +64,10 @@ def _reaching_text(tree: Tree, node: int) -> str:
 
 
 def unreachable(tree: Tree) -> set[tuple[int, bool]]:
-    """The nodes and sides, True for yes, that no known value within the schema can come to."""
+    """The nodes and sides, True for yes, that no known value within the schema can come to.
+
+    Where a node asks whether the value is known, the missing ones have a side of their own.
+    """
     found = set()
     for node, conditions in enumerate(conditions_by_node(tree)):
         if tree.feature[node] == LEAF:
@@ -72,6 +75,8 @@ def unreachable(tree: Tree) -> set[tuple[int, bool]]:
         before = conditions.get(int(tree.feature[node]))
         for side in (True, False):
             condition = answer(tree, node, side)
+            if tree.threshold[node] >= KNOWN and condition.missing:
+                continue
             if not _is_possible(condition if before is None else condition.within(before)):
                 found.add((node, side))
     return found
