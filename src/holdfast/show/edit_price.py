@@ -48,7 +48,8 @@ def _answers_sentence(price: EditPrice) -> str:
     moved = f"Probabilities move by {churn} on average"
     if price.flips.value == 0:
         return f"No row gets another class. {moved}."
-    flips, right = (percent_text(each.value) for each in (price.flips, price.negative_flips))
+    flips = percent_text(price.flips.value)
+    right = percent_text(price.negative_flips.value) if price.negative_flips.value else "none of them"
     return f"{flips} of the rows get another class; {right} had the right one. {moved}."
 
 

@@ -49,5 +49,5 @@ def _indents(tree: Tree) -> list[str]:
 def _leaf_text(tree: Tree, node: int) -> str:
     value = outcome_text(tree, node)
     if tree.schema.target.is_classes:
-        value = f"{value} {probability_text(float(tree.value[node].max()))}"
+        value = f"{value}, p = {probability_text(float(tree.value[node].max()))}"
     return f"{printable(tree.schema.target.name)} = {value}, {rows_text(float(tree.count[node]))}"
