@@ -24,7 +24,7 @@ def test_a_mark_stands_at_both_answers_of_an_edited_question_and_its_line_below(
         "├─ x0 <= 50 [1] [2]  no   0.60     3  75.0 %",
         "└─ x0 > 50 [1] ····  yes  1.00     1  25.0 %",
         "[1] x0 <= 39 became x0 <= 50 (Ada: the guideline)",
-        "[2] no (p = 0.67) became no (p = 0.60)",
+        "[2] no with p = 0.67 became no with p = 0.60",
     ]
 
 
@@ -47,7 +47,7 @@ def test_an_edit_that_holds_no_longer_says_so() -> None:
 
 
 def test_rules_tell_of_edits() -> None:
-    assert TREE.pruned_at(0).rules().endswith("EDIT [1] x0 <= 39 was pruned to a leaf, no (p = 0.50)")
+    assert TREE.pruned_at(0).rules().endswith("EDIT [1] x0 <= 39 was pruned to a leaf, no with p = 0.50")
 
 
 def test_a_picture_has_the_mark_and_the_line() -> None:

@@ -45,7 +45,7 @@ def _value_text(value: Any) -> str:
     if not isinstance(value, Mapping):
         return number_text(value, 4)
     label = max(value, key=lambda each: value[each])
-    return f"{label_text(label)} (p = {probability_text(value[label])})"
+    return f"{label_text(label)} with p = {probability_text(value[label])}"
 
 
 # -- in drawings ------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from holdfast.data.schema import Kind
 from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.json_array import GAPPED_LISTS, GAPPED_NUMBERS, INDICES, LISTS, NUMBERS, TRUTHS
 from holdfast.storage.part import LabelEntry, Part
+from holdfast.tree.edit import EditKind
 
 FORMAT: Final = "holdfast-model"
 VERSION: Final = 1
@@ -69,7 +70,7 @@ class EditedNodePart(Part):
 class EditPart(Part):
     """One change that was made by hand."""
 
-    kind: Literal["threshold", "categories", "question", "pruned", "grown", "value"]
+    kind: EditKind
     path: str
     before: EditedNodePart
     after: EditedNodePart

@@ -25,7 +25,7 @@ NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where the numbers of no
 _QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after which rows go other ways
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Editing:
     """A tree that is being edited: each verb gives the next one, and `tree` is what came of them.
 
@@ -43,6 +43,9 @@ class Editing:
     def __post_init__(self) -> None:
         if self.table is not None:
             object.__setattr__(self, "table", _fitting(self.tree.schema, self.table))
+
+    def __repr__(self) -> str:
+        return f"<Editing: {self.tree!r}, {len(self.tree.edits)} edits on record>"
 
     # -- what is asked ------------------------------------------------------------------------------------
 
