@@ -52,8 +52,9 @@ from holdfast.runs.data_settings import CellSettings
 def command(model: Path, output: Path, data: Path | None, target: str | None, **options: Any) -> None:
     """Edit the tree in the file MODEL, or in a run folder, by hand.
 
-    The edit, with who and why, is kept in the file and shown with the tree. With --data, what it costs in
-    score is printed: best give rows that the tree was not grown on, unless counts matter more.
+    The edit, with who and why, is kept in the file and shown with the tree. With --data, counts and values
+    are fitted to its rows, and what the edit costs is told on the same rows: scores on rows that a tree was
+    fitted to flatter it. In Python, price_of_edit takes others.
     """
     from dataclasses import fields
 
