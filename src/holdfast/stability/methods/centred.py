@@ -18,6 +18,7 @@ from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
 from holdfast.random_streams import Branch
@@ -25,7 +26,6 @@ from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.centring.names import LEAF_VALUES
 from holdfast.stability.centring.problem import Found
-from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.centring.search import CentreSearch
 from holdfast.stability.centring.students import Lesson, rounded_answers
 from holdfast.stability.centring.teacher import check_teacher, pupils_of, taught

@@ -15,12 +15,12 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.random_streams import Branch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
-from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import (
     Prior,
     Taught,
