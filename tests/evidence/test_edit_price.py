@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import (
     GrowthRules,
-    ParameterError,
     SchemaMismatch,
     Table,
     as_tree,
@@ -109,10 +108,14 @@ def test_models_of_other_libraries_have_a_price_too() -> None:
         price_of_edit(tree, other, X, y)
 
 
-def test_what_cannot_be_scored_is_refused() -> None:
+def test_a_scorer_of_another_library_prices_an_edit_too() -> None:
     tree = grow(Table.from_arrays(AGES, LIVED))
-    with pytest.raises(ParameterError, match="does not tell what each row adds"):
-        price_of_edit(tree, tree, AGES, LIVED, scoring="average_precision")
+    price = price_of_edit(tree, tree.with_threshold(0, 50), AGES, LIVED, scoring="f1_macro")
+    assert price.difference.value == pytest.approx(price.new.value - price.old.value)
+
+
+def test_rows_of_other_classes_are_refused() -> None:
+    tree = grow(Table.from_arrays(AGES, LIVED))
     with pytest.raises(SchemaMismatch, match="maybe"):
         price_of_edit(tree, tree, AGES, ["no", "no", "yes", "maybe"])
     with pytest.raises(SchemaMismatch, match="the classes"):

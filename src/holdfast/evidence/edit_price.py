@@ -65,7 +65,7 @@ def price_of_edit(
     """What the new tree costs in place of the old one, by the rows of X: best rows that neither was grown on.
 
     The difference of the scores is paired: both trees answer for the same rows, so it is known better than
-    either score. `scoring` is a metric of ours by name, "auc" for classes and "r2" for numbers by default.
+    either score. `scoring` is "auc" for classes and "r2" for numbers by default, or any other metric.
     X may be a Table, which has the target in it. Rows of one of the `groups` are not independent.
 
     >>> from holdfast import grow
