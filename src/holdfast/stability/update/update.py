@@ -35,9 +35,9 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.judged import JudgedRows
-from holdfast.stability.update.search import UpdateSearch, paths_above
+from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
@@ -223,6 +223,7 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
     kinds = [kind for kind, _ in found]
     losses = [search.loss(tree) for _, tree in found]
     trees = _delivered(found, deployed, rows, settings)
+    trees = [_kept(tree, deployed, update.frozen) for tree in trees]
     if settings.leaf_values == "teacher":
         spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
         trees = [
@@ -323,6 +324,17 @@ def _delivered(
     made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
     trees = dict(zip(moved, made, strict=True))
     return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
+
+
+def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
+    """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
+    leaves = [node for node in frozen if deployed.feature[node] == LEAF]
+    path, there = {node: number for number, node in paths_of(deployed).items()}, paths_of(tree)
+    value = tree.value.copy()
+    for node in leaves:
+        if path[node] in there:
+            value[there[path[node]]] = deployed.value[node]
+    return tree.replace(value=value, edits=deployed.edits)
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
