@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from golden import marks
 from golden.made_data import QUESTIONS, builtin, clinic, features, table
 from golden.marks import Marks
@@ -155,7 +157,10 @@ def _of_stable(model: Any, target: str) -> Marks:
 
 def _of_fitted(model: Any) -> Marks:
     choice = Marks([model.choice_.candidate, model.choice_.selection_rule], {})
-    parts = {"frontier": marks.of_frontier(model.frontier_), "tree": marks.of_tree(model.tree_)}
+    frontier = model.frontier_
+    if frontier.sizes:  # those of the most leaves, as if there were no others
+        frontier = frontier.taken(np.flatnonzero(frontier.max_leaf_nodes == frontier.sizes[-1]))
+    parts = {"frontier": marks.of_frontier(frontier), "tree": marks.of_tree(model.tree_)}
     return marks.joined({**parts, "choice": choice})
 
 
