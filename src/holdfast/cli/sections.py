@@ -15,8 +15,9 @@ from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
 from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
 from holdfast.show.feature_use import feature_table
-from holdfast.show.frontier import LOST, lost_text, shown_order
+from holdfast.show.frontier import LIMIT, LOST, limit_text, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
+from holdfast.show.size_choice import size_choice_table
 from holdfast.show.split_support import NARROWEST, split_support_text
 from holdfast.show.tree_text import drawing
 from holdfast.stability.choice import default_unit
@@ -64,6 +65,7 @@ def show_frontier(fit: StableFit, console: Console) -> None:
     rows = [
         [
             f"{place} *" if place == fit.choice.candidate else f"{place}",
+            limit_text(frontier, place),
             instability[line],
             f"{frontier.per_rule[place]:.3f}",
             lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
@@ -75,7 +77,7 @@ def show_frontier(fit: StableFit, console: Console) -> None:
     ]
     per_rule, for_size = SCALED
     third = LOST if frontier.has_teacher else for_size
-    headings = ["candidate", "instability", per_rule, third, title, "leaves", "depth"]
+    headings = ["candidate", LIMIT, "instability", per_rule, third, title, "leaves", "depth"]
     chosen = [line for line, place in enumerate(order.tolist()) if place == fit.choice.candidate]
     spare = ["depth", per_rule, LOST] if frontier.has_teacher else ["depth", for_size, per_rule]
     shown = show_grid(console, headings, rows, bold=chosen, spare=spare)
@@ -85,12 +87,16 @@ def show_frontier(fit: StableFit, console: Console) -> None:
 
 
 def _centred_legend(fit: StableFit, scales: list[str]) -> str:
-    references = f"the {len(fit.trained.references)} reference trees, students of bootstrap samples"
-    tolerances = [percent_text(each["tolerance"]) for each in fit.trained.candidates.combinations]
+    references = f"{len(fit.trained.references)} reference trees of the same size, of bootstrap samples"
+    asked = fit.trained.candidates.combinations
+    tolerances = [percent_text(each) for each in dict.fromkeys(each["tolerance"] for each in asked)]
+    sizes = list(map(str, reversed(fit.trained.frontier.sizes)))
     return (
-        f"* chosen. One tree for each tolerance ({joined(tolerances)}): the most central one found that "
-        "loses at most so much of what the student of all rows has learnt from the teacher; one that is "
-        "found several times is listed once. Instability: "
+        f"* chosen. One tree for each number of leaves ({joined(sizes)}) and tolerance "
+        f"({joined(tolerances)}): the most central one found, amid students of at most so many leaves, that "
+        "loses at most so much of what the one of all rows has learnt from the teacher; a tree that is found "
+        f"several times is listed once. {LOST.capitalize()}: of what the student of {sizes[0]} leaves has "
+        "learnt. Instability: "
         f"{'; '.join([f'mean distance to {references}', *scales])}. "
         f"{fit.metric.title}: expected on new rows, from trees made the same way without the rows held out. "
         "± one standard error."
@@ -234,6 +240,10 @@ def show_files(folder: Path, console: Console) -> None:
 
 def show_fit(fit: StableFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
+    if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
+        heading(console, "The size")
+        verbatim(console, f"{size_choice_table(choice)}\n")
+        paragraph(console, choice.reason)
     heading(console, "The frontier")
     show_frontier(fit, console)
     heading(console, "The chosen tree")

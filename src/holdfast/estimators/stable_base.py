@@ -56,6 +56,7 @@ class StableTreeEstimator(TreeEstimator):
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
+        rules = self._rules()
         self._selection_rule()
         parameters = self.get_params(deep=False)
         said = {
@@ -65,7 +66,7 @@ class StableTreeEstimator(TreeEstimator):
             said["tolerance"] = None
         return StabilitySettings(
             **said,
-            rules=self._rules(),
+            rules=rules,
             size_by_folds=isinstance(self.max_leaf_nodes, str),
             seed=drawn_seed(self.random_state),
         )
@@ -83,7 +84,7 @@ class StableTreeEstimator(TreeEstimator):
     def _selection_rule(self, **changes: Any) -> SelectionRule:
         names = [each.name for each in fields(SelectionRule)]
         said = {name: getattr(self, name) for name in names}
-        if self.method != "centred" or said["max_leaf_nodes"] == "cv":  # then it is not for the choice
+        if self.method != "centred" or isinstance(self.max_leaf_nodes, str):  # it says nothing of the choice
             said["max_leaf_nodes"] = None
         return SelectionRule(**{**said, **changes})
 

@@ -10,6 +10,7 @@ from holdfast.text.table import table_lines
 
 WIDEST_TITLE = 19  # of the score
 LOST = "of the teacher lost"  # heading of what a centred tree loses
+LIMIT = "at most"  # heading of the leaves that it may have
 
 
 def frontier_text(frontier: Frontier) -> str:
@@ -21,9 +22,12 @@ def frontier_text(frontier: Frontier) -> str:
     n_efficient = frontier.efficient.sum()
     head = f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
     if frontier.has_teacher:
-        head = f"{len(frontier)} candidates, one for each tolerance:"
+        sizes = ", ".join(map(str, reversed(frontier.sizes)))
+        each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
+        head = f"{len(frontier)} candidates, one for each {each}:"
     headings = [
         "candidate",
+        *([LIMIT] if frontier.sizes else []),
         "instability",
         LOST if frontier.has_teacher else "size-adjusted",
         shortened(title, WIDEST_TITLE),
@@ -31,8 +35,8 @@ def frontier_text(frontier: Frontier) -> str:
         "depth",
     ]
     rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
-    widths = (9, 21, len(headings[2]), 19, 6, 5)
-    return "\n".join([head, *table_lines(rows, sides=">>>>>>", widths=widths)])
+    widths = [9, *([len(LIMIT)] if frontier.sizes else []), 21, 13, 19, 6, 5]
+    return "\n".join([head, *table_lines(rows, sides=">" * len(widths), widths=widths)])
 
 
 def shown_order(frontier: Frontier) -> LongArray:
@@ -56,11 +60,17 @@ def lost_text(frontier: Frontier, place: int) -> str:
     return percent_text(max(0.0, float(frontier.teacher_loss[place])))  # the last digit may be a gain
 
 
+def limit_text(frontier: Frontier, place: int) -> str:
+    """The most leaves that a centred tree may have; empty for others."""
+    return "" if frontier.max_leaf_nodes is None else str(frontier.max_leaf_nodes[place])
+
+
 def _cells(frontier: Frontier, place: int) -> list[str]:
     score = float(frontier.score[place])
     read = score if frontier.metric is None else frontier.metric.shown(score)
     return [
         str(place),
+        *filter(None, [limit_text(frontier, place)]),
         with_error(frontier.instability[place], frontier.instability_error[place], room=7),
         lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
         with_error(read, frontier.score_error[place], room=6),

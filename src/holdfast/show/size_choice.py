@@ -8,9 +8,14 @@ from holdfast.text.table import table_lines
 
 def size_choice_text(choice: SizeChoice) -> str:
     """One line for each size, and why one of them was taken."""
+    return f"{size_choice_table(choice)}\n{choice.reason}"
+
+
+def size_choice_table(choice: SizeChoice) -> str:
+    """One line for each size."""
     headings = ["leaves", choice.metric.title, f"better than {MOST_LEAVES} by", ""]
     rows = [headings, *(_cells(choice, place) for place in range(len(choice)))]
-    return "\n".join([*table_lines(rows, sides=">>><", widths=(6, 19, 19, 0)), choice.reason])
+    return "\n".join(table_lines(rows, sides=">>><", widths=(6, 19, 19, 0)))
 
 
 def _cells(choice: SizeChoice, place: int) -> list[str]:

@@ -148,9 +148,10 @@ def _within_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[int, str]:
     tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
     is_largest = frontier.max_leaf_nodes == frontier.max_leaf_nodes.max()
     near = np.flatnonzero(is_largest & (frontier.student_loss <= tolerance + 1e-9))
+    size = "" if rule.max_leaf_nodes is None else f" with at most {rule.max_leaf_nodes} leaves"
     because = (
-        f"It is the most stable of the trees of at most {frontier.sizes[-1]} leaves found that lose at most "
-        f"{percent_text(tolerance)} of what the student has learnt from the teacher."
+        f"It is the most stable of the trees found{size} that lose at most {percent_text(tolerance)} of what "
+        "the student has learnt from the teacher."
     )
     return _nearest(frontier, near), because
 
