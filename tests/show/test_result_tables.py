@@ -70,13 +70,14 @@ def test_the_frontier_of_centred_trees_lists_them_all_with_what_they_lose_of_the
 
 
 def test_the_frontier_of_centred_trees_says_how_many_leaves_each_may_have() -> None:
-    columns = {"teacher_loss": np.array([0.01, 0.2, 0.02]), "max_leaf_nodes": np.array([8, 4, 8])}
+    columns = {"teacher_loss": np.array([0.01, 0.2, 0.02]), "max_leaf_nodes": np.array([12, 4, 12])}
+    columns["n_leaves"] = np.array([8, 4, 3])
     assert repr(frontier(**columns)).splitlines() == [
-        "3 candidates, one for each number of leaves (8, 4) and tolerance:",
-        "candidate  at most            instability  of the teacher lost             accuracy  leaves  depth",
-        "        1        4         3.25 ± 0.05                  20.0 %         0.9 ± 0.012       12     10",
-        "        0        8        5.504 ± 0.92                   1.0 %      0.9444 ± 0.027        5      3",
-        "        2        8            9 ± 1                      2.0 %         0.7 ± 0.1          3      2",
+        "3 candidates, one for each number of leaves (12, 4) and tolerance:",
+        "candidate            instability  of the teacher lost             accuracy   leaves  depth",
+        "        1         3.25 ± 0.05                  20.0 %         0.9 ± 0.012   4 of 4     10",
+        "        0        5.504 ± 0.92                   1.0 %      0.9444 ± 0.027  8 of 12      3",
+        "        2            9 ± 1                      2.0 %         0.7 ± 0.1    3 of 12      2",
     ]
 
 

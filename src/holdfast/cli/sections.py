@@ -1,6 +1,7 @@
 """What `fit` and `demo` print of a stable tree: the frontier, the chosen tree, and how firmly it stands."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
 from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
 from holdfast.show.feature_use import feature_table
-from holdfast.show.frontier import LIMIT, LOST, limit_text, lost_text, shown_order
+from holdfast.show.frontier import LOST, leaves_text, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.show.size_choice import size_choice_table
 from holdfast.show.split_support import NARROWEST, split_support_text
@@ -65,39 +66,37 @@ def show_frontier(fit: StableFit, console: Console) -> None:
     rows = [
         [
             f"{place} *" if place == fit.choice.candidate else f"{place}",
-            limit_text(frontier, place),
             instability[line],
             f"{frontier.per_rule[place]:.3f}",
             lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
             score[line],
-            str(frontier.n_leaves[place]),
+            leaves_text(frontier, place),
             str(frontier.depth[place]),
         ]
         for line, place in enumerate(order.tolist())
     ]
     per_rule, for_size = SCALED
     third = LOST if frontier.has_teacher else for_size
-    headings = ["candidate", LIMIT, "instability", per_rule, third, title, "leaves", "depth"]
+    headings = ["candidate", "instability", per_rule, third, title, "leaves", "depth"]
     chosen = [line for line, place in enumerate(order.tolist()) if place == fit.choice.candidate]
     spare = ["depth", per_rule, LOST] if frontier.has_teacher else ["depth", for_size, per_rule]
     shown = show_grid(console, headings, rows, bold=chosen, spare=spare)
     scales = [text for heading, text in SCALED.items() if heading in shown]
-    legend = _centred_legend(fit, scales) if frontier.has_teacher else _legend(fit, len(order), scales)
+    legend = _centred_legend(fit, scales, shown) if frontier.has_teacher else _legend(fit, len(order), scales)
     paragraph(console, f"\n{legend}", style="dim")
 
 
-def _centred_legend(fit: StableFit, scales: list[str]) -> str:
-    references = f"{len(fit.trained.references)} reference trees of the same size, of bootstrap samples"
+def _centred_legend(fit: StableFit, scales: list[str], shown: Sequence[str]) -> str:
+    references = f"the {len(fit.trained.references)} bootstrap students of its size"
     asked = fit.trained.candidates.combinations
     tolerances = [percent_text(each) for each in dict.fromkeys(each["tolerance"] for each in asked)]
     sizes = list(map(str, reversed(fit.trained.frontier.sizes)))
+    lost = f" {LOST.capitalize()}: of what the student of {sizes[0]} leaves has learnt."
     return (
-        f"* chosen. One tree for each number of leaves ({joined(sizes)}) and tolerance "
-        f"({joined(tolerances)}): the most central one found, amid students of at most so many leaves, that "
-        "loses at most so much of what the one of all rows has learnt from the teacher; a tree that is found "
-        f"several times is listed once. {LOST.capitalize()}: of what the student of {sizes[0]} leaves has "
-        "learnt. Instability: "
-        f"{'; '.join([f'mean distance to {references}', *scales])}. "
+        f"* chosen. One tree for each number of leaves (at most {joined(sizes)}) and tolerance "
+        f"({joined(tolerances)}): the most central one found that loses at most so much of what the student "
+        "of its size has learnt from the teacher; one that is found several times is listed once."
+        f"{lost if LOST in shown else ''} Instability: {'; '.join([f'mean distance to {references}', *scales])}. "
         f"{fit.metric.title}: expected on new rows, from trees made the same way without the rows held out. "
         "± one standard error."
     )

@@ -10,7 +10,6 @@ from holdfast.text.table import table_lines
 
 WIDEST_TITLE = 19  # of the score
 LOST = "of the teacher lost"  # heading of what a centred tree loses
-LIMIT = "at most"  # heading of the leaves that it may have
 
 
 def frontier_text(frontier: Frontier) -> str:
@@ -27,7 +26,6 @@ def frontier_text(frontier: Frontier) -> str:
         head = f"{len(frontier)} candidates, one for each {each}:"
     headings = [
         "candidate",
-        *([LIMIT] if frontier.sizes else []),
         "instability",
         LOST if frontier.has_teacher else "size-adjusted",
         shortened(title, WIDEST_TITLE),
@@ -35,8 +33,8 @@ def frontier_text(frontier: Frontier) -> str:
         "depth",
     ]
     rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
-    widths = [9, *([len(LIMIT)] if frontier.sizes else []), 21, 13, 19, 6, 5]
-    return "\n".join([head, *table_lines(rows, sides=">" * len(widths), widths=widths)])
+    widths = (9, 21, len(headings[2]), 19, 6, 5)
+    return "\n".join([head, *table_lines(rows, sides=">>>>>>", widths=widths)])
 
 
 def shown_order(frontier: Frontier) -> LongArray:
@@ -60,9 +58,10 @@ def lost_text(frontier: Frontier, place: int) -> str:
     return percent_text(max(0.0, float(frontier.teacher_loss[place])))  # the last digit may be a gain
 
 
-def limit_text(frontier: Frontier, place: int) -> str:
-    """The most leaves that a centred tree may have; empty for others."""
-    return "" if frontier.max_leaf_nodes is None else str(frontier.max_leaf_nodes[place])
+def leaves_text(frontier: Frontier, place: int) -> str:
+    """The number of leaves, of a centred tree with the most that it may have: 9 of 12."""
+    n_leaves = str(frontier.n_leaves[place])
+    return n_leaves if frontier.max_leaf_nodes is None else f"{n_leaves} of {frontier.max_leaf_nodes[place]}"
 
 
 def _cells(frontier: Frontier, place: int) -> list[str]:
@@ -70,10 +69,9 @@ def _cells(frontier: Frontier, place: int) -> list[str]:
     read = score if frontier.metric is None else frontier.metric.shown(score)
     return [
         str(place),
-        *filter(None, [limit_text(frontier, place)]),
         with_error(frontier.instability[place], frontier.instability_error[place], room=7),
         lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
         with_error(read, frontier.score_error[place], room=6),
-        str(frontier.n_leaves[place]),
+        leaves_text(frontier, place),
         str(frontier.depth[place]),
     ]
