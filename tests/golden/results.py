@@ -223,6 +223,23 @@ def _centred_labels() -> Marks:
     return _of_stable(model, "outcome")
 
 
+@result("centred trees of several sizes")
+def _centred_sizes() -> Marks:
+    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes=8, teacher="linear")
+    model.fit(features(), clinic()["outcome"])
+    trees = marks.of_trees(model.candidate_trees_)
+    return marks.joined({"frontier": marks.of_frontier(model.frontier_), "trees": trees})
+
+
+@result("centred tree of a size by folds")
+def _centred_by_folds() -> Marks:
+    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes="cv", teacher="linear")
+    choice = model.fit(features(), clinic()["lived"]).size_choice_
+    names = ("scores", "error", "difference", "difference_error")
+    own = Marks(choice.max_leaf_nodes, {name: getattr(choice, name) for name in names})
+    return marks.joined({"choice": own, "tree": marks.of_tree(model.tree_)})
+
+
 # -- sizes ------------------------------------------------------------------------------------------------
 
 

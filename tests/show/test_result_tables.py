@@ -75,9 +75,9 @@ def test_the_frontier_of_centred_trees_says_how_many_leaves_each_may_have() -> N
     assert repr(frontier(**columns)).splitlines() == [
         "3 candidates, one for each number of leaves (12, 4) and tolerance:",
         "candidate            instability  of the teacher lost             accuracy   leaves  depth",
-        "        1         3.25 ± 0.05                  20.0 %         0.9 ± 0.012   4 of 4     10",
-        "        0        5.504 ± 0.92                   1.0 %      0.9444 ± 0.027  8 of 12      3",
-        "        2            9 ± 1                      2.0 %         0.7 ± 0.1    3 of 12      2",
+        "        1         3.25 ± 0.05                  20.0 %         0.9 ± 0.012    4 of 4     10",
+        "        0        5.504 ± 0.92                   1.0 %      0.9444 ± 0.027   8 of 12      3",
+        "        2            9 ± 1                      2.0 %         0.7 ± 0.1     3 of 12      2",
     ]
 
 
