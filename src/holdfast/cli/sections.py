@@ -96,7 +96,8 @@ def _centred_legend(fit: StableFit, scales: list[str], shown: Sequence[str]) -> 
         f"* chosen. One tree for each number of leaves (at most {joined(sizes)}) and tolerance "
         f"({joined(tolerances)}): the most central one found that loses at most so much of what the student "
         "of its size has learnt from the teacher; one that is found several times is listed once."
-        f"{lost if LOST in shown else ''} Instability: {'; '.join([f'mean distance to {references}', *scales])}. "
+        f"{lost if LOST in shown else ''} "
+        f"Instability: {'; '.join([f'mean distance to {references}', *scales])}. "
         f"{fit.metric.title}: expected on new rows, from trees made the same way without the rows held out. "
         "± one standard error."
     )
