@@ -23,7 +23,7 @@ from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
 
-# Of 24 leaves on the search takes as many seconds, and nobody reads them at a glance.
+# Trees of 24 leaves are searched for ten times as long as those of 12, and hardly read at a glance.
 SIZES = (4, 8, MOST_LEAVES, 16)
 N_FOLDS = 5
 
@@ -43,8 +43,8 @@ def choose_size(
     """Students of every size, grown without each fold in turn, and how they do on it.
 
     `students(sizes, table, groups)` grows one of each size; the teacher learns anew without each fold. They
-    stand for the centred trees of as many leaves: the search for these would take a hundred times as long,
-    and comes to the same differences between sizes.
+    stand for the centred trees of as many leaves: to search for these on every fold would take far longer,
+    and the differences between sizes are alike.
     """
     table, groups = rows.table, rows.groups
     folds = drawn_folds(table, groups, N_FOLDS, (settings.seed, Branch.CENTRED_SIZE_FOLDS))
