@@ -77,6 +77,7 @@ from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
+from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier
 from holdfast.stability.frontier import pareto_frontier as pareto_frontier

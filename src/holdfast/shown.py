@@ -38,6 +38,7 @@ _HOME: dict[str, str] = {
     "rule_text": "rules",
     "rules_text": "rules",
     "size_svg": "size_picture",
+    "size_choice_text": "size_choice",
     "size_table_text": "size_table",
     "split_support_text": "split_support",
     "summary_text": "summary",

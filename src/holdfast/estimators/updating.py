@@ -27,7 +27,7 @@ LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, e
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    "size_choice_",
+    *("size_choice_", "max_leaf_nodes_"),
 )
 
 
