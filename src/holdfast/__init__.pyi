@@ -84,10 +84,10 @@ from holdfast.stability.frontier import pareto_frontier as pareto_frontier
 from holdfast.stability.policy.policy import ChangePolicy as ChangePolicy
 from holdfast.stability.policy.verdict import PolicyLine as PolicyLine
 from holdfast.stability.policy.verdict import PolicyVerdict as PolicyVerdict
-from holdfast.storage.change_record import ChangeRecord as ChangeRecord
-from holdfast.storage.change_record import change_record as change_record
 from holdfast.stability.update.update import TreeUpdate as TreeUpdate
 from holdfast.stability.update.update import UpdateStep as UpdateStep
+from holdfast.storage.change_record import ChangeRecord as ChangeRecord
+from holdfast.storage.change_record import change_record as change_record
 from holdfast.storage.collection_file import load_trees as load_trees
 from holdfast.storage.collection_file import save_trees as save_trees
 from holdfast.storage.data_fingerprint import data_fingerprint as data_fingerprint
