@@ -55,14 +55,18 @@ class Section:
 def diff_text(diff: TreeDiff, width: int = WIDTH) -> str:
     """The summary, then what changed in splits and rules, and for rows."""
     blocks = ["\n".join(_wrapped(diff.summary, width))]
-    for section in sections(diff):
-        lines = [section.title]
-        for line in section.lines:
-            lines += _wrapped(line, width, "  ", "      ")
-        if section.grid:
-            lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
-        blocks.append("\n".join(lines))
+    blocks += [section_text(section, width) for section in sections(diff)]
     return "\n\n".join(blocks)
+
+
+def section_text(section: Section, width: int = WIDTH) -> str:
+    """The heading, and what stands below it, two letters further in."""
+    lines = [section.title]
+    for line in section.lines:
+        lines += _wrapped(line, width, "  ", "      ")
+    if section.grid:
+        lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
+    return "\n".join(lines)
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
@@ -85,7 +89,7 @@ def diff_html(diff: TreeDiff) -> str:
 def sections(diff: TreeDiff) -> Iterator[Section]:
     """All that there is to tell below the summary."""
     if diff.splits:
-        yield Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
+        yield _split_section(diff)
     if diff.rows is not None:
         yield from _row_sections(diff.rows)
     yield from _rule_sections(diff)
@@ -93,7 +97,19 @@ def sections(diff: TreeDiff) -> Iterator[Section]:
         yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
 
 
+def brief_sections(diff: TreeDiff) -> Iterator[Section]:
+    """What a first look asks for: the splits that changed, and the rows that get another answer."""
+    if diff.splits:
+        yield _split_section(diff)
+    if diff.rows is not None and (diff.rows.boxes or isnan(diff.rows.flips)):
+        yield from _row_sections(diff.rows)
+
+
 # -- the trees --------------------------------------------------------------------------------------------
+
+
+def _split_section(diff: TreeDiff) -> Section:
+    return Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
 
 
 def _split_lines(diff: TreeDiff) -> Iterator[str]:

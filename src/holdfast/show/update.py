@@ -6,10 +6,9 @@ from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_words import split_texts
 from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
-from holdfast.text.table import Rows, html_table, table_lines
+from holdfast.text.table import Rows, fitting, html_table, table_lines
 
-MOST_SPLITS = 2  # that a line of the table names
-WIDEST = 58  # letters of what changes
+WIDEST = 44  # letters of what changes, so that the table has 100
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
@@ -18,19 +17,21 @@ WORDS = {
     RETRAIN: "all: a stable tree trained anew",
     CANDIDATE: "all: the nearest of bootstrap trees",
 }
+SPARE = ("fit lost", "distance")
+WIDTH = 100  # columns
 HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 
 def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
     verdict = [] if update.verdict is None else ["", str(update.verdict)]
-    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
+    return "\n".join([update_summary(update), "", *path_lines(update), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
     verdict = "" if update.verdict is None else update.verdict._repr_html_()
-    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}{verdict}"
+    return f"<p>{escape(update_summary(update))}</p>{html_table(path_rows(update))}{verdict}"
 
 
 def update_summary(update: TreeUpdate) -> str:
@@ -48,7 +49,10 @@ def update_summary(update: TreeUpdate) -> str:
         what = f"{update.metric.title} of {_scored_text(update)}"
         if update.metric.is_loss:
             what += " (counted so that more is better)"
-        sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
+        if taken.difference == 0.0 and taken.error == 0.0:
+            sentences.append(f"The {what}, stays as it is.")
+        else:
+            sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
     return " ".join(sentences)
 
 
@@ -104,7 +108,13 @@ def _decimals(update: TreeUpdate) -> int:
     return 3 if known is None else max(3, known)
 
 
-def _rows(update: TreeUpdate) -> Rows:
+def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
+    """The table of the steps, line by line; where it is too wide, without the fit or the distance."""
+    return table_lines(fitting(path_rows(update), width, SPARE), sides="><>>>>")
+
+
+def path_rows(update: TreeUpdate) -> Rows:
+    """The table of the steps: what each changes, and its figures; an arrow marks the one that is taken."""
     decimals = _decimals(update)
     rows = [[*HEADINGS, update.metric.title, "against keeping"]]
     for number, step in enumerate(update.steps):
@@ -134,7 +144,15 @@ def changes_text(update: TreeUpdate, number: int) -> str:
     told = [split_texts(diff, split)[1] for split in diff.splits]
     if not told:
         return WORDS[REFIT]
-    more = f"; {len(told) - MOST_SPLITS} more" if len(told) > MOST_SPLITS else ""
-    text = "; ".join(told[:MOST_SPLITS])
-    room = WIDEST - len(more)
-    return f"{text if len(text) <= room else text[: room - 1] + '…'}{more}"
+    return _first_of(told)
+
+
+def _first_of(told: list[str]) -> str:
+    """As many of the texts as there is room for, and how many more there are."""
+    for number in range(len(told), 0, -1):
+        more = f"; {len(told) - number} more" if number < len(told) else ""
+        text = "; ".join(told[:number]) + more
+        if len(text) <= WIDEST:
+            return text
+    more = f"; {len(told) - 1} more" if len(told) > 1 else ""
+    return f"{told[0][: WIDEST - len(more) - 1]}…{more}"
