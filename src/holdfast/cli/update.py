@@ -101,6 +101,9 @@ def _show(updated: UpdateRun, console: Console) -> None:
 def _show_outcome(updated: UpdateRun, console: Console) -> None:
     """What the folder's model is, and where the record stands."""
     which = "the updated model" if updated.is_taken else "the deployed model as it was, which stays in use"
-    paragraph(console, f"\nmodel.json is {which}.")
+    more = (
+        "" if updated.is_taken else " --force takes the update all the same, --take another step of the path."
+    )
+    paragraph(console, f"\nmodel.json is {which}.{more}")
     if updated.record is not None:
         paragraph(console, f"Record {updated.record.number} of the register is {updated.record.hash}.")

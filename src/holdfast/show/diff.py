@@ -75,7 +75,12 @@ def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str
 
 def diff_html(diff: TreeDiff) -> str:
     """The same for a notebook or a page."""
-    parts = [f"<p><b>{escape(diff.summary)}</b></p>"]
+    return f"<p><b>{escape(diff.summary)}</b></p>{sections_html(diff)}"
+
+
+def sections_html(diff: TreeDiff) -> str:
+    """All but the summary."""
+    parts = []
     for section in sections(diff):
         parts.append(f"<h4>{escape(section.title)}</h4>")
         if section.lines:

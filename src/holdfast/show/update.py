@@ -110,7 +110,8 @@ def _decimals(update: TreeUpdate) -> int:
 
 def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
     """The table of the steps, line by line; where it is too wide, without the fit or the distance."""
-    return table_lines(fitting(path_rows(update), width, SPARE), sides="><>>>>")
+    rows = fitting(path_rows(update), width, SPARE)
+    return table_lines(rows, sides="><".ljust(len(rows[0]), ">"))
 
 
 def path_rows(update: TreeUpdate) -> Rows:
