@@ -23,7 +23,7 @@ def update_facts(update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> di
         },
         "data": {
             "fingerprint": change.data,
-            "rows": update.rows.new.n_rows,
+            "rows": change.n_rows,
             "rows_learnt_from": update.n_rows,
             "rows_scored": update.n_scored,
             "prior": update.settings.prior,

@@ -100,9 +100,9 @@ class PreparedUpdate:
         with collect_notes() as notes:
             proposal, seconds = timed(lambda: self._proposal(verbose))
         update = proposal.update_
-        diff = _diff(update)
-        proposed = model_to_json(proposal)
-        change = self._change(update, proposed)
+        table = self._new_rows(update.deployed)
+        diff, proposed = _diff(update, table), model_to_json(proposal)
+        change = self._change(update, table, proposed)
         facts = self._facts(update, diff, change)
         facts["seconds"] = {**self.seconds, "updating": seconds}
         facts["notes"] = list(dict.fromkeys([*self.notes, *notes]))
@@ -160,9 +160,9 @@ class PreparedUpdate:
             model.update_ = replace(model.update_, is_forced=False)
         return model
 
-    def _change(self, update: TreeUpdate, proposed: bytes) -> ChangeRecord:
+    def _change(self, update: TreeUpdate, table: Table, proposed: bytes) -> ChangeRecord:
         """What a register is told of the update."""
-        table, seed = self._new_rows(update), self.deployed.estimator.random_state
+        seed = self.deployed.estimator.random_state
         return ChangeRecord(
             old_model=content_hash(self.deployed.content),
             new_model=content_hash(proposed),
@@ -177,9 +177,11 @@ class PreparedUpdate:
             seed=int(seed) if isinstance(seed, Integral) else None,
         )
 
-    def _new_rows(self, update: TreeUpdate) -> Table:
-        """The new rows with the weights that they came with."""
-        return update.rows.new if self.rows.weight is not None else replace(update.rows.new, weight=None)
+    def _new_rows(self, deployed: Tree) -> Table:
+        """The new rows as they came: the update has taken copies of a row for one."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all that there is to say has been said
+            return Table.from_arrays(self.rows.X, self.rows.y, self.rows.weight, schema=deployed.schema)
 
 
 def _policy(policy: Any) -> ChangePolicy | None:
@@ -209,7 +211,7 @@ def edited_nodes(tree: Tree) -> tuple[int, ...]:
     return ()
 
 
-def _diff(update: TreeUpdate) -> TreeDiff:
+def _diff(update: TreeUpdate, table: Table) -> TreeDiff:
     """What changes from the deployed tree to that of the step, and for whom among the new rows.
 
     It tells no scores: the new tree has learnt from these rows, and the path has honest ones.
@@ -217,7 +219,7 @@ def _diff(update: TreeUpdate) -> TreeDiff:
     diff = tree_diff(
         update.deployed,
         update.tree,
-        update.rows.new,
+        table,
         matching=update.distances.matching,
         label_weight=update.distances.label_weight,
         outcome=update.distances.outcome,

@@ -4,7 +4,17 @@ from html import escape
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_words import split_texts
-from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
+from holdfast.stability.update.update import (
+    CANDIDATE,
+    CHANGE,
+    FRESH,
+    KEEP,
+    REFIT,
+    RETRAIN,
+    SLACK,
+    TreeUpdate,
+    UpdateStep,
+)
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, fitting, html_table, table_lines
 
@@ -72,7 +82,9 @@ def _taken_sentence(update: TreeUpdate) -> str:
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
-        return f"The tree changes as little as the rows ask: {kept}, and it fits {within}."
+        nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
+        far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
+        return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
     return {
         FRESH: "A fresh tree is taken: none nearer fits as well.",
         RETRAIN: "The tree is trained anew, as asked.",
@@ -80,10 +92,11 @@ def _taken_sentence(update: TreeUpdate) -> str:
     }[taken.kind]
 
 
-def _fits(update: TreeUpdate) -> bool:
-    taken = update.steps[update.taken]
-    least = update.own_loss if taken.kind == REFIT else 0.0
-    return taken.loss <= max(update.settings.tolerance, least) + SLACK
+def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
+    """True if the step, by default the one that is taken, fits well enough."""
+    step = step or update.steps[update.taken]
+    least = update.own_loss if step.kind == REFIT else 0.0
+    return step.loss <= max(update.settings.tolerance, least) + SLACK
 
 
 def _is_changed(update: TreeUpdate) -> list[bool]:

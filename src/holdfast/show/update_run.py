@@ -29,7 +29,9 @@ def update_run_text(run: UpdateRun, width: int = WIDTH) -> str:
 
 def words(run: UpdateRun) -> list[str]:
     """The paragraphs of an update in words."""
-    found = [update_summary(run.update)]
+    step = run.facts["settings"]["take"]
+    asked = "" if step is None else f"Step {step} of the path is asked for. "
+    found = [f"{asked}{update_summary(run.update)}"]
     if not run.diff.is_empty:
         found.append(run.diff.summary)
     if run.verdict is not None:
