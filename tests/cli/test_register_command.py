@@ -31,6 +31,9 @@ def test_a_sound_register_says_its_last_hash(register: Path) -> None:
     last = read_register(register)[-1].hash
     assert (result.exit_code, result.stdout) == (0, f"{register}: 3 records are sound, the last is {last}.\n")
     assert holdfast("register", "check", register, "--head", last).exit_code == 0
+    to_file = holdfast("register", "check", register, "-o", register.with_name("check.txt"))
+    assert (to_file.exit_code, to_file.stdout) == (0, "")
+    assert register.with_name("check.txt").read_text() == result.stdout
 
 
 def test_a_broken_register_ends_with_exit_code_3_and_names_the_record(register: Path) -> None:

@@ -150,7 +150,7 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--register", tmp_path / "broken.jsonl"), "record 1 is broken"),
         (("--register", tmp_path / "none" / "register.jsonl"), "there is no folder"),
         (("--take", 99), "--take 99 is out of range: the path has the steps 0 to"),
-        (("--frozen", "1,99"), "no split of the deployed tree"),
+        (("--frozen", "1,99"), "no node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life tells what old rows count: give these by --old."),
         (("--force",), "give one by --policy"),

@@ -80,6 +80,7 @@ def test_a_time_is_given_where_there_is_none(tmp_path: Path) -> None:
         ({"verdict": {"figure": float("nan")}}, "JSON"),
         ({"verdict": {"figure": object()}}, "JSON"),
         ({"forced": True, "taken": False}, "forced"),
+        ({"verdict": {"passed": False}}, "say forced=True, or taken=False"),
         ({"n_rows": -1}, "n_rows"),
     ],
 )

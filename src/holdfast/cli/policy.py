@@ -41,7 +41,7 @@ def check_change(
         verdict = policy.check(rows.old, rows.new, rows.table, subgroups=rows.columns)
     text = Text(str(verdict))
     text.highlight_regex(r"\bFAIL\b", "bold red")
-    text.highlight_regex(r"\bpass$", "green")
+    text.highlight_regex(r"(?m)\bpass$", "green")
     console.print(text, soft_wrap=True)
     if output is not None:
         write_json({"policy": policy.to_dict(), **verdict.to_dict()}, output)

@@ -1,6 +1,6 @@
 """Rows to predict for, read in the types that a model knows their columns by."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,12 @@ from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.reading import Choices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked
-from holdfast.data.schema import Feature, Label
-from holdfast.errors import SchemaMismatch
+from holdfast.data.input.rows import columns_asked, encoded
+from holdfast.data.input.target import known_target
+from holdfast.data.schema import Feature, Schema
+from holdfast.data.schema_differences import SchemaDifferences
+from holdfast.data.table import Table
+from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -21,31 +24,63 @@ TRUTHS = {"true": True, "false": False}
 NO_OTHERS = Choices()
 
 
-def read_features(
+def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
+    """The columns that the model asks about, in the types that it knows them by; others are left unread."""
+    return read_columns(source, _columns(model.schema, _asked(model)), rules)
+
+
+def read_rows_of_both(
     source: CsvSource | FrameSource,
-    model: Tree | Ensemble,
+    old: Tree,
+    new: Tree,
+    further: Sequence[Feature],
     rules: ReadingOptions,
-    *,
-    others: Sequence[Tree] = (),
-    also: Mapping[str, Sequence[Label]] | None = None,
+    untyped: Sequence[str] = (),
 ) -> Frame:
-    """The columns that the model asks about, in the types that it knows them by; others are left unread.
+    """The columns that either tree asks about, both on one schema, and further ones, such as the target.
 
-    `others` are further trees on its schema. `also` names columns that are no features, with their classes if
-    they are known.
+    `untyped` names columns that are what their cells say.
     """
-    also = also or {}
-    asked = set(columns_asked(model.schema, _asked([model, *others])))
-    known = {feature.name: feature for feature in model.schema.columns if feature.name in asked}
-    known |= {
-        name: Feature(name, "nominal", categories=tuple(labels)) for name, labels in also.items() if labels
-    }
-    return read_known(source, known, rules, others=Choices(roles=[*also]))
+    asked = sorted({*_asked(old), *_asked(new)})
+    features = [*_columns(old.schema, asked), *further]
+    return read_columns(source, features, rules, others=Choices(roles=untyped))
 
 
-def read_known(
+def read_known_rows(
     source: CsvSource | FrameSource,
-    known: Mapping[str, Feature],
+    tree: Tree,
+    also: Iterable[int],
+    target: str | None,
+    rules: ReadingOptions,
+) -> Table:
+    """The rows on the schema of the tree, with their target: a column of the name that it has there, or this.
+
+    Only what the tree asks about, and `also` these features, is read: all else counts as missing.
+    """
+    schema, features = tree.schema, sorted({*_asked(tree), *also})
+    name = target or schema.target.name
+    if name not in source.names:
+        raise DataError(
+            f"There is no column {name!r} in {source.name}, which the target is read from. Its columns are "
+            f"{listed(source.names, 30)}: name one with --target."
+        )
+    classes = schema.target.classes
+    of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)
+    frame = read_columns(source, [*_columns(schema, features), of_target], rules)
+    values, differences = frame.column(name), SchemaDifferences()
+    target_values = known_target(values, schema.target, None, differences, frame.rows)
+    differences.raise_if_any()
+    matrix = encoded(frame.without([name]), schema, features)
+    columns = {feature: matrix[:, place] for place, feature in enumerate(features)}
+    unread = np.full(frame.n_rows, np.nan)
+    return Table(
+        schema, tuple(columns.get(each, unread) for each in range(len(schema.features))), target_values
+    )
+
+
+def read_columns(
+    source: CsvSource | FrameSource,
+    features: Iterable[Feature],
     rules: ReadingOptions,
     *,
     others: Choices = NO_OTHERS,
@@ -58,6 +93,7 @@ def read_known(
     `needs` is what is said of columns that are not there.
     """
     names = source.names
+    known = {feature.name: feature for feature in features}
     dates = _dates(known, names, rules)
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
     needed |= set(others.roles)
@@ -69,12 +105,11 @@ def read_known(
         )
     if not needed:
         needed = {names[0]}  # of a tree that asks nothing, the rows count
-    unread = others.drop if rest else [name for name in names if name not in needed]
     texts = [name for name in needed if name in known and is_text(known[name])] if known else names
     choices = Choices(
         categorical=[*texts, *others.categorical],
         numeric=[name for name in needed if name in known and _is_number(known[name])],
-        drop=unread,
+        drop=others.drop if rest else [name for name in names if name not in needed],
         roles=others.roles,
         known={name: feature.categories for name, feature in known.items()},
     )
@@ -89,9 +124,15 @@ def read_known(
 # -- what is needed ---------------------------------------------------------------------------------------
 
 
-def _asked(models: Sequence[Tree | Ensemble]) -> list[int]:
-    """The features that the models, on one schema, ask about."""
-    trees = [tree for each in models for tree in (each.trees if isinstance(each, Ensemble) else [each])]
+def _columns(schema: Schema, asked: Sequence[int]) -> list[Feature]:
+    """The columns that these features are, or that their questions read."""
+    names = set(columns_asked(schema, asked))
+    return [feature for feature in schema.columns if feature.name in names]
+
+
+def _asked(model: Tree | Ensemble) -> list[int]:
+    """The features that the model asks about."""
+    trees = model.trees if isinstance(model, Ensemble) else [model]
     return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
 
 

@@ -16,7 +16,7 @@ from holdfast.data.input.ordered import OrderedText
 from holdfast.data.input.weight import read_weight
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import DataError, DataWarning
-from holdfast.runs.new_rows import read_known
+from holdfast.runs.new_rows import read_columns
 from holdfast.runs.rows import target_known
 from holdfast.runs.setting import option
 from holdfast.runs.update_settings import UpdateRunSettings
@@ -55,15 +55,14 @@ def read_update_rows(
         name = source.name
         roles = _checked_roles(name, source.names, schema, settings)
         _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
-        known = {feature.name: feature for feature in schema.columns}
-        known[target] = _target_feature(target, schema)
+        known = [*schema.columns, _target_feature(target, schema)]
         absent = [*settings.drop, *(each for each in left_out if each in source.names)]
         choices = Choices(
             categorical=[settings.groups] if settings.groups else [],
             drop=[each for each in absent if each not in roles],
             roles=roles,
         )
-        frame = read_known(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
+        frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.taken(has_target)

@@ -16,7 +16,6 @@ from holdfast.errors import ParameterError, PolicyError
 from holdfast.runs.deployed import Deployed, Updating, deployed_model
 from holdfast.runs.json_file import finite
 from holdfast.runs.notes import collect_notes, timed
-from holdfast.runs.parsing import Nodes
 from holdfast.runs.update_data import (
     UpdateRows,
     joined_groups,
@@ -137,7 +136,7 @@ class PreparedUpdate:
             joined_weights(old, rows),
             how=settings.how,
             tolerance=settings.tolerance,
-            frozen=_frozen(settings.frozen, model.tree_),
+            frozen=settings.frozen,
             groups=joined_groups(old, rows),
             X_old=None if old is None else old.X,
             y_old=None if old is None else old.y,
@@ -200,15 +199,6 @@ def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
                 f"The line subgroups names the column {name!r}, which the model does not have: "
                 f"{nearest(name, known)}"
             )
-
-
-def _frozen(frozen: Nodes, tree: Tree) -> tuple[int, ...]:
-    return edited_nodes(tree) if frozen == "edited" else frozen
-
-
-def edited_nodes(tree: Tree) -> tuple[int, ...]:
-    """The splits that were edited by hand: none, as long as trees keep no record of edits."""
-    return ()
 
 
 def _diff(update: TreeUpdate, table: Table) -> TreeDiff:

@@ -51,8 +51,7 @@ def _title(line: PolicyLine) -> str:
 
 def verdict_text(verdict: PolicyVerdict) -> str:
     """The summary, the lines with figure and limit, and more on those that did not pass."""
-    summary = "\n".join(wrapped_lines(verdict.summary.replace(" %", f"{NO_BREAK}%"), WIDTH))
-    return "\n\n".join([summary, *verdict_blocks(verdict)])
+    return "\n\n".join(["\n".join(_wrapped(verdict.summary)), *verdict_blocks(verdict)])
 
 
 def verdict_blocks(verdict: PolicyVerdict, *, brief: bool = False) -> list[str]:
@@ -103,7 +102,12 @@ def _cells(line: PolicyLine) -> list[str]:
 
 
 def _note(line: PolicyLine) -> list[str]:
-    return wrapped_lines(f"{_title(line)}: {line.words}.", WIDTH, "", "  ")
+    return _wrapped(f"{_title(line)}: {line.words}.", "  ")
+
+
+def _wrapped(text: str, rest: str = "") -> list[str]:
+    """The sentences in lines, none of which begins with a percent sign."""
+    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), WIDTH, "", rest)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from html import escape
 
 from holdfast.distance.diff.tree_diff import tree_diff
-from holdfast.show.diff_words import split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.stability.update.update import (
     CANDIDATE,
     CHANGE,
@@ -15,10 +15,12 @@ from holdfast.stability.update.update import (
     TreeUpdate,
     UpdateStep,
 )
+from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, fitting, html_table, table_lines
 
-WIDEST = 44  # letters of what changes, so that the table has 100
+WIDEST = 44  # letters of what changes
+WIDTH = 100  # letters of a line
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
@@ -28,14 +30,14 @@ WORDS = {
     CANDIDATE: "all: the nearest of bootstrap trees",
 }
 SPARE = ("fit lost", "distance")
-WIDTH = 100  # columns
 HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 
 def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
     verdict = [] if update.verdict is None else ["", str(update.verdict)]
-    return "\n".join([update_summary(update), "", *path_lines(update), *verdict])
+    words = wrapped_lines(update_summary(update).replace(" %", f"{NO_BREAK}%"), WIDTH)
+    return "\n".join([*words, "", *path_lines(update), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
@@ -169,4 +171,4 @@ def _first_of(told: list[str]) -> str:
         if len(text) <= WIDEST:
             return text
     more = f"; {len(told) - 1} more" if len(told) > 1 else ""
-    return f"{told[0][: WIDEST - len(more) - 1]}…{more}"
+    return f"{shortened(told[0], WIDEST - len(more))}{more}"

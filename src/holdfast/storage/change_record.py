@@ -163,6 +163,8 @@ def record_in(content: bytes) -> ChangeRecord:
     named = {name: getattr(part, name) for name in part.__struct_fields__ if name != "format"}
     lines = None if part.policy is None else part.policy.lines
     record = ChangeRecord(**{**named, "policy": lines})
+    if record.passed is False and record.taken and not record.forced:
+        raise RegisterError("its verdict failed and it was taken: say forced=True, or taken=False.")
     if part.policy is not None and part.policy.hash != record.policy_hash:
         raise RegisterError("the hash of its policy is another one than that of the lines.")
     return record

@@ -44,8 +44,8 @@ def test_the_template_loads_to_its_documented_values(tmp_path: Path) -> None:
         max_churn=0.05,
         max_flips=0.05,
         max_negative_flips=0.02,
-        score_margin=0.01,
-        subgroup_margin=0.03,
+        score_margin=0.02,
+        subgroup_margin=0.05,
         calibration_intercept=(-0.3, 0.3),
         calibration_slope=(0.8, 1.25),
         min_leaf_rows=10,
@@ -71,7 +71,7 @@ def test_what_the_template_has_as_a_comment_is_sound_too() -> None:
 
 
 def test_a_policy_without_lines_asks_for_nothing() -> None:
-    assert ChangePolicy().to_dict() == {"confidence": 0.95, "subgroup_bands": 4, "min_subgroup_rows": 100}
+    assert ChangePolicy().to_dict() == {"confidence": 0.95, "subgroup_bands": 4, "min_subgroup_rows": 200}
 
 
 def test_every_line_is_judged_or_says_how() -> None:

@@ -133,6 +133,8 @@ def test_the_score_may_be_worse_by_the_margin_with_the_confidence() -> None:
     surer = replace(policy, confidence=0.999999).check(stump(50), stump(60), rows()).lines[0]
     assert surer.status == "failed"
     assert "accuracy 0.900, was 1.000: -0.100 ± 0.030" in line.words
+    assert "too few rows" in surer.words
+    assert "too few rows" not in line.words
 
 
 def test_a_loss_is_told_as_people_say_it() -> None:
@@ -268,7 +270,7 @@ def test_a_line_fails_exactly_when_its_figure_crosses_its_limit(random: Random) 
     assert list(dict.fromkeys(line.name for line in lines)) == [name for name in JUDGES if name in wide]
     for line in lines:
         if line.figure is None:
-            assert line.name == "calibration_slope"  # of a leaf, or of classes that the rows do not have
+            assert line.name.startswith("calibration_")  # of a leaf, or of a class that no row has
             continue
         assert line.status == "passed"
         for limit, status in zip(limits_at(line.name, line.figure), ("passed", "failed"), strict=True):
@@ -338,8 +340,9 @@ def test_columns_that_are_not_there_are_named() -> None:
 
 
 def test_a_metric_for_numbers_and_a_model_of_another_target_are_refused() -> None:
-    with pytest.raises(ValueError, match="'r2' is for numbers"):
-        ChangePolicy(scoring="r2", score_margin=0.1).check(stump(50), stump(60), rows())
+    for scoring, why in (("r2", "is for numbers"), ("acuracy", "is unknown: choose one of 'accuracy'")):
+        with pytest.raises(PolicyError, match=f"The line scoring is '{scoring}', which {why}"):
+            ChangePolicy(scoring=scoring).check(stump(50), stump(60), rows())
     number = Schema((AGE, WARD), Target("cost", low=0.0, high=9.0))
     other = Tree.from_nodes(number, [{"value": 3.0, "count": 5, "impurity": 1.0}])
     with pytest.raises(SchemaMismatch, match="cost"):

@@ -5,9 +5,11 @@ from typing import Any
 
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import as_vector, frame_of
+from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
-from holdfast.errors import DataError, PolicyError
+from holdfast.errors import DataError, ParameterError, PolicyError
+from holdfast.scoring.metric import metric_of
 from holdfast.stability.policy import judged_rows, judged_trees
 from holdfast.stability.policy.change import Change
 from holdfast.stability.policy.nearest import nearest
@@ -34,8 +36,8 @@ JUDGES: dict[str, Judge] = {
     "max_negative_flips": judged_rows.max_negative_flips,
     "score_margin": judged_rows.score_margin,
     "subgroups": judged_rows.subgroups,
-    "calibration_intercept": judged_rows.calibration,
-    "calibration_slope": judged_rows.calibration,
+    "calibration_intercept": judged_rows.calibration_intercept,
+    "calibration_slope": judged_rows.calibration_slope,
     "min_leaf_rows": judged_rows.min_leaf_rows,
 }
 
@@ -52,9 +54,18 @@ def checked(
     """The verdict on a change, judged by the rows of the table. See `ChangePolicy.check`."""
     columns = {name: _column(name, table, _given(subgroups, table.n_rows)) for name in policy.subgroups}
     change = Change(policy, tree_diff(old, new) if diff is None else diff, table, columns)
+    _check_scoring(policy.scoring, change.diff.old.schema.target)
     stated = [name for name in JUDGES if getattr(policy, name) not in (None, (), {})]
     lines = tuple(line for name in stated for line in JUDGES[name](name, change))
     return PolicyVerdict(policy, lines, int(change.counted.sum()))
+
+
+def _check_scoring(scoring: str | None, target: Target) -> None:
+    try:
+        metric_of(scoring, target)
+    except ParameterError as error:
+        why = str(error).removeprefix(f"scoring={scoring!r} ")
+        raise PolicyError(f"The line scoring is {scoring!r}, which {why}") from error
 
 
 def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class ChangePolicy:
     max_churn = 0.05
     confidence = 0.95
     subgroup_bands = 4
-    min_subgroup_rows = 100
+    min_subgroup_rows = 200
     """
 
     leaf_values: str | None = line(
@@ -97,7 +97,7 @@ class ChangePolicy:
     score_margin: float | None = line(
         None,
         Number(),
-        0.01,
+        0.02,
         "How much worse the score may be. The line passes if, with the confidence below, the loss is no more "
         "than this.",
     )
@@ -118,11 +118,11 @@ class ChangePolicy:
     subgroup_margin: float | None = line(
         None,
         Number(),
-        0.03,
+        0.05,
         "How much worse the score may be in a subgroup. Without this line it is the margin above.",
     )
     subgroup_bands: int = line(4, SOME, 4, "Into how many bands the rows are divided by a number.")
-    min_subgroup_rows: int = line(100, SOME, 100, "A subgroup of fewer rows is reported, and not judged.")
+    min_subgroup_rows: int = line(200, SOME, 200, "A subgroup of fewer rows is reported, and not judged.")
     calibration_intercept: Interval | None = line(
         None,
         Between(),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.canonical_order import canonical
+from holdfast.data.canonical_order import canonical, fixed_order
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, random_positions, strata_of
@@ -15,12 +15,12 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.random_streams import Branch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
-from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import (
     Prior,
     Taught,
@@ -33,11 +33,13 @@ from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.judged import JudgedRows
-from holdfast.stability.update.search import UpdateSearch, paths_above
+from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
+MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
 # What a point of the path is.
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
@@ -145,11 +147,11 @@ def update_tree(
     """
     update.check_frozen(deployed)
     metric = metric_of(settings.scoring, rows.table.schema.target)
-    rows = _in_order(rows)
+    given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
-    share = rows.table.n_rows / (rows.table.n_rows + update.prior)
-    # What the tree says itself it fits: of what it lost on rows like these, the teacher's share is left.
-    own_loss *= share**2
+    share = given.table.n_rows / (given.table.n_rows + update.prior)
+    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
+    own_loss *= MORE * share**2
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -171,9 +173,9 @@ def update_tree(
         metric,
         distances,
         own_loss,
-        n_rows=rows.table.n_rows,
+        n_rows=given.table.n_rows,
         n_scored=int(held_out.sum()),
-        rows=JudgedRows(rows.table.taken(rows.is_new), rows.table.taken(scored_rows)),
+        rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
 
 
@@ -189,10 +191,13 @@ class Context(NamedTuple):
     more: tuple[Tree, ...]
     own_loss: float
 
+    def most_loss(self, kind: str) -> float:
+        """What a point of this kind may lose."""
+        return max(self.update.tolerance, self.own_loss if kind == REFIT else 0.0)
+
     def fits(self, point: Point) -> bool:
         """True if the point fits well enough to be deployed."""
-        least = self.own_loss if point.kind == REFIT else 0.0
-        return point.loss <= max(self.update.tolerance, least) + SLACK
+        return point.loss <= self.most_loss(point.kind) + SLACK
 
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
@@ -215,9 +220,17 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
         found.append((RETRAIN, _retrained(table, groups, settings)))
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
-    losses = [search.loss(tree) for _, tree in found]
-    trees = _delivered([tree for _, tree in found], deployed, rows, settings)
     kinds = [kind for kind, _ in found]
+    losses = [search.loss(tree) for _, tree in found]
+    trees = _delivered(found, deployed, rows, settings)
+    trees = [_kept(tree, deployed, update.frozen) for tree in trees]
+    if settings.leaf_values == "teacher":
+        spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
+        trees = [
+            steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
+            for kind, tree, room in zip(kinds, trees, spare, strict=True)
+        ]
+        losses = [search.loss(tree) for tree in trees]
     away = distances_between(trees, [deployed], distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
@@ -250,7 +263,9 @@ def _candidate(
     update: UpdateSettings,
 ) -> Tree:
     """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
-    trained = train(table, replace(settings, method="bootstrap", tolerance=None), groups=groups)
+    validation = "auto" if settings.validation is None else settings.validation
+    settings = replace(settings, method="bootstrap", tolerance=None, validation=validation)
+    trained = train(table, settings, groups=groups)
     frontier, trees = trained.frontier, trained.candidates.trees
     loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
     near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
@@ -263,10 +278,8 @@ def _efficient(points: list[Point]) -> list[Point]:
 
     The deployed tree as it is comes first, and the refitted and the fresh one always stay.
     """
-    order = sorted(range(len(points)), key=lambda i: (points[i].distance, points[i].loss, i))
     kept: list[Point] = []
-    for i in order:
-        point = points[i]
+    for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
         if point.kind != CHANGE or is_better:
             kept.append(point)
@@ -300,10 +313,28 @@ def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
     return distance_settings(settings, [deployed])
 
 
-def _delivered(trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings) -> list[Tree]:
-    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say."""
-    rounded = [_rounded(tree, deployed, rows.lesson.table) for tree in trees[1:]]
-    return [trees[0], *delivered(rounded, rows, settings)]
+def _delivered(
+    found: list[tuple[str, Tree]], deployed: Tree, rows: Taught, settings: StabilitySettings
+) -> list[Tree]:
+    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say.
+
+    The deployed tree, and trees that another method has made, are as they should be.
+    """
+    moved = [i for i, (kind, _) in enumerate(found) if kind in (REFIT, CHANGE, FRESH)]
+    made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
+    trees = dict(zip(moved, made, strict=True))
+    return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
+
+
+def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
+    """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
+    leaves = [node for node in frozen if deployed.feature[node] == LEAF]
+    path, there = {node: number for number, node in paths_of(deployed).items()}, paths_of(tree)
+    value = tree.value.copy()
+    for node in leaves:
+        if path[node] in there:
+            value[there[path[node]]] = deployed.value[node]
+    return tree.replace(value=value, edits=deployed.edits)
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
@@ -323,6 +354,11 @@ def _in_order(rows: NewRows) -> NewRows:
     table, in_order, copies = canonical(rows.table, given)
     groups = in_order[1] if rows.groups is not None else copies_as_groups(table, copies)
     return NewRows(table, groups, in_order[0] == 1)
+
+
+def _new_rows(rows: NewRows) -> Table:
+    new = rows.table.taken(rows.is_new)
+    return new.taken(fixed_order(new))
 
 
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
