@@ -88,8 +88,7 @@ def verdict_html(verdict: PolicyVerdict) -> str:
 
 def verdict_table(verdict: PolicyVerdict) -> str:
     """The lines as a table of HTML, with what each figure says; nothing if there are none."""
-    table = html_table(_grid(verdict, words=True)) if verdict.lines else ""
-    return table.replace("<td>FAIL</td>", '<td style="color:#b00020;font-weight:600">FAIL</td>')
+    return html_table(_grid(verdict, words=True)) if verdict.lines else ""
 
 
 def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:

@@ -16,7 +16,7 @@ STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;max-width:68em;margin:2em auto;padding:0 1em;color:#222}"
     "table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em .15em 0;text-align:left;"
     "vertical-align:top}th{border-bottom:1px solid #bbb}h2{margin-top:1.6em}h4{margin-bottom:.2em}"
-    "td,th{white-space:nowrap}td:last-child{white-space:normal}.tree{overflow-x:auto}"
+    "td,th{white-space:nowrap}td:last-child{white-space:normal}.tree{overflow-x:auto}.fail{color:#b00020;font-weight:600}"
 )
 
 
@@ -76,7 +76,8 @@ def update_page(run: UpdateRun) -> str:
     drawn = "".join(
         f'<h4>The tree {when}</h4><div class="tree">{tree.to_svg()}</div>' for when, tree in trees
     )
+    body = update_run_html(run).replace("<td>FAIL</td>", '<td class="fail">FAIL</td>')
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style><body><h2>{escape(title)}</h2>{update_run_html(run)}{drawn}</body></html>\n"
+        f"<style>{STYLE}</style><body><h2>{escape(title)}</h2>{body}{drawn}</body></html>\n"
     )
