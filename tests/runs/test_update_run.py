@@ -1,6 +1,7 @@
 """An update from Python: of a file, a folder or a model, by a file or a frame; judged, recorded and saved."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,21 @@ def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
     run = update_run(folder / "model.json", new, target="outcome", widen=True, old=old)
     assert run.update.n_rows > 400
     assert "clinic" in run.update.tree.schema.names
+
+
+def test_a_column_that_was_empty_may_hold_text_now(folder: Path) -> None:
+    first = frame_of(folder / "first.csv").assign(tv=np.nan)
+    fit = fit_run(first, "outcome", test=0, **FEW)
+    for tv in ("2 hours", 2.0):
+        later = frame_of(folder / "again.csv").assign(tv=tv)
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            run = update_run(fit.model, later, how="refit")
+        assert run.is_taken
+        told = [
+            str(each.message) for each in given if "the text in 'tv' counts as missing" in str(each.message)
+        ]
+        assert bool(told) == isinstance(tv, str)
 
 
 def test_a_new_category_is_an_error_that_says_what_to_do(folder: Path, tmp_path: Path) -> None:

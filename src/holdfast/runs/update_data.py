@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.files.dates import date_source
 from holdfast.data.files.reading import Choices, opened
+from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame, stacked_vectors
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.input.weight import read_weight
@@ -55,14 +56,17 @@ def read_update_rows(
         name = source.name
         roles = _checked_roles(name, source.names, schema, settings)
         _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
-        known = [*schema.columns, _target_feature(target, schema)]
+        without = [each.name for each in schema.columns if _is_without_values(each)]
+        known = [each for each in schema.columns if each.name not in without]
+        known.append(_target_feature(target, schema))
         absent = [*settings.drop, *(each for each in left_out if each in source.names)]
         choices = Choices(
             categorical=[settings.groups] if settings.groups else [],
             drop=[each for each in absent if each not in roles],
-            roles=roles,
+            roles=[*roles, *without],
         )
         frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
+    frame = _without_text(frame, without)
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.taken(has_target)
@@ -150,6 +154,29 @@ def _known_names(schema: Schema) -> set[str]:
 def _target_feature(target: str, schema: Schema) -> Feature:
     classes = schema.target.classes
     return Feature(target, "nominal", categories=classes) if classes else Feature(target)
+
+
+def _is_without_values(feature: Feature) -> bool:
+    """True if no question can be asked of the feature, since it had one value, or none, in training."""
+    return feature.kind == "numeric" and feature.low == feature.high and date_source(feature.name) is None
+
+
+def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
+    """The frame, with missing values in place of text: in the model these columns are numbers."""
+    texts = [name for name in names if read_column(frame.column(name), f"column {name!r}").kind != "numeric"]
+    if not texts:
+        return frame
+    warnings.warn(
+        f"the text in {listed(texts)} counts as missing: no question could be asked of it when the model was "
+        "trained, as it had one value, or none. To use it, train a new model.",
+        DataWarning,
+        stacklevel=4,
+    )
+    gap = np.full(frame.n_rows, np.nan)
+    columns = [
+        gap if name in texts else column for name, column in zip(frame.names, frame.columns, strict=True)
+    ]
+    return replace(frame, columns=columns)
 
 
 def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:
