@@ -13,6 +13,7 @@ from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.setting import Range, Setting, option, setting, setting_of
 from holdfast.runs.settings import LearningSettings, RunSettings, jobs
+from holdfast.runs.update_settings import UpdateRunSettings
 
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
@@ -123,6 +124,20 @@ def audit_options(command: Command) -> Command:
     return _with_options(
         [*_learning_options(AuditSettings, _AUDITED), file, *_options(CellSettings)], command
     )
+
+
+def update_options(command: Command) -> Command:
+    """The command with all of the options of an update."""
+    folder = click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        required=True,
+        help="Folder for the run: new, empty, or an earlier run, which is replaced.",
+    )
+    cells = {each.name for each in fields(CellSettings)}
+    own = [_option(each, {}) for each in fields(UpdateRunSettings) if each.name not in cells]
+    return _with_options([folder, *own, *_options(CellSettings)], command)
 
 
 def cell_options(command: Command) -> Command:
