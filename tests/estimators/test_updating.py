@@ -49,11 +49,12 @@ def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: Stab
     X, y = frame(1, n_rows=600, shift=0.8)
     model.update(X, y, prior=0)
     steps = model.update_.steps
-    assert [steps[0].kind, steps[1].kind, steps[-1].kind] == ["keep", "refit", "fresh"]
-    distances, losses = ([getattr(step, name) for step in steps[1:]] for name in ("distance", "loss"))
+    assert (steps[0].kind, steps[-1].kind) == ("keep", "fresh")
     assert steps[0].distance == 0.0
-    assert distances[1:] == sorted(distances[1:])
-    assert losses[1:] == sorted(losses[1:], reverse=True)
+    distances = [step.distance for step in steps]
+    assert distances == sorted(distances)
+    losses = [step.loss for step in steps[1:]]
+    assert losses == sorted(losses, reverse=True)
     taken = steps[model.update_.taken]
     assert taken.kind == "change"
     assert taken.loss <= 0.02 + 1e-9
@@ -197,6 +198,18 @@ def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClass
     model.take(0)  # keeping breaks no line
     assert model.update_.is_taken
     assert not model.update_.is_forced
+    model.take(len(model.update_.steps) - 1)  # which the policy forbids
+    assert model.tree_ is before
+
+
+def test_a_step_taken_by_force_after_a_refusal_counts_the_rows(model: StableTreeClassifier) -> None:
+    X, y = frame(1, n_rows=600, shift=0.8)
+    model.update(X, y, prior=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
+    assert not model.update_.is_taken
+    assert not hasattr(model, "rows_behind_")
+    model.take(model.update_.taken, force=True)
+    assert model.rows_behind_ == 600
+    assert not hasattr(model, "frontier_")
 
 
 def test_any_tree_can_be_adopted_and_updated() -> None:

@@ -11,7 +11,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
-from holdfast.estimators.updating import UpdatingEstimator
+from holdfast.estimators.updating import OF_UPDATE, UpdatingEstimator
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
@@ -92,11 +92,7 @@ class StableTreeEstimator(UpdatingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        of_size, of_update = (
-            ("size_choice_", "max_leaf_nodes_"),
-            ("previous_tree_", "update_", "rows_behind_"),
-        )
-        for name in (*of_size, *of_update, "teacher_loss_"):  # of an earlier tree
+        for name in ("size_choice_", "max_leaf_nodes_", *OF_UPDATE):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier

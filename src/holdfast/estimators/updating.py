@@ -25,6 +25,7 @@ from holdfast.stability.update.update import TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
 LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
+OF_UPDATE = ("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "_not_yet_learnt")
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
@@ -61,7 +62,7 @@ class UpdatingEstimator(TreeEstimator):
                 f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
             )
         self._forget_training()
-        for name in ("rows_behind_", "teacher_loss_", "_row_hashes", "update_", "previous_tree_"):
+        for name in (*OF_UPDATE, "_row_hashes"):
             self.__dict__.pop(name, None)
         columns = tree.schema.columns
         self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
@@ -146,15 +147,8 @@ class UpdatingEstimator(TreeEstimator):
             own_loss=vars(self).get("teacher_loss_", 0.0),
             more=self._further_trees(new.table.schema),
         )
-        found = found.judged(policy, force=force)
-        if not found.is_taken:
-            self.update_ = found
-            return self
-        self.previous_tree_ = self.tree_
-        self._forget_training()
-        self.rows_behind_ = prior + float(deployed.count[0] if how == "keep" else new.table.n_rows)
-        self._row_hashes = np.union1d(vars(self).get("_row_hashes", known), known)
-        return self._stepped(found)
+        self._not_yet_learnt = prior + new.table.n_rows, known
+        return self._stepped(found.judged(policy, force=force))
 
     def take(self, step: int, *, force: bool = False) -> Self:
         """Move to another step of the path of the last update, without searching anew.
@@ -168,11 +162,19 @@ class UpdatingEstimator(TreeEstimator):
         return self._stepped(self.update_.take(step, force=force))
 
     def _stepped(self, update: TreeUpdate) -> Self:
-        """Take the tree of an update, or the one before it if a policy forbids that."""
+        """Take the tree of an update; where a policy forbids that, the tree before stays, or comes back."""
         self.update_ = update
-        step = update.steps[update.taken if update.is_taken else 0]
-        self.teacher_loss_ = step.loss
-        self._take_tree(step.tree, hasattr(self, "feature_names_in_"))
+        is_named, is_first = hasattr(self, "feature_names_in_"), "_not_yet_learnt" in vars(self)
+        if update.is_taken and is_first:
+            self.previous_tree_ = self.tree_
+            self._forget_training()
+            self.rows_behind_, hashes = self.__dict__.pop("_not_yet_learnt")
+            self._row_hashes = np.union1d(vars(self).get("_row_hashes", hashes), hashes)
+        if update.is_taken:
+            self.teacher_loss_ = update.steps[update.taken].loss
+            self._take_tree(update.tree, is_named)
+        elif not is_first:  # another step of this update is in use
+            self._take_tree(self.previous_tree_, is_named)
         return self
 
     @property

@@ -232,7 +232,8 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
         ]
         losses = [search.loss(tree) for tree in trees]
     away = distances_between(trees, [deployed], distances)[:, 0].tolist()
-    return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
+    points = [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
+    return _efficient(points, update.how)
 
 
 def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
@@ -264,7 +265,9 @@ def _candidate(
 ) -> Tree:
     """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
     validation = "auto" if settings.validation is None else settings.validation
-    settings = replace(settings, method="bootstrap", tolerance=None, validation=validation)
+    settings = replace(
+        settings, method="bootstrap", tolerance=None, validation=validation, size_by_folds=False
+    )
     trained = train(table, settings, groups=groups)
     frontier, trees = trained.frontier, trained.candidates.trees
     loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
@@ -273,18 +276,17 @@ def _candidate(
     return trees[int(near[int(away.argmin())])]
 
 
-def _efficient(points: list[Point]) -> list[Point]:
+def _efficient(points: list[Point], how: str) -> list[Point]:
     """The points by distance, without those that another beats in both distance and fit.
 
-    The deployed tree as it is comes first, and the refitted and the fresh one always stay.
+    The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay.
     """
     kept: list[Point] = []
     for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
-        if point.kind != CHANGE or is_better:
+        if is_better or point.kind in (KEEP, FRESH, how):
             kept.append(point)
-    kept.sort(key=lambda point: (point.kind != KEEP, point.kind != REFIT and point.distance))
-    return kept
+    return sorted(kept, key=lambda point: point.kind != KEEP)
 
 
 def _taken(path: list[Point], context: Context) -> int:
@@ -292,7 +294,7 @@ def _taken(path: list[Point], context: Context) -> int:
     kinds = [point.kind for point in path]
     if context.update.how != "nearest":
         return kinds.index(context.update.how)
-    if context.fits(path[kinds.index(REFIT)]):
+    if REFIT in kinds and context.fits(path[kinds.index(REFIT)]):
         return kinds.index(REFIT)
     changed = range(1, len(path))
     within = [i for i in changed if context.fits(path[i])]
@@ -388,10 +390,10 @@ def _scores(
 
 
 def _alike(point: Point, like: list[Point]) -> Point:
-    """The point of another path that was made the same way, or that fits about as well."""
+    """The point of another path that was made the same way, or else that fits about as well."""
     same = [each for each in like if each.kind == point.kind]
-    if point.kind != CHANGE:
+    if same and point.kind != CHANGE:
         return same[0]
-    fit = [each for each in same if each.loss <= point.loss] or same
-    fit = fit or [each for each in like if each.kind == FRESH] or like[1:2]
+    others = same or [each for each in like if each.kind != KEEP] or like
+    fit = [each for each in others if each.loss <= point.loss] or others
     return min(fit, key=lambda each: abs(each.loss - point.loss))
