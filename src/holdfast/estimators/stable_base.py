@@ -10,7 +10,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
-from holdfast.estimators.updating import UpdatingEstimator
+from holdfast.estimators.staging import StagingEstimator
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
@@ -24,7 +24,7 @@ from holdfast.tree.tree import Tree
 _UNSAID: Any = object()  # None is something that can be said
 
 
-class StableTreeEstimator(UpdatingEstimator):
+class StableTreeEstimator(StagingEstimator):
     """An estimator whose tree is chosen from many.
 
     Its parameters are the fields of `StabilitySettings` and of `SelectionRule` by name, and those of other
@@ -63,7 +63,7 @@ class StableTreeEstimator(UpdatingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("previous_tree_", "update_", "teacher_loss_"):  # of an earlier tree
+        for name in ("previous_tree_", "update_", "teacher_loss_", "stages_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier

@@ -21,7 +21,7 @@ from holdfast.tree.tree import Tree, label_array
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    "size_choice_",
+    *("size_choice_", "stages_"),
 )
 
 

@@ -63,6 +63,45 @@ def pooled_stages(stage: LongArray, most: int) -> LongArray:
     return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
 
 
+def joined_stages(stage: LongArray, least: int) -> LongArray:
+    """The stages, numbered anew, where one with fewer rows is joined with the next ones, or the last ones.
+
+    >>> joined_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
+    array([0, 0, 0, 1, 1, 1, 1])
+    """
+    rows_of = np.bincount(stage)
+    number, so_far, numbers = 0, 0, []
+    for n_rows in rows_of.tolist():
+        numbers.append(number)
+        so_far += n_rows
+        if so_far >= least:
+            number, so_far = number + 1, 0
+    joint = np.array(numbers, np.int64)
+    if so_far:  # too few are left for one of their own
+        joint = np.minimum(joint, max(number - 1, 0))
+    return np.asarray(joint[stage], np.int64)
+
+
+def stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
+    """What the data calls the stages, in the order of their numbers; a moment at midnight is a day.
+
+    >>> stage_labels([1999, 2001, 1999], np.array([0, 1, 0]))
+    ('1999', '2001')
+    """
+    vector = as_vector(stage, "stage")
+    array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
+    _, first = np.unique(numbers, return_index=True)
+    return tuple(_label(array[int(row)]) for row in first)
+
+
+def _label(entry: Any) -> str:
+    if isinstance(entry, float | np.floating) and float(entry).is_integer():
+        entry = int(entry)
+    if isinstance(entry, date | np.datetime64):
+        return str(np.array([entry], "datetime64[s]")[0]).removesuffix("T00:00:00")
+    return str(entry)
+
+
 def _rows_of_stages(stage: LongArray) -> LongArray:
     rows_of = np.bincount(stage)
     if len(rows_of) < 2:

@@ -96,6 +96,7 @@ class CentredTrees:
     trees: tuple[Tree, ...]
     losses: FloatArray  # of each tree: fraction of what the student explains of the teacher's variance
     references: tuple[Tree, ...]
+    student: Tree
 
 
 class Taught(NamedTuple):
@@ -118,8 +119,13 @@ def taught_by(table: Table, groups: LongArray | None, settings: StabilitySetting
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
     """Teacher, student, references and the trees in their midst."""
-    rows = taught_by(table, groups, settings)
+    return centred_by(taught_by(table, groups, settings), groups, settings)
+
+
+def centred_by(rows: Taught, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
+    """The same of rows whose teacher has said what it thinks."""
     lesson, repeats = rows.lesson, rows.repeats
+    table = lesson.table
     student = lesson.grow(repeats)
     references = lesson.grow_many(
         repeats,
@@ -134,12 +140,13 @@ def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySet
     if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
         search = replace(search, least_rows=float(lesson.least_rows))
     tolerances = _tolerances(settings)
-    found = _found(search, tolerances, _tolerance(settings), settings.n_jobs)
+    found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
     rounded = [with_round_thresholds(tree, table) for tree in shapes]
     trees = delivered(rounded, rows, settings)
     losses = np.array([search.loss(each) for each in found])
-    return CentredTrees(tolerances, tuple(trees), losses, tuple(_with_weights(references, rows.exponent)))
+    student, *references = _with_weights([student, *references], rows.exponent)
+    return CentredTrees(tolerances, tuple(trees), losses, tuple(references), student)
 
 
 def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
@@ -199,12 +206,13 @@ def _found(
     return found
 
 
-def _tolerance(settings: StabilitySettings) -> float:
+def chosen_tolerance(settings: StabilitySettings) -> float:
+    """The tolerance of the tree that is taken unless another is asked for."""
     return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
 
 
 def _tolerances(settings: StabilitySettings) -> tuple[float, ...]:
-    return tuple(sorted({*TOLERANCES, _tolerance(settings)}))
+    return tuple(sorted({*TOLERANCES, chosen_tolerance(settings)}))
 
 
 def _criterion(table: Table) -> str:

@@ -141,7 +141,7 @@ def update_tree(
     return TreeUpdate(
         deployed,
         steps,
-        _taken(path, context),
+        taken_point(path, context),
         update,
         metric,
         distances,
@@ -171,16 +171,22 @@ class Context(NamedTuple):
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    settings, update, distances = context.settings, context.update, context.distances
-    rows = taught_by(table, groups, _with_room(settings, deployed))
+    rows = taught_by(table, groups, _with_room(context.settings, deployed))
     search = UpdateSearch(
         rows,
         deployed,
         rows.lesson.grow(rows.repeats),
-        distances,
+        context.distances,
         context.more,
-        paths_above(deployed, update.frozen),
+        paths_above(deployed, context.update.frozen),
     )
+    return path_by(search, groups, context)
+
+
+def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) -> list[Point]:
+    """The points of the path of a search."""
+    settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
+    table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
     if update.how == "nearest":
         found += _changed(search, update.tolerance)
@@ -191,7 +197,7 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
     losses = [search.loss(tree) for _, tree in found]
     trees = _delivered([tree for _, tree in found], deployed, rows, settings)
     kinds = [kind for kind, _ in found]
-    away = distances_between(trees, [deployed], distances)[:, 0].tolist()
+    away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
 
@@ -247,8 +253,8 @@ def _efficient(points: list[Point]) -> list[Point]:
     return kept
 
 
-def _taken(path: list[Point], context: Context) -> int:
-    """The refitted tree if it fits; else the nearest that does; else the one that fits best."""
+def taken_point(path: list[Point], context: Context) -> int:
+    """The place of the refitted tree if it fits; else of the nearest that does; else of the best fit."""
     kinds = [point.kind for point in path]
     if context.update.how != "nearest":
         return kinds.index(context.update.how)

@@ -1,0 +1,115 @@
+"""What one stage teaches: a teacher of its rows, a student, and how well other trees fit what it says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, without_last_digits
+from holdfast.stability.choice import SelectionRule, choose
+from holdfast.stability.methods.centred import (
+    CentredTrees,
+    Taught,
+    centred_by,
+    chosen_tolerance,
+    delivered,
+    distance_settings,
+    taught_by,
+)
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.stages.rows import RowsLearnt, StageRows
+from holdfast.stability.stages.settings import StageSettings
+from holdfast.stability.training import StableTrees, train
+from holdfast.stability.update.search import UpdateSearch
+from holdfast.stability.update.settings import UpdateSettings
+from holdfast.stability.update.update import Context, Point, path_by, taken_point
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class StageLesson:
+    """The rows that a stage learns from, and what their teacher has to say, once it is asked."""
+
+    number: int
+    learnt: RowsLearnt
+    settings: StabilitySettings
+
+    @cached_property
+    def rows(self) -> Taught:
+        """What the teacher says."""
+        return taught_by(self.learnt.table, self.learnt.groups, self.settings)
+
+    @cached_property
+    def student(self) -> Tree:
+        """The tree that is freshly grown on what the teacher says."""
+        return self.rows.lesson.grow(self.rows.repeats)
+
+    @cached_property
+    def centred(self) -> CentredTrees:
+        """The trees amid the bootstrap students, one for each tolerance."""
+        return centred_by(self.rows, self.learnt.groups, self.settings)
+
+    def losses(self, trees: Sequence[Tree]) -> FloatArray:
+        """What the trees lose of the teacher's variance that the student explains, with new leaf values."""
+        search = self._search(self.student)
+        losses = [search.loss(tree) for tree in self.rows.lesson.refit(list(trees))]
+        return without_last_digits(np.array(losses))
+
+    def delivered(self, trees: Sequence[Tree]) -> list[Tree]:
+        """The trees with the leaf values of this stage."""
+        return delivered(list(trees), self.rows, self.settings)
+
+    def update(self, deployed: Tree, own_loss: float, tolerance: float) -> tuple[Point, list[Point]]:
+        """The tree that an update of the deployed one takes, and all points of the path to it."""
+        search = self._search(deployed)
+        update = UpdateSettings(tolerance=tolerance, validation=None)
+        context = Context(self.settings, update, search.distances, (), own_loss)
+        path = path_by(search, self.learnt.groups, context)
+        return path[taken_point(path, context)], path
+
+    def _search(self, deployed: Tree) -> UpdateSearch:
+        distances = distance_settings(self.settings, [deployed, self.student])
+        return UpdateSearch(self.rows, deployed, self.student, distances)
+
+
+# -- trees that know nothing of other stages ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """The tree of the first stage, as an ordinary fit gives it."""
+
+    trained: StableTrees
+    tree: Tree
+    loss: float  # on its own rows
+
+
+def first_tree(
+    rows: StageRows, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
+) -> First:
+    """The stable tree of the first stage."""
+    trained, candidate = _trained(rows, 0, settings, stages, rule)
+    loss = trained.frontier.teacher_loss
+    return First(
+        trained, trained.candidates.trees[candidate], 0.0 if loss is None else float(loss[candidate])
+    )
+
+
+def retrained(lesson: StageLesson, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
+    """The stable tree of a stage that knows nothing of the trees before it."""
+    settings = lesson.settings
+    is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
+    if settings.method == "centred" and is_usual:  # the teacher has said it all already
+        place = lesson.centred.tolerances.index(chosen_tolerance(settings))
+        return lesson.centred.trees[place]
+    trained, candidate = _trained(rows, lesson.number, settings, stages, rule)
+    return trained.candidates.trees[candidate]
+
+
+def _trained(
+    rows: StageRows, number: int, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
+) -> tuple[StableTrees, int]:
+    table, groups = rows.raw(number, stages)
+    trained = train(table, settings, groups=groups)
+    return trained, choose(trained.frontier, trained.metric, rule).candidate
