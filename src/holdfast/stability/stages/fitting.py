@@ -27,6 +27,7 @@ from holdfast.stability.stages.sequence import FIRST, PathPoint, Stage, StageSeq
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.tree.tree import Tree
 
+FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
 WEIGHTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the curve
 
 
@@ -101,19 +102,26 @@ class _Updates:
 
 
 def _chosen(found: Candidates, record: "_Record", fresh: list[Tree]) -> StageSequence:
-    """The shortest path over all stages; then those that end at each of them; and those of other weights."""
-    stages, n_stages = record.settings, len(found.losses)
+    """The shortest path over all stages, that of other weights, and what is decided without later stages."""
+    stages = record.settings
     curve = tuple(_point(found, weight, stages.hindsight) for weight in sorted({*WEIGHTS, stages.weight}))
     path = next(point.structures for point in curve if point.movement_weight == stages.weight)
-    ends = []
-    for last in range(n_stages):
-        known = found.known(last, hindsight=stages.hindsight)
-        part, links = slice(last + 1), found.distances[:last]
-        ends.append(shortest_path(found.losses[part], links, stages.weight, known[part])[-1])
+    decided = _step_by_step(found, stages.weight)
     told = record.stages(*_taken(found, path), found.settings)
-    then = record.stages(*_taken(found, ends), found.settings)
+    then = record.stages(*_taken(found, decided), found.settings)
     told = [replace(stage, forward_score=nan, forward_error=nan) for stage in told]
     return record.sequence(told, then, fresh, curve, found.settings)
+
+
+def _step_by_step(found: Candidates, weight: float) -> list[int]:
+    """The structures, each chosen when its stage came: the one before is in use, and none later is known."""
+    chosen = [FIRST_TREE]
+    for stage in range(1, len(found.losses)):
+        allowed = found.known(stage, hindsight=False)[stage - 1 : stage + 1]
+        allowed[0] = np.arange(allowed.shape[1]) == chosen[-1]
+        losses, links = found.losses[stage - 1 : stage + 1], found.distances[stage - 1 : stage]
+        chosen.append(shortest_path(losses, links, weight, allowed)[-1])
+    return chosen
 
 
 def _point(found: Candidates, weight: float, hindsight: bool) -> PathPoint:
