@@ -29,6 +29,14 @@ class ModelFileError(HoldfastError, ValueError):
     """A file is not a model that this version can load."""
 
 
+class PolicyError(HoldfastError, ValueError):
+    """A change policy has a line that cannot be, or names what the models and the rows do not have."""
+
+
+class RegisterError(HoldfastError, ValueError):
+    """A change register is broken, in use, or cannot take the record."""
+
+
 class ExportError(HoldfastError, ValueError):
     """The model asks, or does, something that the other library cannot."""
 

@@ -42,6 +42,33 @@ def replace_file(
         raise
 
 
+def append_to_file(path: Path, data: bytes) -> None:
+    """Add the data at the end of the file, all or nothing; it is on the disk when this returns.
+
+    Nobody else may write to the file meanwhile: see `lock.py`. After a failure the file is as it was.
+    """
+    is_new = not path.exists()
+    with path.open("ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except BaseException as error:
+            with suppress(OSError):
+                to_the_end(partial(_as_it_was, path, size, is_new))
+            if isinstance(error, OSError):
+                error.filename = os.fspath(path)
+            raise
+
+
+def _as_it_was(path: Path, size: int, is_new: bool) -> None:
+    os.truncate(path, size)
+    if is_new:
+        path.unlink(missing_ok=True)
+
+
 def check_is_file(path: Path) -> None:
     """Raise a DataError unless it is a file to read: a pipe can block, and a device can be endless."""
     try:

@@ -30,6 +30,7 @@ _HOME: dict[str, str] = {
     "max_features_text": "max_features",
     "moving_rows_text": "audit",
     "reading": "comparison",
+    "register_check_text": "register",
     "replications_text": "replications",
     "rule_text": "rules",
     "rules_text": "rules",
@@ -44,6 +45,9 @@ _HOME: dict[str, str] = {
     "tree_svg": "tree_svg",
     "update_html": "update",
     "update_text": "update",
+    "verdict_html": "policy",
+    "verdict_summary": "policy",
+    "verdict_text": "policy",
 }
 
 

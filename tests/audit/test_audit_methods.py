@@ -12,6 +12,7 @@ from holdfast.audit.changes import CHANGES
 from holdfast.audit.methods import KNOWN, default_names, made, maker, methods_of, named_methods
 from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.data.schema import Target
+from holdfast.errors import ParameterError
 from holdfast.stability.methods import METHODS
 
 CLASSES, NUMBERS = Target(classes=("no", "yes")), Target()
@@ -81,6 +82,25 @@ def test_cart_takes_the_cell_of_the_grid_that_scores_best_on_folds() -> None:
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     number = CartRegressor().fit(X, X[:, 0])
     assert number.score(X, X[:, 0]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "library"), [("optimal", "pystreed"), ("near-optimal-nearest", "arborenum")]
+)
+def test_a_method_whose_library_is_missing_says_what_to_install(
+    name: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.audit.methods.find_spec", lambda _: None)
+    with pytest.raises(
+        ParameterError, match=f"'{name}' needs {library}, which is not installed: pip install {library}"
+    ):
+        named_methods([name])
+    assert named_methods(["forest"]) == {"forest": "forest"}
+
+
+def test_solvers_are_asked_only_by_name() -> None:
+    for target in (CLASSES, NUMBERS):
+        assert not {"optimal", "near-optimal", "near-optimal-nearest"} & set(default_names(target))
 
 
 def test_an_estimator_of_no_known_kind_is_refused() -> None:

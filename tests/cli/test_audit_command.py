@@ -57,6 +57,24 @@ def test_centred_trees_are_audited_by_default_and_know_columns_by_name(
         assert (rows[name]["distance"], rows[name]["churn"], rows[name]["identical"]) == (0, 0, 1)
 
 
+@pytest.mark.parametrize(("method", "library"), [("optimal", "pystreed"), ("near-optimal", "arborenum")])
+def test_trees_of_solvers_are_audited_with_questions(patients: Path, method: str, library: str) -> None:
+    pytest.importorskip(library)
+    options = ("--changes", "another seed", "--question", "age > 60")
+    result = audit(patients, *PLAIN, *options, methods=method)
+    assert result.exit_code == 0, result.output
+    assert "100.0 %" in result.stdout
+
+
+def test_a_method_for_classes_refuses_numbers_in_one_line(patients: Path) -> None:
+    pytest.importorskip("arborenum")
+    result = holdfast("audit", patients, "--target", "age", "--methods", "near-optimal", "--repeats", 1)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(
+        "'near-optimal' is for classes, and the target 'age' is a number: leave it out.\n"
+    )
+
+
 def test_the_pairs_in_the_file_are_those_of_retrain_audit(patients: Path, tmp_path: Path) -> None:
     options = ("--changes", "overlap, fewer rows", "--random-state", 3, "--label-weight", 4, "--test", 0.4)
     result = audit(patients, *PLAIN, *options, "-o", tmp_path / "audit.csv")

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,14 +17,6 @@ from holdfast.arrays import ByteArray
 from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel, current_group, stop_flag
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
-
-
-@pytest.fixture(autouse=True)
-def heed_interrupts() -> Iterator[None]:
-    """A process that a shell has started in the background ignores Ctrl-C, and these tests would wait."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(

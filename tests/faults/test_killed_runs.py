@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import lock as run_lock
 from holdfast.errors import DataError
 from holdfast.files import replace_file
 from holdfast.runs import folder as run_folder
-from holdfast.runs import lock as run_lock
 from holdfast.runs.folder import model_file, new_run, reserved
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")

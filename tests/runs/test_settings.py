@@ -41,8 +41,9 @@ def test_every_setting_is_an_option_of_its_name_and_default(verb: str, kind: typ
 
 def test_one_name_for_the_output_of_every_command() -> None:
     for name, command in main.commands.items():
-        output = [each.opts for each in command.params if each.name == "output"]
-        assert output == [["-o", "--output"]], name
+        for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+            output = [option.opts for option in each.params if option.name == "output"]
+            assert output == [["-o", "--output"]], (name, each.name)
 
 
 def test_the_names_in_the_help_are_those_of_the_library() -> None:

@@ -36,7 +36,7 @@ def test_odds_said_twice_as_extreme_have_half_the_slope() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_slope_is_that_of_logistic_regression(weighted: bool) -> None:
+def test_the_line_is_that_of_logistic_regression(weighted: bool) -> None:
     random = np.random.default_rng(3)
     chances = random.choice([0.1, 0.3, 0.45, 0.8], 400)
     truth = (random.random(400) < chances**1.4).astype(np.int32)
@@ -45,6 +45,7 @@ def test_the_slope_is_that_of_logistic_regression(weighted: bool) -> None:
     oracle = LogisticRegression(C=1e12, tol=1e-12, max_iter=10_000).fit(odds[:, None], truth, weight)
     found = calibration(said(chances), TrueValues(CLASSES, truth, weight), positive=1)
     assert found.slope == pytest.approx(oracle.coef_[0, 0], rel=1e-5)
+    assert found.intercept == pytest.approx(oracle.intercept_[0], rel=1e-5)
 
 
 def test_calibration_is_of_the_class_that_is_asked_for() -> None:
@@ -64,10 +65,16 @@ def test_what_cannot_be_told() -> None:
     assert math.isnan(calibration(said(np.full(4, 0.5)), TrueValues(CLASSES, np.zeros(4, int))).observed)
 
 
+def test_a_single_number_is_off_by_a_constant() -> None:
+    found = calibration(np.full((4, 1), 4.0), TrueValues(NUMBERS, np.array([1.0, 3, 7, 9])))
+    assert found.intercept == 1.0
+    assert math.isnan(found.slope)
+
+
 def test_numbers_have_a_line() -> None:
-    # 1, 3 said of two rows each, 2 and 8 came true on average: slope 3, and 3 too little on the whole.
+    # 1, 3 said of two rows each, 2 and 8 came true on average: 3 * said - 1.
     found = calibration(np.array([[1.0], [1.0], [3.0], [3.0]]), TrueValues(NUMBERS, np.array([1.0, 3, 7, 9])))
-    assert (found.intercept, found.slope, found.ratio) == (3.0, 3.0, 2.5)
+    assert (found.intercept, found.slope, found.ratio) == (-1.0, 3.0, 2.5)
 
 
 def test_the_order_of_the_rows_changes_no_bit() -> None:

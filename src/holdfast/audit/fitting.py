@@ -29,10 +29,14 @@ class Fitted(NamedTuple):
     places: IntArray | None  # the class that it settles on, by its place; None for numbers
     tree: Tree | None  # None if the model is no single tree
     seconds: float  # of the fit
+    model: Any = None  # itself, if the procedure wants to know it when it is trained again
 
 
-def fitted(method: Method, repetition: Repetition, sample: Sample) -> Fitted:
-    """The procedure, trained on the sample, and asked about the test rows."""
+def fitted(method: Method, repetition: Repetition, sample: Sample, previous: Fitted | None = None) -> Fitted:
+    """The procedure, trained on the sample, and asked about the test rows.
+
+    With the model before, it is trained by its `fit_again`.
+    """
     rows, test = repetition.rows, repetition.test
     columns = sample.columns(rows, repetition.schema)
     model, target, y = method.make(sample.seed), rows.table.schema.target, rows.y
@@ -41,11 +45,15 @@ def fitted(method: Method, repetition: Repetition, sample: Sample) -> Fitted:
     options = _options(method.name, model, rows, sample.rows)
     X, y = rows_of(columns.X, sample.rows), rows_of(y, sample.rows)
     start = time.perf_counter()
-    model.fit(X, y, **options)
+    if previous is None:
+        model.fit(X, y, **options)
+    else:
+        model.fit_again(previous.model, X, y, **options)
     seconds = time.perf_counter() - start
+    kept = model if method.knows_previous else None
     model = getattr(model, "best_estimator_", model)
     values, places = _answers(model, rows_of(columns.X_test, test), len(test), target)
-    return Fitted(values, places, tree_of(model, repetition, columns), seconds)
+    return Fitted(values, places, tree_of(model, repetition, columns), seconds, kept)
 
 
 def _options(name: str, model: Any, rows: AuditRows, numbers: LongArray) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from holdfast.audit.names import METHOD_NAMES
@@ -24,6 +25,7 @@ class Known:
     parameters: Mapping[str, Any]
     for_numbers: bool = True
     by_default: bool = True
+    library: str = ""  # that must be installed
 
 
 KNOWN = {
@@ -55,6 +57,32 @@ KNOWN = {
         {"method": "centred", "max_leaf_nodes": 8, "validation": None},  # no score is asked for
     ),
     "forest": Known("a forest", "holdfast.estimators.forest", "Forest", {}),
+    "optimal": Known(
+        "the optimal tree of depth 3",
+        "holdfast.audit.optimal",
+        "OptimalTree",
+        {},
+        by_default=False,
+        library="pystreed",
+    ),
+    "near-optimal": Known(
+        "the medoid of near-optimal trees",
+        "holdfast.audit.near_optimal",
+        "NearOptimalTree",
+        {},
+        for_numbers=False,
+        by_default=False,
+        library="arborenum",
+    ),
+    "near-optimal-nearest": Known(
+        "the near-optimal tree nearest to the one before",
+        "holdfast.audit.near_optimal",
+        "NearestTree",
+        {},
+        for_numbers=False,
+        by_default=False,
+        library="arborenum",
+    ),
 }
 Make = Callable[[int], Any]  # from a seed to an estimator that is not fitted
 
@@ -66,6 +94,7 @@ class Method:
     name: str
     title: str
     make: Make
+    knows_previous: bool = False  # trained again, it is given the model before: its fit_again
 
 
 def default_names(target: Target) -> tuple[str, ...]:
@@ -107,6 +136,10 @@ def _check(name: str, method: Any) -> None:
     if isinstance(method, str):
         if method not in METHOD_NAMES:
             raise ParameterError(f"The method {method!r} is unknown: choose of {listed(METHOD_NAMES)}.")
+        if (library := KNOWN[method].library) and find_spec(library) is None:
+            raise ParameterError(
+                f"The method {method!r} needs {library}, which is not installed: pip install {library}."
+            )
     elif inspect.isclass(method):
         raise ParameterError(f"The method {name!r} is a class: write {method.__name__}().")
     elif not callable(method) and not (hasattr(method, "fit") and hasattr(method, "predict")):
@@ -125,14 +158,17 @@ def methods_of(named: Mapping[str, Any] | None, target: Target) -> tuple[Method,
 
 def _method(name: str, method: Any, target: Target) -> Method:
     if isinstance(method, str):
-        known = KNOWN[method]
-        if not (target.is_classes or known.for_numbers):
-            raise ParameterError(
-                f"The method {method!r} is for classes, and the target {target.name!r} is a number: leave it "
-                "out."
-            )
-        return Method(name, _title(name), partial(made, method, target.is_classes))
-    return Method(name, _title(name), maker(method))
+        check_target(method, target)
+    make = partial(made, method, target.is_classes) if isinstance(method, str) else maker(method)
+    return Method(name, _title(name), make, knows_previous=hasattr(make(0), "fit_again"))
+
+
+def check_target(name: str, target: Target) -> None:
+    """Raise a ParameterError if the procedure of this name is not for such a target."""
+    if not (target.is_classes or KNOWN[name].for_numbers):
+        raise ParameterError(
+            f"The method {name!r} is for classes, and the target {target.name!r} is a number: leave it out."
+        )
 
 
 def _title(name: str) -> str:

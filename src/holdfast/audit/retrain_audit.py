@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.audit.changes import CHANGES, Pair, Sample
+from holdfast.audit.changes import CHANGES, Pair
 from holdfast.audit.fitting import Fitted, fitted
 from holdfast.audit.measures import Retraining, measures_for
 from holdfast.audit.methods import Method, maker, methods_of, named_methods
@@ -17,6 +17,7 @@ from holdfast.audit.names import CHANGE_NAMES
 from holdfast.audit.records import Record, Records
 from holdfast.audit.rows import AuditRows, Repetition
 from holdfast.audit.table import RetrainAudit
+from holdfast.audit.trainings import Key, TrainedPair, Training, in_order, trained_pairs
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.comparison.compare import read_rows, task_of
 from holdfast.comparison.rows import collected
@@ -47,8 +48,10 @@ def retrain_audit(
 
     `methods` are estimators with the face of scikit-learn, ours or others', or functions of a seed that make
     one, by name or as a list; or names: "cart-cv", "pruned-1se", "c4.5", "paper", "centred" and "centred-8"
-    (of 8 leaves), "bootstrap", "forest". None audits all of these but "bootstrap". Estimators are cloned, and
-    get another seed in every `random_state` that they have. A model that is one tree is measured by its
+    (of 8 leaves), "bootstrap", "forest". None audits all of these but "bootstrap". Where pystreed and
+    ArborEnum are installed there are also "optimal", "near-optimal" and "near-optimal-nearest". Estimators
+    are cloned, and get another seed in every `random_state` that they have. One that has `fit_again(previous,
+    X, y)` is trained again by it, and so knows the model before. A model that is one tree is measured by its
     distance too; of a pipeline the tree at its end, of a search the best estimator. Of all others only the
     answers are compared.
 
@@ -104,16 +107,11 @@ class _Work:
         """The pairs of samples that a repetition asks for."""
         return [pair for change in self.changes for pair in CHANGES[change](repetition)]
 
-    def samples(self, repetition: Repetition) -> dict[str, Sample]:
-        """The samples of a repetition, each once."""
-        return {sample.key: sample for pair in self.pairs(repetition) for sample in (pair.before, pair.after)}
-
-    def fit(self, task: tuple[int, Sample, Method]) -> Fitted:
-        """One procedure on one sample; a ModelError says which, if it fails."""
-        number, sample, method = task
-        repetition = self.repetitions[number]
+    def fit(self, task: tuple[Training, Fitted | None]) -> Fitted:
+        """One procedure on one sample, perhaps after another; a ModelError says which, if it fails."""
+        (number, sample, method, _), previous = task
         try:
-            return fitted(method, repetition, sample)
+            return fitted(method, self.repetitions[number], sample, previous)
         except ParameterError:
             raise
         except Exception as error:
@@ -128,45 +126,31 @@ class _Work:
 
         A repetition is done before the next begins, so that a procedure that cannot work is known soon.
         """
-        tasks = [
-            (repetition.number, sample, method)
+        pairs = [
+            each
             for repetition in self.repetitions
-            for sample in self.samples(repetition).values()
-            for method in self.methods
+            for each in trained_pairs(self.pairs(repetition), self.methods, repetition.number)
         ]
-        models = run_all(self.fit, tasks, n_jobs, progress="Training again" * progress)
-        known = {
-            (number, sample.key, method.name): model
-            for (number, sample, method), model in zip(tasks, models, strict=True)
-        }
-        found = [
-            self._compared(repetition, pair, method, known)
-            for repetition in self.repetitions
-            for pair in self.pairs(repetition)
-            for method in self.methods
-        ]
+        known: dict[Key, Fitted] = {}
+        for trainings in in_order(pairs):
+            tasks = [(each, known[each.previous.key] if each.previous else None) for each in trainings]
+            models = run_all(self.fit, tasks, n_jobs, progress="Training again" * progress)
+            known |= zip((each.key for each in trainings), models, strict=True)
+        found = [self._compared(each, known[each.before.key], known[each.after.key]) for each in pairs]
         return self._result(found)
 
-    def _compared(
-        self,
-        repetition: Repetition,
-        pair: Pair,
-        method: Method,
-        known: Mapping[tuple[int, str, str], Fitted],
-    ) -> tuple[Record, RowChanges]:
+    def _compared(self, trained: TrainedPair, before: Fitted, after: Fitted) -> tuple[Record, RowChanges]:
         """The measures of one pair, and what became of each row."""
+        pair, repetition = trained.pair, self.repetitions[trained.before.number]
         tested = np.ones(len(repetition.test), np.bool_) if pair.tested is None else pair.tested
         rows = repetition.test[tested]
-        before, after = (
-            _of_rows(known[repetition.number, sample.key, method.name], tested)
-            for sample in (pair.before, pair.after)
-        )
         table = self.rows.table
         truth = TrueValues.of(table.taken(rows))
         spread = 0.0 if table.schema.target.is_classes else float(table.target.std())
+        before, after = (_of_rows(each, tested) for each in (before, after))
         both = Retraining(before, after, truth, self.label_weight, spread)
         record: dict[str, Any] = {
-            "method": method.name,
+            "method": trained.before.method.name,
             "change": pair.change,
             "repeat": repetition.number,
             "part": pair.part,

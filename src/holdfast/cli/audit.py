@@ -9,7 +9,7 @@ from rich.console import Console
 
 from holdfast._version import __version__
 from holdfast.audit.changes import CHANGES
-from holdfast.audit.methods import default_names, made, named_methods
+from holdfast.audit.methods import check_target, default_names, made, named_methods
 from holdfast.audit.retrain_audit import retrain_audit
 from holdfast.audit.table import RetrainAudit
 from holdfast.cli.options import AuditSettings
@@ -88,6 +88,8 @@ def _audited(
 def _methods(settings: AuditSettings, target: Target) -> Any:
     """The methods, made for the target and with the questions that they may ask."""
     names = _names(settings.methods) or default_names(target)
+    for name in names:
+        check_target(name, target)
     questions = list(settings.question) or None
     return {name: made(name, target.is_classes, 0).set_params(questions=questions) for name in names}
 

@@ -20,9 +20,17 @@ from holdfast.runs.wording import on_terminal
 
 _SETTINGS = [each.name for kind in (RunSettings, CompareSettings) for each in fields(kind)]
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+NOT_PASSED = 3  # the exit code where all was done as asked, and the answer is no
 PAUSE = 0.05  # seconds until a signal that was lost is sent again
 _received: list[int] = []  # signals, the first of which ends the command
 _waiting: list[threading.Timer] = []  # to send one again
+
+
+def end_with(code: int) -> NoReturn:
+    """End the command with this exit code, once all that it has printed is out."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    raise click.exceptions.Exit(code)
 
 
 class InputError(click.ClickException):

@@ -45,7 +45,7 @@ class AuditSettings(DataSettings):
 
     methods: str | None = setting(
         None,
-        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: all but bootstrap]",
+        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: no bootstrap, no optimal]",
         metavar="NAMES",
     )
     changes: str | None = setting(

@@ -44,6 +44,7 @@ class StableTreeEstimator(StagingEstimator):
     # -- fitting --------------------------------------------------------------------------------------
 
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
+        self._remember_rows(table)
         return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
 
     def _settings(self) -> StabilitySettings:
@@ -63,7 +64,8 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("previous_tree_", "update_", "teacher_loss_", "stages_"):  # of an earlier tree
+        names = ("previous_tree_", "update_", "teacher_loss_", "rows_behind_", "stages_")
+        for name in names:  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier

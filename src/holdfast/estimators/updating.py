@@ -3,21 +3,27 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.adapters import as_tree
+from holdfast.arrays import KeyArray
 from holdfast.data.input.target import Task
+from holdfast.data.split.row_keys import row_hashes
+from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator, all_or_nothing
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, update_rows, weighted_by_age
+from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes
 from holdfast.stability.update.update import TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
+LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
@@ -33,6 +39,7 @@ class UpdatingEstimator(TreeEstimator):
     # What update leaves behind.
     previous_tree_: Tree
     update_: TreeUpdate
+    rows_behind_: float  # rows that the tree stands for, those of earlier updates included
     teacher_loss_: float  # of the tree on the rows that it learnt from: what a student explains more
     classes_: NDArray[Any]
     n_classes_: int
@@ -53,6 +60,8 @@ class UpdatingEstimator(TreeEstimator):
                 f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
             )
         self._forget_training()
+        for name in ("rows_behind_", "teacher_loss_", "_row_hashes", "update_", "previous_tree_"):
+            self.__dict__.pop(name, None)
         columns = tree.schema.columns
         self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
         return self
@@ -72,16 +81,20 @@ class UpdatingEstimator(TreeEstimator):
         y_old: Any = None,
         age: Any = None,
         half_life: float | None = None,
+        prior: float | None = None,
         widen: bool = False,
         validation: float | None = 1 / 3,
+        policy: ChangePolicy | None = None,
+        force: bool = False,
     ) -> Self:
         """Move the tree as little as new rows ask, or keep it.
 
-        A teacher learns from the rows. If the deployed tree with new leaf values fits what it says within the
-        tolerance of what a fresh tree would, only these values change. Otherwise the tree changes, step by
-        step, by the move that gains most fit for the distance that it adds; and of the trees that fit well
-        enough, the nearest one that a search finds is taken. `update_` has the whole path, `take` moves along
-        it, and `previous_tree_` is the tree before.
+        A teacher learns from the rows, and what it says is weighed against what the deployed tree says, which
+        stands for the rows that it was trained on. If the tree with new leaf values fits that within the
+        tolerance of what a fresh tree would, or as well as it fitted its own rows, only these values change.
+        Otherwise the tree changes, step by step, by the move that gains most fit for the distance that it
+        adds; and of the trees that fit well enough, the nearest one that a search finds is taken. `update_`
+        has the whole path, `take` moves along it, and `previous_tree_` is the tree before.
 
         Parameters
         ----------
@@ -99,19 +112,29 @@ class UpdatingEstimator(TreeEstimator):
             an entry for each of them, first, and for each new row.
         age, half_life
             How old each row is, and the age at which a row counts half. Without ages old rows have the age 1.
+        prior
+            How many rows the deployed tree stands for, besides those that are given. None: as many as it was
+            trained on, less those that are given again (which a model that was saved and loaded cannot know),
+            and at least a third. 0: the rows alone decide.
         widen
             Take in new columns, categories and classes; otherwise they are an error that lists them.
         validation
             Fraction of the new rows that the scores of the path are measured on, by trees made the same way
             without them; None: the scores are those on rows that were learnt from, and too good.
+        policy, force
+            What the update may change. If it breaks a line, the tree stays as it is, and `update_` says why:
+            `update_.verdict`. `force=True` takes it all the same, which `update_` records.
         """
         check_is_fitted(self)
-        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen), validation)
         rows = training_rows((X, y), sample_weight, stage=None, groups=groups, early=(X_old, y_old))
         rows = weighted_by_age(rows, age, half_life)
         questions = tuple(self.questions or ()) or self.schema_.questions
         reading = Reading(self._task, self.categorical_features, questions, widen)
         new = update_rows(rows, self.tree_.schema, reading)
+        n_behind, known = self._rows_behind, row_hashes(new.table)
+        if prior is None:
+            prior = max(n_behind - self._n_given_again(known), LEAST_PRIOR * n_behind)
+        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen), validation, prior)
         deployed = self.tree_.with_schema(new.table.schema)
         found = update_tree(
             deployed,
@@ -121,22 +144,47 @@ class UpdatingEstimator(TreeEstimator):
             own_loss=vars(self).get("teacher_loss_", 0.0),
             more=self._further_trees(new.table.schema),
         )
+        found = found.judged(policy, force=force)
+        if not found.is_taken:
+            self.update_ = found
+            return self
         self.previous_tree_ = self.tree_
         self._forget_training()
+        self.rows_behind_ = prior + float(deployed.count[0] if how == "keep" else new.table.n_rows)
+        self._row_hashes = np.union1d(vars(self).get("_row_hashes", known), known)
         return self._stepped(found)
 
-    def take(self, step: int) -> Self:
-        """Move to another step of the path of the last update, without searching anew."""
+    def take(self, step: int, *, force: bool = False) -> Self:
+        """Move to another step of the path of the last update, without searching anew.
+
+        If the update had a policy that forbids the step, the tree that was deployed before stays in use,
+        unless it is forced.
+        """
         check_is_fitted(self)
         if not hasattr(self, "update_"):
             raise ParameterError("There is no path to take a step of: call update first.")
-        return self._stepped(self.update_.take(step))
+        return self._stepped(self.update_.take(step, force=force))
 
     def _stepped(self, update: TreeUpdate) -> Self:
+        """Take the tree of an update, or the one before it if a policy forbids that."""
         self.update_ = update
-        self.teacher_loss_ = update.steps[update.taken].loss
-        self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
+        step = update.steps[update.taken if update.is_taken else 0]
+        self.teacher_loss_ = step.loss
+        self._take_tree(step.tree, hasattr(self, "feature_names_in_"))
         return self
+
+    @property
+    def _rows_behind(self) -> float:
+        """How many rows the tree stands for: those that it was trained on, and those that updated it."""
+        return float(vars(self).get("rows_behind_", self.tree_.count[0]))
+
+    def _n_given_again(self, hashes: KeyArray) -> int:
+        """How many of the rows that the tree has learnt from are among those with these hashes."""
+        known = vars(self).get("_row_hashes", np.zeros(0, np.uint64))
+        return int(np.isin(known, hashes).sum())
+
+    def _remember_rows(self, table: Table) -> None:
+        self._row_hashes = np.sort(row_hashes(table))
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
         """The references of the last training, whose questions may be asked again."""

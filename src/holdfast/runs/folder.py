@@ -11,7 +11,7 @@ from shutil import rmtree
 
 from holdfast.errors import DataError
 from holdfast.files import aside, resolved, to_the_end
-from holdfast.runs.lock import locked
+from holdfast.lock import locked
 from holdfast.runs.swap import swapped
 
 # What a run consists of, and what tells it from a folder of someone else's.

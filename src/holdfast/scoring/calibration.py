@@ -1,7 +1,7 @@
 """Do predictions mean what they say: calibration intercept and slope, observed over expected."""
 
 from dataclasses import dataclass
-from math import exp, fsum, log, nan, sqrt
+from math import exp, fsum, hypot, log, nan
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from holdfast.arrays import FloatArray
 from holdfast.scoring.metric import TrueValues
 
 LEAST = 0.001  # the least probability: its log odds count as those of this one
-MOST_STEPS = 100
+MOST_STEPS = 2000
+SHORTEST_STEP = 1e-9
 MOST_SLOPE = 1e3  # beyond, the rows are told apart without error, and no slope is the best
 
 
@@ -17,9 +18,9 @@ MOST_SLOPE = 1e3  # beyond, the rows are told apart without error, and no slope 
 class Calibration:
     """How well predictions are calibrated; NaN for what the rows cannot tell.
 
-    Of a probability, the intercept is what its log odds lack on the whole (0 is right) and the slope what
-    they should be multiplied by (1 is right; below 1, they are too extreme). Of a number, both are of the
-    straight line from the predictions to what came true; the intercept is what they lack on the whole.
+    What came true is predicted best by intercept + slope * what was said: of a probability, its log odds, by
+    logistic regression; of a number, the number, by a straight line. 0 and 1 are right; a slope below 1 says
+    that predictions are too extreme. Of a single prediction the slope is unknown, and taken for 1.
     """
 
     intercept: float
@@ -87,44 +88,37 @@ def _of_probabilities(said: FloatArray, weights: FloatArray, rates: FloatArray) 
     observed, expected = _mean(rates, weights), _mean(said, weights)
     if not 0 < observed < 1:
         return Calibration(nan, nan, observed, expected)
-    return Calibration(_intercept(odds, weights, observed), _slope(odds, weights, rates), observed, expected)
+    if odds.min() == odds.max():
+        return Calibration(log(observed / (1 - observed)) - float(odds[0]), nan, observed, expected)
+    return Calibration(*_logistic_line(odds, weights, rates), observed, expected)
 
 
-def _intercept(odds: FloatArray, weights: FloatArray, observed: float) -> float:
-    """The shift of the log odds with which as much is predicted as was observed; by halving an interval."""
-    reach = float(np.abs(odds).max()) + abs(log(observed / (1 - observed))) + 1.0
-    low, high = -reach, reach
+def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> tuple[float, float]:
+    """Intercept and slope of the logistic regression on the log odds; NaN if there is none."""
+    line = 0.0, 1.0
     for _ in range(MOST_STEPS):
-        middle = (low + high) / 2
-        if _mean(_chance(odds + middle), weights) < observed:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+        step = _newton_step(odds, weights, rates, line)
+        if step is None or abs(line[1]) > MOST_SLOPE:
+            return nan, nan
+        longest = max(1.0, hypot(*step))  # at most 1 at a time, lest it overshoot
+        line = line[0] + step[0] / longest, line[1] + step[1] / longest
+        if hypot(*step) < SHORTEST_STEP:
+            return line
+    return nan, nan
 
 
-def _slope(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> float:
-    """The slope of the logistic regression of what came true on the log odds; NaN if there is none."""
-    if len(np.unique(odds)) < 2:
-        return nan
-    shift, slope = 0.0, 1.0
-    for _ in range(MOST_STEPS):
-        chances = _chance(shift + slope * odds)
-        missing, curve = weights * (rates - chances), weights * chances * (1 - chances)
-        gradient = fsum(missing.tolist()), fsum((missing * odds).tolist())
-        a, b, c = (fsum((curve * odds**power).tolist()) for power in (0, 1, 2))
-        determinant = a * c - b * b
-        if not determinant > 0 or abs(slope) > MOST_SLOPE:
-            return nan
-        step = (
-            (c * gradient[0] - b * gradient[1]) / determinant,
-            (a * gradient[1] - b * gradient[0]) / determinant,
-        )
-        longest = max(1.0, sqrt(step[0] ** 2 + step[1] ** 2))  # at most 1 at a time: it cannot overshoot far
-        shift, slope = shift + step[0] / longest, slope + step[1] / longest
-        if max(map(abs, step)) < 1e-12:
-            break
-    return slope
+def _newton_step(
+    odds: FloatArray, weights: FloatArray, rates: FloatArray, line: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Where the likelihood would be greatest if it were quadratic; None if it is flat."""
+    chances = _chance(line[0] + line[1] * odds)
+    missing, curve = weights * (rates - chances), weights * chances * (1 - chances)
+    at_0, at_1 = fsum(missing.tolist()), fsum((missing * odds).tolist())
+    a, b, c = (fsum((curve * odds**power).tolist()) for power in (0, 1, 2))
+    determinant = a * c - b * b
+    if not determinant > 0:
+        return None
+    return (c * at_0 - b * at_1) / determinant, (a * at_1 - b * at_0) / determinant
 
 
 def _chance(odds: FloatArray) -> FloatArray:
@@ -136,8 +130,8 @@ def _chance(odds: FloatArray) -> FloatArray:
 
 def _of_numbers(said: FloatArray, weights: FloatArray, means: FloatArray) -> Calibration:
     observed, expected = _mean(means, weights), _mean(said, weights)
+    if len(said) == 1:
+        return Calibration(observed - expected, nan, observed, expected)
     spread = _mean(np.square(said - expected), weights)
-    shared = _mean((said - expected) * (means - observed), weights)
-    return Calibration(
-        observed - expected, shared / spread if len(said) > 1 and spread > 0 else nan, observed, expected
-    )
+    slope = _mean((said - expected) * (means - observed), weights) / spread
+    return Calibration(observed - slope * expected, slope, observed, expected)

@@ -10,14 +10,9 @@ from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.diff_words import (
-    DEGREES,
-    condition_change_text,
-    degree_of,
-    outcome_change_text,
-    score_figures,
-    split_texts,
-)
+from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
+from holdfast.show.diff_words import DEGREES, degree_of, score_figures
+from holdfast.show.palette import GREY, RED
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
 from holdfast.text.numbers import (
@@ -36,9 +31,8 @@ WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
 LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
-TOGETHER = (
-    r" (?=%)|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"  # spaces where no line should end
-)
+# Spaces where no line should end: in conditions, and between a word and its number.
+TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 _Grid = list[list[str]]
 
 
@@ -75,11 +69,17 @@ def diff_html(diff: TreeDiff) -> str:
     for section in sections(diff):
         parts.append(f"<h4>{escape(section.title)}</h4>")
         if section.lines:
-            items = "".join(f"<li>{escape(line)}</li>" for line in section.lines)
+            items = "".join(f"<li>{_coloured(escape(line))}</li>" for line in section.lines)
             parts.append(f"<ul>{items}</ul>")
         if section.grid:
             parts.append(html_table(section.grid))
     return "".join(parts)
+
+
+def _coloured(text: str) -> str:
+    """What was, in grey, and what is no longer asked, in red."""
+    text = sub(r"\(was [^)]*\)", rf'<span style="color:{GREY}">\g<0></span>', text)
+    return text.replace("no longer asked:", f'<span style="color:{RED}">no longer asked:</span>')
 
 
 def sections(diff: TreeDiff) -> Iterator[Section]:
@@ -99,7 +99,7 @@ def sections(diff: TreeDiff) -> Iterator[Section]:
 def _split_lines(diff: TreeDiff) -> Iterator[str]:
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
-        reach = "" if split.is_root else f"{percent_text(split.fraction)} of rows come by"
+        reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
         notes = "; ".join(filter(None, [size, reach]))
         yield f"{where}: {what}" + (f" ({notes})" if notes else "")
 
@@ -114,8 +114,8 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
     if diff.same and not diff.is_empty:
         lines = tuple(_rule_line(each.new) for each in diff.same if each.new)
         yield Section(f"Rules that are the same in both: {len(lines)}", lines)
-    if diff.distance.total > 0:
-        yield Section("Distance", (_distance_line(diff),))
+    if diff.changes:
+        yield Section("How to read the rules", tuple(_notes(diff)))
 
 
 def _title(diff: TreeDiff, degree: str, number: int) -> str:
@@ -131,12 +131,14 @@ def _title(diff: TreeDiff, degree: str, number: int) -> str:
     return f"{titles[degree]}: {number}"
 
 
-def _distance_line(diff: TreeDiff) -> str:
-    distance = diff.distance
-    outcome = "another class" if diff.old.schema.target.is_classes else "the greatest change of a value"
-    return (
-        f"{_cost_text(distance.total)}: the costs of all rules together (matching {distance.matching!r}; "
-        f"{outcome} costs {number_text(distance.label_weight, 4)})"
+def _notes(diff: TreeDiff) -> Iterator[str]:
+    distance, is_classes = diff.distance, diff.old.schema.target.is_classes
+    if is_classes:
+        yield "p: fraction of the class among the training rows of the leaf"
+    outcome = "another class" if is_classes else "the greatest change of a value"
+    yield (
+        f"cost: part of the distance between the trees, {_cost_text(distance.total)} (matching "
+        f"{distance.matching!r}; {outcome} costs {number_text(distance.label_weight, 4)})"
     )
 
 
@@ -183,7 +185,8 @@ def _row_sections(rows: RowChanges) -> Iterator[Section]:
         who = "Whose prediction moves" if isnan(rows.flips) else "Who gets another class"
         yield Section(f"{who}, the most first", tuple(_box_lines(rows)))
     if rows.metric is not None:
-        yield Section("Which tree is better on these rows?", grid=_frozen(_score_grid(rows)))
+        lines = () if isnan(rows.old_score) else (_difference_line(rows),)
+        yield Section("Which tree is better on these rows?", lines, _frozen(_score_grid(rows)))
 
 
 def _frozen(grid: _Grid) -> tuple[tuple[str, ...], ...]:
@@ -220,15 +223,24 @@ def _count(fraction: float, n_rows: int) -> str:
     return f"{round(count):,}" if abs(count - round(count)) < 1e-6 * max(n_rows, 1) else ""
 
 
+def _difference_line(rows: RowChanges) -> str:
+    assert rows.metric is not None
+    _, _, difference, low, high = score_figures(rows)
+    verdict = {"better": "the new one", "worse": "the old one", "alike": "neither clearly"}[rows.verdict]
+    better = "less" if rows.metric.is_loss else "more"
+    return (
+        f"{verdict}: {rows.metric.title} of the new tree less that of the old one is {difference}, 95 % "
+        f"interval {low} to {high} ({better} is better)"
+    )
+
+
 def _score_grid(rows: RowChanges) -> _Grid:
     assert rows.metric is not None
-    grid = [["", "old tree", "new tree", "new less old, 95 % interval"]]
+    grid = [["", "old tree", "new tree"]]
     if not isnan(rows.old_score):
         shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
         scores = with_errors(shown, [rows.old_error, rows.new_error])
-        _, _, difference, low, high = score_figures(rows)
-        better = "less" if rows.metric.is_loss else "more"
-        grid.append([f"{rows.metric.title} ({better} is better)", *scores, f"{difference} ({low} to {high})"])
+        grid.append([f"{rows.metric.title} (± standard error)", *scores])
     old, new = rows.old_calibration, rows.new_calibration
     for title, pair in (
         ("calibration intercept (0 is right)", (old.intercept, new.intercept)),
@@ -236,7 +248,7 @@ def _score_grid(rows: RowChanges) -> _Grid:
         ("observed over expected (1 is right)", (old.ratio, new.ratio)),
     ):
         if not all(map(isnan, pair)):
-            grid.append([title, *(_figure(each) for each in pair), ""])
+            grid.append([title, *(_figure(each) for each in pair)])
     return grid
 
 

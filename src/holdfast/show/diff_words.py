@@ -1,15 +1,15 @@
 """A diff of two trees in a few sentences, and its parts as phrases."""
 
-from math import isfinite, isnan
+from collections import Counter
+from math import isnan
 
-from holdfast.distance.diff.conditions import ConditionChange
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.rules import rule_outcome_text
-from holdfast.text.lines import item_text, printable
+from holdfast.show.conditions import condition_text
+from holdfast.show.diff_phrases import DIGITS, MOST_DIGITS, only_bound
+from holdfast.text.lines import printable
 from holdfast.text.numbers import (
     counted,
     decimals_of_errors,
@@ -21,13 +21,19 @@ from holdfast.text.numbers import (
     rounded_percent,
     told_apart,
 )
-from holdfast.tree.rule import Condition, Rule
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import outcome_text
 
 MOST_LABELS = 4  # categories that a phrase lists
 DEGREES = ("outcome", "question", "moved", "new", "gone", "alike")  # of what became of a rule
-DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
+# What became of one rule, and of several.
+VERBS = {
+    "outcome": ("says another class", "say another class"),
+    "question": ("asks other questions", "ask other questions"),
+    "moved": ("has other thresholds or categories only", "have other thresholds or categories only"),
+    "alike": ("has another probability only", "have another probability only"),
+    "gone": ("is gone", "are gone"),
+    "same": ("is the same", "are the same"),
+}
 
 
 def diff_summary(diff: TreeDiff) -> str:
@@ -53,41 +59,36 @@ def degree_of(change: RuleChange) -> str:
 def _rules_sentence(diff: TreeDiff) -> str:
     if diff.is_empty:
         return f"Nothing changed: both trees have the same {counted(diff.old.n_leaves, 'rule')}."
-    n = dict.fromkeys(DEGREES, 0)
-    for change in diff.changes:
-        n[degree_of(change)] += 1
-    changed, whole = n["outcome"] + n["question"] + n["moved"], diff.old.n_leaves
-    if not changed + n["new"] + n["gone"]:
+    n = Counter(map(degree_of, diff.changes))
+    if not n.total() - n["alike"]:
         return _same_questions_sentence(diff)
-    kinds = f" ({_details(n)})" if changed else ""
-    parts = [f"{_of_all(changed, whole)} changed{kinds}"] if changed else []
-    parts += [f"{in_words(n['gone'])} {_are(n['gone'])} gone"] if n["gone"] else []
-    parts += [f"{in_words(n['new'])} {_are(n['new'])} new"] if n["new"] else []
-    text = _joined(parts) if changed else f"of {in_words(whole)} rules, {_joined(parts)}"
-    return f"{text[0].upper()}{text[1:]}. {_root_sentence(diff)}"
+    n["same"] = len(diff.same)
+    whole = n.total() - n["new"]
+    found = [degree for degree in VERBS if n[degree]]
+    parts = [_part(degree, n[degree], diff.old.schema.target.is_classes) for degree in found]
+    if found == ["moved"]:  # and nothing else
+        told = f"{_of_all(whole, whole)} {_verb('moved', whole, True)}"
+    else:
+        told = f"of {in_words(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
+    new = f"; {in_words(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
+    return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}"
+
+
+def _part(degree: str, number: int, is_classes: bool) -> str:
+    return f"{in_words(number)} {_verb(degree, number, is_classes)}"
+
+
+def _verb(degree: str, number: int, is_classes: bool) -> str:
+    """What became of so many rules."""
+    one, many = VERBS.get(degree, ("is new", "are new"))
+    text = one if number == 1 else many
+    return text if is_classes else text.replace("probability", "value")
 
 
 def _of_all(number: int, whole: int) -> str:
     if number == whole:
-        return "the only rule" if whole == 1 else f"all {in_words(whole)} rules"
+        return {1: "the only rule", 2: "both rules"}.get(whole, f"all {in_words(whole)} rules")
     return f"{in_words(number)} of {in_words(whole)} rules"
-
-
-def _details(n: dict[str, int]) -> str:
-    """How many of the changed rules changed how far."""
-    words = {
-        "outcome": "another class",
-        "question": "other questions",
-        "moved": "other thresholds or categories only",
-    }
-    found = {degree: what for degree, what in words.items() if n[degree]}
-    if len(found) == 1:
-        return f"with {next(iter(found.values()))}"
-    return ", ".join(f"{in_words(n[degree])} with {what}" for degree, what in found.items())
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _same_questions_sentence(diff: TreeDiff) -> str:
@@ -120,7 +121,7 @@ def _root_sentence(diff: TreeDiff) -> str:
 def _root_move_text(moved: SplitChange | None) -> str:
     if moved is None or moved.old is None or moved.new is None:
         return ""
-    if moved.kind == "threshold" and _only_bound(moved.old) and _only_bound(moved.new):
+    if moved.kind == "threshold" and only_bound(moved.old) and only_bound(moved.new):
         before, after = told_apart(moved.old.high, moved.new.high, DIGITS, MOST_DIGITS)
         return f", at {after} instead of {before}"
     return {"threshold": ", elsewhere", "categories": ", with other categories"}.get(moved.kind, "")
@@ -169,6 +170,8 @@ def _score_sentence(rows: RowChanges) -> str:
     if rows.metric is None or rows.verdict == "unknown":
         return ""
     old, new, difference, low, high = score_figures(rows)
+    if rows.score_difference == rows.score_error == 0:
+        return f"Both trees have the same {rows.metric.title}, {new}."
     words = {
         "better": "The new tree is better",
         "worse": "The new tree is worse",
@@ -190,105 +193,3 @@ def score_figures(rows: RowChanges) -> tuple[str, str, str, str, str]:
     ends = sorted(sign * end for end in rows.score_interval)
     others = [fixed_text(each, decimals, "+") for each in (sign * rows.score_difference, *ends)]
     return scores[0], scores[1], others[0], others[1], others[2]
-
-
-# -- conditions and splits --------------------------------------------------------------------------------
-
-
-def condition_change_text(change: ConditionChange) -> str:
-    """The new condition with what it was; the old one, if it is no longer asked."""
-    if change.new is None:
-        assert change.old is not None
-        return _told(change.old)
-    if change.old is None:
-        return f"{_told(change.new)} (new)"
-    if change.kind == "missing":
-        return f"{_told(change.new)} ({'and now' if change.new.missing else 'no longer'} missing values)"
-    old, new = both_texts(change.old, change.new)
-    return f"{new} (was {old})"
-
-
-def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
-    """Both conditions on one feature: of the old one only what is needed to tell what it was."""
-    if old.feature.kind == "nominal":
-        return _set_texts(old, new)
-    before, after = _only_bound(old), _only_bound(new)
-    if before is None or after is None or before[0] != after[0]:
-        return _told(old), _told(new)
-    return told_apart(before[1], after[1], DIGITS, MOST_DIGITS)[0], _told(new)
-
-
-def _only_bound(condition: Condition) -> tuple[str, float] | None:
-    """The end of a numeric interval that has just one, and which it is."""
-    ends = {"low": condition.low, "high": condition.high}
-    finite = [(name, end) for name, end in ends.items() if isfinite(end)]
-    return finite[0] if len(finite) == 1 and condition.feature.kind == "numeric" else None
-
-
-def _set_texts(old: Condition, new: Condition) -> tuple[str, str]:
-    before, after = set(old.categories), set(new.categories)
-    come = [item_text(label) for label in new.categories if label not in before]
-    left = [item_text(label) for label in old.categories if label not in after]
-    if len(old.categories) <= SHORT_LIST and len(new.categories) <= SHORT_LIST:
-        return condition_text(old), condition_text(new)
-    signs = [f"without {', '.join(come)}"] * bool(come) + [f"with {', '.join(left)}"] * bool(left)
-    return " and ".join(signs), _told(new)
-
-
-def _told(condition: Condition) -> str:
-    return condition_text(condition, most=SHORT_LIST)
-
-
-def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
-    """Where the split is, what became of it, and how much that is."""
-    where = f"where {' and '.join(map(_told, split.where))}" if split.where else "at the top"
-    leaves = f"{counted(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
-    if split.old is None:
-        assert split.new is not None
-        said = f"was a leaf ({outcome_text(diff.old, split.old_node)})"
-        return where, f"{said} -> asks {_told(split.new)}", "new split"
-    if split.new is None:
-        said = f"is a leaf ({outcome_text(diff.new, split.new_node)})"
-        return where, f"asked {_told(split.old)} -> {said}", "split gone"
-    if split.kind == "replaced":
-        return where, f"{_told(split.old)} -> {_told(split.new)}", f"replaced; {leaves}"
-    if split.kind == "missing":
-        side = "yes" if split.new.missing else "no"
-        return where, f"{_told(split.old)}: missing values now go to the {side} side", ""
-    if split.kind == "categories":
-        return where, _sides_text(split.old, split.new), f"{percent_text(split.share)} of the categories"
-    return where, _moved_text(split.old, split.new), f"{percent_text(split.share)} of the range"
-
-
-def _moved_text(old: Condition, new: Condition) -> str:
-    """The threshold before and after."""
-    if _only_bound(old) and _only_bound(new):
-        before, after = told_apart(old.high, new.high, DIGITS, MOST_DIGITS)
-        return f"{printable(old.name)} <= {before} -> {after}"
-    return f"{_told(old)} -> {_told(new)}"
-
-
-def _sides_text(old: Condition, new: Condition) -> str:
-    """Which categories went to the other side."""
-    before, after = set(old.categories), set(new.categories)
-    come = [item_text(label) for label in new.categories if label not in before]
-    left = [item_text(label) for label in old.categories if label not in after]
-    moves = [f"{', '.join(come)} came in"] * bool(come) + [f"{', '.join(left)} went out"] * bool(left)
-    if len(after | before) <= SHORT_LIST:
-        return f"{_told(old)} -> {_told(new)}"
-    return f"{_told(old)}: {'; '.join(moves)}"
-
-
-# -- outcomes ---------------------------------------------------------------------------------------------
-
-
-def outcome_change_text(old: Rule, new: Rule) -> str:
-    """What the new rule says, with what the old one said where that is another thing."""
-    if not new.target.is_classes:
-        before, after = (number_text(rule.value[0], 4) for rule in (old, new))
-        return f"THEN {after}" + (f" (was {before})" if before != after else "")
-    classes = rule_outcome_text(old), rule_outcome_text(new)
-    chances = probability_text(max(old.value)), probability_text(max(new.value))
-    if classes[0] != classes[1]:
-        return f"THEN {classes[1]}, p {chances[1]} (was {classes[0]}, p {chances[0]})"
-    return f"THEN {classes[1]}, p {chances[1]}" + (f" (was {chances[0]})" if chances[0] != chances[1] else "")

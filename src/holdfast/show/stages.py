@@ -6,7 +6,7 @@ from html import escape
 from math import isnan
 
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.diff_words import split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.show.stages_picture import stages_svg
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (

@@ -3,13 +3,15 @@
 from html import escape
 
 from holdfast.distance.diff.tree_diff import tree_diff
-from holdfast.show.diff_words import split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
+from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, html_table, table_lines
 
 MOST_SPLITS = 2  # that a line of the table names
 WIDEST = 58  # letters of what changes
+WIDTH = 100  # letters of a line
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
@@ -23,18 +25,25 @@ HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
-    return "\n".join([update_summary(update), "", *table_lines(_rows(update), sides="><>>>>")])
+    verdict = [] if update.verdict is None else ["", str(update.verdict)]
+    words = wrapped_lines(update_summary(update).replace(" %", f"{NO_BREAK}%"), WIDTH)
+    return "\n".join([*words, "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
-    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}"
+    verdict = "" if update.verdict is None else update.verdict._repr_html_()
+    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}{verdict}"
 
 
 def update_summary(update: TreeUpdate) -> str:
     """What is taken and why, and what keeping the tree would cost."""
     taken, keep = update.steps[update.taken], update.steps[0]
     sentences = [_taken_sentence(update)]
+    if not update.is_taken:
+        sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
+    elif update.is_forced:
+        sentences = ["The update is taken by force, against the policy.", *sentences]
     if taken is not keep:
         decimals = _decimals(update)
         gain = fixed_text(taken.difference, decimals, "+")
@@ -130,5 +139,4 @@ def changes_text(update: TreeUpdate, number: int) -> str:
         return WORDS[REFIT]
     more = f"; {len(told) - MOST_SPLITS} more" if len(told) > MOST_SPLITS else ""
     text = "; ".join(told[:MOST_SPLITS])
-    room = WIDEST - len(more)
-    return f"{text if len(text) <= room else text[: room - 1] + '…'}{more}"
+    return f"{shortened(text, WIDEST - len(more))}{more}"

@@ -61,6 +61,7 @@ NUMBERS: dict[str, type] = {
     "max_features_": int,
     "n_estimators_": int,
     "oob_score_": float,
+    "rows_behind_": float,
     "teacher_loss_": float,
 }
 ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")

@@ -29,7 +29,7 @@ def table_lines(rows: Rows, *, sides: str = "", widths: Sequence[int] = (), gap:
 
 def aligned(rows: Rows) -> str:
     """The first column from the left, the others from the right; a column without a cell is left out."""
-    return "\n".join(table_lines(_filled(rows)))
+    return "\n".join(table_lines(filled(rows)))
 
 
 def fitting(rows: Rows, width: int, spare: Sequence[str]) -> Rows:
@@ -50,12 +50,12 @@ def html_table(rows: Rows) -> str:
     """
     lines = [
         "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
-        for row, tag in zip(_filled(rows), ["th", *["td"] * (len(rows) - 1)], strict=True)
+        for row, tag in zip(filled(rows), ["th", *["td"] * (len(rows) - 1)], strict=True)
     ]
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-def _filled(rows: Rows) -> Rows:
+def filled(rows: Rows) -> Rows:
     """The rows without columns that have a heading only."""
     kept = [column for column in zip(*rows, strict=True) if any(column[1:])]
     return list(zip(*kept, strict=True))

@@ -125,24 +125,25 @@ def row_hashes(table: Table) -> KeyArray:
         return table.identity
     features = table.schema.features
     asked = [place for place in table.schema.name_order if features[place].kind != "question"]
-    cells = [(table.columns[place], _codebook(features[place].categories)) for place in asked]
+    cells = [(table.columns[place], codebook_of(features[place].categories)) for place in asked]
     if not table.schema.target.is_classes:
         cells.append((np.frexp(table.target)[0], None))
     hashes = np.zeros(table.n_rows, np.uint64)
     for start in range(0, table.n_rows, _BLOCK):
         part = hashes[start : start + _BLOCK]
         for values, codebook in cells:
-            part ^= _cell_bits(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
+            part ^= cell_bits(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
             part[:] = mix(part) + STEP
     return hashes
 
 
-def _codebook(labels: Sequence[Label]) -> KeyArray | None:
+def codebook_of(labels: Sequence[Label]) -> KeyArray | None:
     """The hashes of the categories, and that of a missing one last; None for numbers."""
     return np.append(label_keys(labels), _MISSING) if labels else None
 
 
-def _cell_bits(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
+def cell_bits(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
+    """The values of a column as 64 bits each: of numbers their own, of categories those of the codebook."""
     missing = np.isnan(values)
     if codebook is not None:
         return codebook[np.where(missing, -1.0, values).astype(np.int64)]

@@ -16,7 +16,7 @@ MOST_BOXES = 20
 MOST_GROUPS = 2
 ENOUGH = 0.8  # of the changed rows: then no further group is told
 FEWEST = 5  # rows of a group
-MOST_CELLS = 2_000_000  # of a table that is described by all its columns: coding them takes most of the time
+MOST_CELLS = 500_000  # of a table that is described by all its columns: coding them takes most of the time
 
 
 @dataclass(frozen=True)

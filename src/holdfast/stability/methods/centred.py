@@ -14,6 +14,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, without_last_digits
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
+from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.leaf_values import refit_all_leaf_values
@@ -107,12 +108,33 @@ class Taught(NamedTuple):
     exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
 
 
-def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
+class Prior(NamedTuple):
+    """What was known before: a tree that stands for rows of such a weight, which are no longer there."""
+
+    tree: Tree
+    weight: float
+
+    def blended(self, answers: FloatArray, table: Table, weight: float) -> FloatArray:
+        """The answers of a teacher of rows of that weight, and those of the tree, each by its weight."""
+        said, target = self.tree.value[self.tree.apply(table)], table.schema.target
+        if not target.is_classes:
+            is_spread = target.low < target.high
+            said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
+        share = self.weight / (self.weight + weight)
+        return (1.0 - share) * answers + share * said
+
+
+def taught_by(
+    table: Table, groups: LongArray | None, settings: StabilitySettings, prior: Prior | None = None
+) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
     repeats, importance, exponent = weights_of(table, settings.rules)
     weight = repeats * importance
     pupils = pupils_of(table, weight, groups, settings)
-    answers = rounded_answers(taught(pupils, settings.teacher))
+    answers = taught(pupils, settings.teacher)
+    if prior is not None and prior.weight > 0:
+        answers = prior.blended(answers, table, float(repeats.sum()))
+    answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
     return Taught(Lesson.of(table, answers, weight, rules), repeats, exponent)
 

@@ -18,6 +18,7 @@ class UpdateSettings:
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask what they ask
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
+    prior: float = 0.0  # rows that the deployed tree stands for, besides those that are given
 
     def __post_init__(self) -> None:
         if self.how not in HOWS:
@@ -26,6 +27,8 @@ class UpdateSettings:
             raise ParameterError(
                 f"tolerance={self.tolerance!r} is out of range: it must be a number, at least 0."
             )
+        if not _is_number(self.prior) or not 0 <= float(self.prior) < float("inf"):
+            raise ParameterError(f"prior={self.prior!r} is out of range: it must be a number, at least 0.")
         fraction = self.validation
         if fraction is not None and not (_is_number(fraction) and 0 < float(fraction) < 1):
             raise ParameterError(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.canonical_order import canonical
+from holdfast.data.canonical_order import canonical, fixed_order
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, random_positions, strata_of
@@ -17,23 +17,28 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
 from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import (
+    Prior,
     Taught,
     delivered,
     distance_settings,
     most_leaves,
     taught_by,
 )
+from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.stability.update.judged import JudgedRows
 from holdfast.stability.update.search import UpdateSearch, paths_above
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.tree import Tree
 
+MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
 # What a point of the path is.
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
@@ -50,6 +55,7 @@ class UpdateStep:
     score: float  # of a tree made alike, on rows that it did not learn from; losses are negated
     difference: float  # of that score to the one of the deployed tree as it is
     error: float  # standard error of the difference
+    alike: Tree  # the tree made the same way without the rows that are scored on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,19 +74,36 @@ class TreeUpdate:
     own_loss: float  # what the deployed tree lost on the rows that it was trained on
     n_rows: int  # learnt from
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
+    rows: JudgedRows
+    verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
+    is_forced: bool = False  # it is taken although the policy forbids it
 
     @property
     def tree(self) -> Tree:
         """The tree of the step that is taken."""
         return self.steps[self.taken].tree
 
-    def take(self, step: int) -> "TreeUpdate":
-        """The same path with another step taken."""
+    @property
+    def is_taken(self) -> bool:
+        """False if the policy forbids the step, so that the deployed tree stays in use."""
+        return self.verdict is None or self.verdict.passed or self.is_forced
+
+    def judged(self, policy: ChangePolicy | None, *, force: bool = False) -> "TreeUpdate":
+        """The same update with the verdict of a policy on the step that is taken."""
+        if policy is None:
+            return replace(self, verdict=None, is_forced=False)
+        step = self.steps[self.taken]
+        verdict = self.rows.verdict(policy, self.deployed, step.tree, step.alike)
+        return replace(self, verdict=verdict, is_forced=force and not verdict.passed)
+
+    def take(self, step: int, *, force: bool = False) -> "TreeUpdate":
+        """The same path with another step taken, and judged if there is a policy."""
         if not 0 <= step < len(self.steps):
             raise ParameterError(
                 f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
             )
-        return replace(self, taken=int(step))
+        policy = None if self.verdict is None else self.verdict.policy
+        return replace(self, taken=int(step)).judged(policy, force=force)
 
     def __repr__(self) -> str:
         return shown("update_text", self)
@@ -123,8 +146,11 @@ def update_tree(
     """
     update.check_frozen(deployed)
     metric = metric_of(settings.scoring, rows.table.schema.target)
-    rows = _in_order(rows)
+    given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
+    share = given.table.n_rows / (given.table.n_rows + update.prior)
+    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
+    own_loss *= MORE * share**2
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -146,8 +172,9 @@ def update_tree(
         metric,
         distances,
         own_loss,
-        n_rows=rows.table.n_rows,
+        n_rows=given.table.n_rows,
         n_scored=int(held_out.sum()),
+        rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
 
 
@@ -171,7 +198,8 @@ class Context(NamedTuple):
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    rows = taught_by(table, groups, _with_room(context.settings, deployed))
+    prior = Prior(deployed, context.update.prior)
+    rows = taught_by(table, groups, _with_room(context.settings, deployed), prior)
     search = UpdateSearch(
         rows,
         deployed,
@@ -195,8 +223,8 @@ def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) ->
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
     losses = [search.loss(tree) for _, tree in found]
-    trees = _delivered([tree for _, tree in found], deployed, rows, settings)
     kinds = [kind for kind, _ in found]
+    trees = _delivered(found, deployed, rows, settings)
     away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
@@ -229,7 +257,9 @@ def _candidate(
     update: UpdateSettings,
 ) -> Tree:
     """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
-    trained = train(table, replace(settings, method="bootstrap", tolerance=None), groups=groups)
+    validation = "auto" if settings.validation is None else settings.validation
+    settings = replace(settings, method="bootstrap", tolerance=None, validation=validation)
+    trained = train(table, settings, groups=groups)
     frontier, trees = trained.frontier, trained.candidates.trees
     loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
     near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
@@ -242,10 +272,8 @@ def _efficient(points: list[Point]) -> list[Point]:
 
     The deployed tree as it is comes first, and the refitted and the fresh one always stay.
     """
-    order = sorted(range(len(points)), key=lambda i: (points[i].distance, points[i].loss, i))
     kept: list[Point] = []
-    for i in order:
-        point = points[i]
+    for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
         if point.kind != CHANGE or is_better:
             kept.append(point)
@@ -279,10 +307,17 @@ def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
     return distance_settings(settings, [deployed])
 
 
-def _delivered(trees: list[Tree], deployed: Tree, rows: Taught, settings: StabilitySettings) -> list[Tree]:
-    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say."""
-    rounded = [_rounded(tree, deployed, rows.lesson.table) for tree in trees[1:]]
-    return [trees[0], *delivered(rounded, rows, settings)]
+def _delivered(
+    found: list[tuple[str, Tree]], deployed: Tree, rows: Taught, settings: StabilitySettings
+) -> list[Tree]:
+    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say.
+
+    The deployed tree, and trees that another method has made, are as they should be.
+    """
+    moved = [i for i, (kind, _) in enumerate(found) if kind in (REFIT, CHANGE, FRESH)]
+    made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
+    trees = dict(zip(moved, made, strict=True))
+    return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
@@ -304,6 +339,11 @@ def _in_order(rows: NewRows) -> NewRows:
     return NewRows(table, groups, in_order[0] == 1)
 
 
+def _new_rows(rows: NewRows) -> Table:
+    new = rows.table.taken(rows.is_new)
+    return new.taken(fixed_order(new))
+
+
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
     """The new rows that scores are measured on; none if there are too few to hold out."""
     if update.validation is None:
@@ -316,16 +356,17 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
 
 def _scores(
     path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
-) -> list[tuple[float, float, float]]:
-    """Of each point: the score of the one made alike, its difference to keeping, and the error of that."""
+) -> list[tuple[float, float, float, Tree]]:
+    """Of each point: the score of the tree made alike, the difference to keeping, its error, the tree."""
     part = rows.table.taken(scored)
     true_values = TrueValues.of(part, of_rows(rows.groups, scored))
     said = [predictions_for(metric, point.tree, part) for point in like]
     found = []
     for point in path:
-        own = said[like.index(_alike(point, like))]
-        difference: Score = score_difference(metric, said[0], own, true_values)
-        found.append((metric.value(own, true_values), difference.value, difference.error))
+        place = like.index(_alike(point, like))
+        difference = score_difference(metric, said[0], said[place], true_values)
+        value = metric.value(said[place], true_values)
+        found.append((value, difference.value, difference.error, like[place].tree))
     return found
 
 

@@ -3,24 +3,36 @@
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from holdfast.errors import DataError
+from holdfast.errors import DataError, HoldfastError
 from holdfast.files import hold, is_at, to_the_end
+
+POLL = 0.01  # seconds between two looks at a lock that another process holds
 
 
 @contextmanager
-def locked(lock: Path, refusal: str) -> Iterator[None]:
-    """Within it this process holds the lock; a DataError, which begins with `refusal`, names another holder.
+def locked(
+    lock: Path,
+    refusal: str,
+    *,
+    way_out: str = "give another folder",
+    seconds: float = 0.0,
+    error_type: type[HoldfastError] = DataError,
+) -> Iterator[None]:
+    """Within it this process holds the lock; an error, which begins with `refusal`, names another holder.
 
-    A lock whose process has ended, however it ended, is taken over.
+    A lock whose process has ended, however it ended, is taken over. For a holder that is there it waits so
+    many `seconds`.
     """
-    file = _taken(lock, refusal)
+    file = _waited_for(lock, time.monotonic() + seconds, _Refusal(refusal, way_out, error_type))
     try:
         _sign(file, lock)
         yield
@@ -28,7 +40,39 @@ def locked(lock: Path, refusal: str) -> Iterator[None]:
         to_the_end(partial(_give_back, file, lock))
 
 
-def _taken(lock: Path, refusal: str) -> BinaryIO:
+@dataclass(frozen=True)
+class _Refusal:
+    """What is said where another process holds the lock."""
+
+    start: str
+    way_out: str
+    error_type: type[HoldfastError]
+
+    def error(self, holder: dict[str, Any], more: str = "") -> HoldfastError:
+        """The error that names the holder."""
+        who = "another process writes to it"
+        if holder:
+            since = f"has been at it since {holder.get('since')}"
+            who = f"process {holder.get('pid')} on {holder.get('host')} {since}"
+        return self.error_type(f"{self.start}: {who}. Wait for its end, or {self.way_out}.{more}")
+
+
+class _HeldError(Exception):
+    """Another process holds the lock; the argument is the error that says so."""
+
+
+def _waited_for(lock: Path, deadline: float, refusal: _Refusal) -> BinaryIO:
+    """The lock as an open file, which is ours by the deadline."""
+    while True:
+        try:
+            return _taken(lock, refusal)
+        except _HeldError as held:
+            if time.monotonic() >= deadline:
+                raise held.args[0] from None
+        time.sleep(POLL)
+
+
+def _taken(lock: Path, refusal: _Refusal) -> BinaryIO:
     """The lock as an open file, which is ours."""
     while True:
         lock.parent.mkdir(exist_ok=True)
@@ -39,7 +83,8 @@ def _taken(lock: Path, refusal: str) -> BinaryIO:
         try:
             is_held = hold(file)
         except BlockingIOError:
-            raise DataError(f"{refusal}: {_named(_holder(file))}.") from None
+            with file:
+                raise _HeldError(refusal.error(_holder(file))) from None
         if (is_held or is_new) and is_at(file, lock):
             return file
         holder = _holder(file)
@@ -75,7 +120,7 @@ def _opened(lock: Path) -> tuple[bool, BinaryIO]:
         return False, cast(BinaryIO, lock.open("r+b"))
 
 
-def _remove_ended(lock: Path, holder: dict[str, Any], refusal: str) -> None:
+def _remove_ended(lock: Path, holder: dict[str, Any], refusal: _Refusal) -> None:
     """Where the system has no locks, and the file is all there is: remove it if its process has ended."""
     try:
         if _has_ended(holder):
@@ -83,7 +128,7 @@ def _remove_ended(lock: Path, holder: dict[str, Any], refusal: str) -> None:
             return
     except PermissionError:  # of Windows: the process has it open
         pass
-    raise DataError(f"{refusal}: {_named(holder)}. If that process has ended, remove '{lock}'.")
+    raise _HeldError(refusal.error(holder, f" If that process has ended, remove '{lock}'."))
 
 
 # -- processes --------------------------------------------------------------------------------------------
@@ -107,15 +152,6 @@ def _holder(file: BinaryIO) -> dict[str, Any]:
     except ValueError:
         return {}
     return holder if isinstance(holder, dict) else {}
-
-
-def _named(holder: dict[str, Any]) -> str:
-    if not holder:
-        return "another process writes to it. Wait for its end, or give another folder"
-    return (
-        f"process {holder.get('pid')} on {holder.get('host')} has been at it since {holder.get('since')}. "
-        "Wait for its end, or give another folder"
-    )
 
 
 def _has_ended(holder: dict[str, Any]) -> bool:

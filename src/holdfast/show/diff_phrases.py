@@ -1,0 +1,114 @@
+"""Parts of a diff as phrases: a condition, a split and an outcome with what it was."""
+
+from math import isfinite
+
+from holdfast.distance.diff.conditions import ConditionChange
+from holdfast.distance.diff.splits import SplitChange
+from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.rules import rule_outcome_text
+from holdfast.text.lines import item_text, printable
+from holdfast.text.numbers import counted, number_text, percent_text, probability_text, told_apart
+from holdfast.tree.rule import Condition, Rule
+from holdfast.tree.wording import outcome_text
+
+DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
+
+
+def condition_change_text(change: ConditionChange) -> str:
+    """The new condition with what it was; the old one, if it is no longer asked."""
+    if change.new is None:
+        assert change.old is not None
+        return _told(change.old)
+    if change.old is None:
+        return f"{_told(change.new)} (new)"
+    if change.kind == "missing":
+        return f"{_told(change.new)} ({'and now' if change.new.missing else 'no longer'} missing values)"
+    old, new = both_texts(change.old, change.new)
+    return f"{new} (was {old})"
+
+
+def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
+    """Both conditions on one feature: of the old one only what is needed to tell what it was."""
+    if old.feature.kind == "nominal":
+        return _set_texts(old, new)
+    before, after = only_bound(old), only_bound(new)
+    if before is None or after is None or before[0] != after[0]:
+        return _told(old), _told(new)
+    return told_apart(before[1], after[1], DIGITS, MOST_DIGITS)[0], _told(new)
+
+
+def only_bound(condition: Condition) -> tuple[str, float] | None:
+    """The end of a numeric interval that has just one, and which it is."""
+    ends = {"low": condition.low, "high": condition.high}
+    finite = [(name, end) for name, end in ends.items() if isfinite(end)]
+    return finite[0] if len(finite) == 1 and condition.feature.kind == "numeric" else None
+
+
+def _set_texts(old: Condition, new: Condition) -> tuple[str, str]:
+    before, after = set(old.categories), set(new.categories)
+    come = [item_text(label) for label in new.categories if label not in before]
+    left = [item_text(label) for label in old.categories if label not in after]
+    if len(old.categories) <= SHORT_LIST and len(new.categories) <= SHORT_LIST:
+        return condition_text(old), condition_text(new)
+    signs = [f"without {', '.join(come)}"] * bool(come) + [f"with {', '.join(left)}"] * bool(left)
+    return " and ".join(signs), _told(new)
+
+
+def _told(condition: Condition) -> str:
+    return condition_text(condition, most=SHORT_LIST)
+
+
+def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
+    """Where the split is, what became of it, and how much that is."""
+    where = f"where {' and '.join(map(_told, split.where))}" if split.where else "at the top"
+    leaves = f"{counted(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
+    if split.old is None:
+        assert split.new is not None
+        said = f"was a leaf ({outcome_text(diff.old, split.old_node)})"
+        return where, f"{said} -> asks {_told(split.new)}", "new split"
+    if split.new is None:
+        said = f"is a leaf ({outcome_text(diff.new, split.new_node)})"
+        return where, f"asked {_told(split.old)} -> {said}", "split gone"
+    if split.kind == "replaced":
+        return where, f"{_told(split.old)} -> {_told(split.new)}", f"replaced; {leaves}"
+    if split.kind == "missing":
+        side = "yes" if split.new.missing else "no"
+        return where, f"{_told(split.old)}: missing values now go to the {side} side", ""
+    if split.kind == "categories":
+        return where, _sides_text(split.old, split.new), f"{percent_text(split.share)} of the categories"
+    return where, _moved_text(split.old, split.new), f"{percent_text(split.share)} of the range"
+
+
+def _moved_text(old: Condition, new: Condition) -> str:
+    """The threshold before and after."""
+    if only_bound(old) and only_bound(new):
+        before, after = told_apart(old.high, new.high, DIGITS, MOST_DIGITS)
+        return f"{printable(old.name)} <= {before} -> {after}"
+    return f"{_told(old)} -> {_told(new)}"
+
+
+def _sides_text(old: Condition, new: Condition) -> str:
+    """Which categories went to the other side."""
+    before, after = set(old.categories), set(new.categories)
+    come = [item_text(label) for label in new.categories if label not in before]
+    left = [item_text(label) for label in old.categories if label not in after]
+    moves = [f"{', '.join(come)} came in"] * bool(come) + [f"{', '.join(left)} went out"] * bool(left)
+    if len(after | before) <= SHORT_LIST:
+        return f"{_told(old)} -> {_told(new)}"
+    return f"{_told(old)}: {'; '.join(moves)}"
+
+
+# -- outcomes ---------------------------------------------------------------------------------------------
+
+
+def outcome_change_text(old: Rule, new: Rule) -> str:
+    """What the new rule says, with what the old one said where that is another thing."""
+    if not new.target.is_classes:
+        before, after = (number_text(rule.value[0], 4) for rule in (old, new))
+        return f"THEN {after}" + (f" (was {before})" if before != after else "")
+    classes = rule_outcome_text(old), rule_outcome_text(new)
+    chances = probability_text(max(old.value)), probability_text(max(new.value))
+    if classes[0] != classes[1]:
+        return f"THEN {classes[1]}, p {chances[1]} (was {classes[0]}, p {chances[0]})"
+    return f"THEN {classes[1]}, p {chances[1]}" + (f" (was {chances[0]})" if chances[0] != chances[1] else "")

@@ -1,0 +1,35 @@
+"""An update held against a change policy.
+
+What concerns the trees and who gets another answer is judged by the tree that would be deployed, on all new
+rows. Scores and calibration are judged on rows held out, by a tree made the same way without them: a tree
+looks too good on rows that it has learnt from.
+"""
+
+from dataclasses import dataclass, replace
+
+from holdfast.data.table import Table
+from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.stability.policy.verdict import PolicyVerdict
+from holdfast.tree.tree import Tree
+
+BY_TRUTH = ("score_margin", "subgroups", "calibration_intercept", "calibration_slope")
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """The rows that an update is judged by."""
+
+    new: Table  # all new rows
+    held_out: Table  # those that scores are measured on
+
+    def verdict(self, policy: ChangePolicy, deployed: Tree, tree: Tree, alike: Tree) -> PolicyVerdict:
+        """How a change stands to the policy; `alike` is made as the tree is, without the rows held out."""
+        by_trees = policy.check(deployed, tree, self.new)
+        by_truth = policy.check(deployed, alike, self.held_out)
+        places = [line.name for line in by_trees.lines]
+        lines = [
+            *(line for line in by_trees.lines if line.name not in BY_TRUTH),
+            *(line for line in by_truth.lines if line.name in BY_TRUTH),
+        ]
+        lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
+        return replace(by_trees, lines=tuple(lines))

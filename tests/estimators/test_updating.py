@@ -1,0 +1,234 @@
+"""Estimators whose tree is updated by new rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from holdfast import (
+    ChangePolicy,
+    DataWarning,
+    ParameterError,
+    SchemaMismatch,
+    StableTreeClassifier,
+    StableTreeRegressor,
+    load,
+    save,
+    tree_distance,
+)
+
+FAST = {"teacher": "linear", "n_estimators": 10, "validation": None}
+
+
+def frame(seed: int, n_rows: int = 200, shift: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
+    """What tells the outcome moves by the shift."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, n_rows)).round(2)
+    kind = np.array(["a", "b"])[rng.integers(0, 2, n_rows)]
+    y = np.where(2 * (x > shift) + 0.8 * z + (kind == "b") + rng.normal(size=n_rows) > 1, "yes", "no")
+    return pd.DataFrame({"x": x, "z": z, "kind": kind}), y
+
+
+@pytest.fixture
+def model() -> StableTreeClassifier:
+    return StableTreeClassifier(**FAST).fit(*frame(0))
+
+
+def test_the_same_rows_again_change_no_question(model: StableTreeClassifier) -> None:
+    before = model.tree_
+    model.update(*frame(0))
+    assert model.update_.steps[model.update_.taken].kind == "refit"
+    assert tree_distance(before, model.tree_).total == 0.0
+    assert model.previous_tree_ is before
+
+
+def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: StableTreeClassifier) -> None:
+    X, y = frame(1, n_rows=600, shift=0.8)
+    model.update(X, y, prior=0)
+    steps = model.update_.steps
+    assert [steps[0].kind, steps[1].kind, steps[-1].kind] == ["keep", "refit", "fresh"]
+    distances, losses = ([getattr(step, name) for step in steps[1:]] for name in ("distance", "loss"))
+    assert steps[0].distance == 0.0
+    assert distances[1:] == sorted(distances[1:])
+    assert losses[1:] == sorted(losses[1:], reverse=True)
+    taken = steps[model.update_.taken]
+    assert taken.kind == "change"
+    assert taken.loss <= 0.02 + 1e-9
+    assert model.score(X, y) > np.mean(model.previous_tree_.predict(X) == y) + 0.03
+    for step in steps:
+        assert tree_distance(step.tree, model.update_.deployed, label_weight=10.0).total == pytest.approx(
+            step.distance
+        )
+
+
+def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: StableTreeClassifier) -> None:
+    X, y = frame(1, n_rows=300, shift=0.8)
+    update = model.update(X, y, prior=0).update_
+    assert update.n_scored == pytest.approx(100, abs=3)
+    keep = update.steps[0]
+    assert (keep.difference, keep.error) == (0.0, 0.0)
+    assert update.rows.held_out.n_rows == update.n_scored
+    held_out = update.rows.held_out
+    said = update.steps[-1].alike.predict_proba(held_out)[:, 1]
+    from sklearn.metrics import roc_auc_score
+
+    assert update.steps[-1].score == pytest.approx(roc_auc_score(held_out.target, said))
+
+
+def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
+    few = frame(3, n_rows=30, shift=2.0)
+    assert model.update(*few).update_.settings.prior == 200
+    assert model.rows_behind_ == 230
+    again = StableTreeClassifier(**FAST).fit(*frame(0))
+    assert again.update(*frame(0)).update_.settings.prior == pytest.approx(200 / 3)
+
+
+@pytest.mark.parametrize("how", ["keep", "refit", "retrain", "candidate"])
+def test_other_ways_do_what_they_say(model: StableTreeClassifier, how: str) -> None:
+    before = model.tree_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model.update(*frame(1, shift=1.0), how=how)
+    step = model.update_.steps[model.update_.taken]
+    assert step.kind == how
+    if how == "keep":
+        assert np.array_equal(model.tree_.value, before.value)
+    if how == "refit":
+        assert np.array_equal(model.tree_.threshold, before.threshold, equal_nan=True)
+        assert not np.array_equal(model.tree_.value, before.value)
+
+
+def test_take_moves_along_the_path(model: StableTreeClassifier) -> None:
+    X, y = frame(1, n_rows=600, shift=0.8)
+    model.update(X, y, prior=0)
+    for number, step in enumerate(model.update_.steps):
+        model.take(number)
+        assert model.tree_ is step.tree
+        assert model.update_.taken == number
+    with pytest.raises(ParameterError, match=r"step=99 is out of range: the path has the steps 0 to"):
+        model.take(99)
+
+
+def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
+    before = model.tree_
+    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen=[0])
+    assert model.tree_.feature[0] == before.feature[0]
+    assert model.tree_.threshold[0] == before.threshold[0]
+    with pytest.raises(ParameterError, match="which is no split of the deployed tree"):
+        model.update(*frame(1), frozen=[999])
+
+
+def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier) -> None:
+    odd = model.tree_.threshold + np.where(np.isnan(model.tree_.threshold), 0.0, 1e-7)
+    model.adopt(model.tree_.replace(threshold=odd))
+    model.update(*frame(0), prior=0, tolerance=1.0)
+    assert np.array_equal(model.tree_.threshold, odd, equal_nan=True)
+
+
+def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTreeClassifier) -> None:
+    X, y = frame(1)
+    X.loc[:9, "kind"] = "c"
+    with pytest.raises(SchemaMismatch, match=r"(?s)new categories.*'c'.*widen=True"):
+        model.update(X, y)
+    assert not hasattr(model, "update_")  # nothing has changed
+    y = y.astype(object)
+    y[:40] = "maybe"
+    model.update(X.assign(more=1.0 * np.arange(len(X))), y, widen=True)
+    assert model.tree_.schema.features[2].categories == ("a", "b", "c")
+    assert model.classes_.tolist() == ["maybe", "no", "yes"]
+    assert model.feature_names_in_.tolist() == ["x", "z", "kind", "more"]
+    assert model.predict(X.assign(more=0.0)).shape == (200,)
+
+
+def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
+    old, new = frame(0), frame(1, n_rows=200, shift=2.0)
+    even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior=0)
+    late = (
+        StableTreeClassifier(**FAST)
+        .fit(*old)
+        .update(*new, X_old=old[0], y_old=old[1], half_life=0.1, prior=0)
+    )
+    alone = StableTreeClassifier(**FAST).fit(*old).update(*new, prior=0)
+    X = new[0]
+    near, far = (np.abs(each.predict_proba(X) - alone.predict_proba(X)).mean() for each in (late, even))
+    assert near < far
+    with pytest.raises(ParameterError, match="half_life needs to know how old rows are"):
+        model.update(*new, half_life=1.0)
+
+
+def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClassifier) -> None:
+    X, y = frame(1, n_rows=600, shift=0.8)
+    before, policy = model.tree_, ChangePolicy(thresholds="never", new_splits="never", max_churn=0.0)
+    model.update(X, y, prior=0, policy=policy)
+    assert model.tree_ is before
+    assert not model.update_.is_taken
+    assert not model.update_.verdict.passed
+    assert "The policy forbids the update" in str(model.update_)
+    assert hasattr(model, "frontier_")
+    model.update(X, y, prior=0, policy=policy, force=True)
+    assert model.update_.is_forced
+    assert model.tree_ is model.update_.tree
+    model.take(0)  # keeping breaks no line
+    assert model.update_.is_taken
+    assert not model.update_.is_forced
+
+
+def test_any_tree_can_be_adopted_and_updated() -> None:
+    X, y = frame(0)
+    theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[["x", "z"]], y)
+    model = StableTreeClassifier(**FAST).adopt(theirs)
+    assert model.predict(X[["x", "z"]]).tolist() == theirs.predict(X[["x", "z"]]).tolist()
+    model.update(frame(1)[0][["x", "z"]], frame(1)[1])
+    assert model.tree_.n_leaves >= 2
+    with pytest.raises(ParameterError, match="take the other estimator"):
+        StableTreeRegressor().adopt(theirs)
+
+
+def test_an_updated_model_can_be_saved_and_updated_again(model: StableTreeClassifier, tmp_path) -> None:
+    model.update(*frame(1, shift=0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    X = frame(2)[0]
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.rows_behind_ == model.rows_behind_
+    assert again.teacher_loss_ == model.teacher_loss_
+    both = [each.update(*frame(2, shift=0.5)).tree_ for each in (again, model)]
+    assert tree_distance(*both).total == 0.0
+    with pytest.raises(AttributeError, match="frontier_"):
+        _ = again.frontier_
+
+
+def test_numbers_and_several_classes_are_updated_alike() -> None:
+    X, y = frame(0)
+    numbers = X["x"].to_numpy() * 2 + (X["kind"] == "b") * 3.0
+    regressor = StableTreeRegressor(**FAST).fit(X, numbers)
+    later, _ = frame(1)
+    moved = (later["x"].to_numpy() - 1.0) * 2 + (later["kind"] == "b") * 3.0
+    regressor.update(later, moved, prior=0)
+    assert regressor.score(later, moved) > 0.7
+    three = np.where(X["z"] > 0.8, "maybe", y)
+    classifier = StableTreeClassifier(**FAST).fit(X, three)
+    classifier.update(later, np.where(later["z"] > 0.2, "maybe", frame(1)[1]), prior=0)
+    assert classifier.predict_proba(later).shape == (200, 3)
+
+
+def test_rows_and_columns_in_another_order_give_the_same_bits() -> None:
+    X, y = frame(1, n_rows=300, shift=0.8)
+    order = np.random.default_rng(5).permutation(len(X))
+    one = StableTreeClassifier(**FAST).fit(*frame(0)).update(X, y)
+    other = StableTreeClassifier(**FAST).fit(*frame(0)).update(X.iloc[order], y[order])
+    assert one.tree_.value.tobytes() == other.tree_.value.tobytes()
+    assert [step.score for step in one.update_.steps] == [step.score for step in other.update_.steps]
+
+
+def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
+    before = dict(vars(model))
+    with pytest.raises(ParameterError, match="how='leap' is unknown"):
+        model.update(*frame(1), how="leap")
+    with pytest.raises(ParameterError, match="tolerance=-1"):
+        model.update(*frame(1), tolerance=-1)
+    assert vars(model) == before

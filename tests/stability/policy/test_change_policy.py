@@ -1,0 +1,170 @@
+"""A change policy is read strictly, and comes back from its own TOML."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import ChangePolicy
+from holdfast.errors import PolicyError
+from holdfast.stability.policy.check import JUDGES
+from holdfast.stability.policy.policy import line_of
+from holdfast.stability.policy.toml_file import template_text
+
+PERMISSIONS = (
+    "leaf_values",
+    "thresholds",
+    "categories",
+    "missing_sides",
+    "new_splits",
+    "gone_splits",
+    "new_root",
+)
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "change.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# -- the template -----------------------------------------------------------------------------------------
+
+
+def test_the_template_loads_to_its_documented_values(tmp_path: Path) -> None:
+    policy = ChangePolicy.load(written(tmp_path, template_text()))
+    assert policy == ChangePolicy.template()
+    assert policy == ChangePolicy(
+        **dict.fromkeys(PERMISSIONS, "allowed") | {"new_root": "never"},  # type: ignore[arg-type]
+        max_threshold_shift=0.1,
+        max_churn=0.05,
+        max_flips=0.05,
+        max_negative_flips=0.02,
+        score_margin=0.02,
+        subgroup_margin=0.05,
+        calibration_intercept=(-0.3, 0.3),
+        calibration_slope=(0.8, 1.25),
+        min_leaf_rows=10,
+    )
+
+
+def test_every_line_stands_in_the_template_under_a_sentence() -> None:
+    rows = template_text().splitlines()
+    for each in fields(ChangePolicy):
+        place = next(
+            number
+            for number, row in enumerate(rows)
+            if row.lstrip("# ").startswith((f"{each.name} = ", f"[{each.name}]"))
+        )
+        assert rows[place - 1].startswith("# "), each.name
+        assert rows[place - 1].endswith((".", "?")), each.name
+
+
+def test_what_the_template_has_as_a_comment_is_sound_too() -> None:
+    known = {each.name: line_of(each.name) for each in fields(ChangePolicy)}
+    policy = ChangePolicy(**{name: line.example for name, line in known.items()})
+    assert ChangePolicy.from_dict(tomllib.loads(policy.to_toml())) == policy
+
+
+def test_a_policy_without_lines_asks_for_nothing() -> None:
+    assert ChangePolicy().to_dict() == {"confidence": 0.95, "subgroup_bands": 4, "min_subgroup_rows": 200}
+
+
+def test_every_line_is_judged_or_says_how() -> None:
+    how = {"scoring", "confidence", "subgroup_margin", "subgroup_bands", "min_subgroup_rows"}
+    assert set(JUDGES) | how == {each.name for each in fields(ChangePolicy)}
+    assert not set(JUDGES) & how
+
+
+# -- there and back ---------------------------------------------------------------------------------------
+
+numbers = st.floats(0, 1e6)
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+intervals = st.tuples(st.floats(-1e9, 1e9), st.floats(0, 1e9)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+policies = st.builds(
+    ChangePolicy,
+    new_root=st.sampled_from([None, "allowed", "never"]),
+    max_changed_rules=st.none() | st.integers(0, 100),
+    max_churn=st.none() | numbers,
+    score_margin=numbers,
+    scoring=st.none() | names,
+    confidence=st.floats(0.5, 1.0, exclude_min=True, exclude_max=True),
+    subgroups=st.lists(names, unique=True, max_size=3),
+    calibration_slope=st.none() | intervals,
+    threshold_intervals=st.dictionaries(names, intervals, max_size=3),
+)
+
+
+@given(policies)
+def test_toml_gives_the_policy_back(policy: ChangePolicy) -> None:
+    assert ChangePolicy.from_dict(tomllib.loads(policy.to_toml())) == policy
+    assert ChangePolicy.from_dict(policy.to_dict()) == policy
+
+
+# -- what cannot be ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("max_chrun = 0.05", r"no line 'max_chrun' \(= 0\.05\): did you mean 'max_churn'\?"),
+        ("Max_Flips = 0.05", r"no line 'Max_Flips' .* did you mean 'max_flips'"),
+        ("colour = 1", r"no line 'colour' \(= 1\): choose of 'leaf_values', 'thresholds'"),
+        ('max_churn = "0.05"', r"line max_churn is '0\.05': it has to be a number of at least 0"),
+        ("max_churn = true", "line max_churn is True: it has to be a number"),
+        ("max_churn = -0.1", r"line max_churn is -0\.1: it has to be a number of at least 0"),
+        ("max_churn = nan", "line max_churn is nan"),
+        ("max_churn = inf", "line max_churn is inf"),
+        ("max_flips = 5", "line max_flips is 5: it has to be a number of at least 0 and at most 1"),
+        ("max_changed_rules = 1.5", r"line max_changed_rules is 1\.5: it has to be an integer of at least 0"),
+        ("subgroup_bands = 0", "line subgroup_bands is 0: it has to be an integer of at least 1"),
+        ("confidence = 95", r"line confidence is 95: it has to be a number of above 0\.5 and below 1"),
+        ("confidence = 1.0", r"line confidence is 1\.0"),
+        ("new_root = false", 'line new_root is False: it has to be "allowed" or "never"'),
+        ('new_root = "Never"', "line new_root is 'Never'"),
+        ("new_root = ['never']", r"line new_root is \['never'\]"),
+        ('subgroups = "sex"', "line subgroups is 'sex': it has to be a list of columns"),
+        ('subgroups = ["sex", "sex"]', "none of them twice"),
+        ("subgroups = [1]", r"line subgroups is \[1\]"),
+        ('subgroups = ["sex"]', "subgroup_margin, or score_margin"),
+        ("scoring = 1", "line scoring is 1: it has to be a name"),
+        ("calibration_slope = 1", "line calibration_slope is 1: it has to be two numbers"),
+        ("calibration_slope = [1.25, 0.8]", "the lower one first"),
+        ("calibration_slope = [0.8]", "two numbers"),
+        ("threshold_intervals = [40, 55]", "two numbers for each column"),
+        ("[threshold_intervals]\nage = 40", r"line threshold_intervals is \{'age': 40\}"),
+        ("[max_churn]\nage = 40", "line max_churn is"),
+        ("max_churn 0.05", "it is not TOML: .*line 1"),
+        ("max_churn = 1\nmax_churn = 2", "it is not TOML: cannot overwrite a value"),
+        (b"\xff\xfe", "it is not UTF-8"),
+        ("#" * (2**20 + 1), "more than 1048576 bytes"),
+    ],
+)
+def test_a_wrong_line_is_one_clear_error(lines: str | bytes, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, lines)
+    with pytest.raises(PolicyError, match=message) as caught:
+        ChangePolicy.load(path)
+    assert str(caught.value).startswith(f"Cannot use the change policy '{path}': ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [{"max_churn": 2j}, {"max_churn": None}, {"subgroups": {"sex"}}, {"threshold_intervals": {1: (0, 1)}}],
+)
+def test_python_can_give_no_more_than_toml(lines: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError, match="line"):
+        ChangePolicy.from_dict(lines)
+
+
+def test_a_folder_is_no_policy_and_a_mark_at_the_start_does_no_harm(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="folder"):
+        ChangePolicy.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        ChangePolicy.load(tmp_path / "none.toml")
+    path = written(tmp_path, b"\xef\xbb\xbfmax_churn = 0\r\n")
+    assert ChangePolicy.load(path).max_churn == 0.0
