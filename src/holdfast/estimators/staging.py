@@ -12,7 +12,7 @@ from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.updating import UpdatingEstimator
 from holdfast.stability.choice import SelectionRule
-from holdfast.stability.stages.fitting import carry_through
+from holdfast.stability.stages.fitting import Carried, carry_through
 from holdfast.stability.stages.names import MIN_ROWS
 from holdfast.stability.stages.rows import StageRows
 from holdfast.stability.stages.sequence import StageSequence
@@ -45,6 +45,7 @@ class StagingEstimator(UpdatingEstimator):
         memory: str = "all",
         half_life: float | None = None,
         tolerance: float | None = None,
+        prior: float | None = None,
         movement_weight: float | None = None,
         hindsight: bool = False,
         compare: bool = False,
@@ -73,6 +74,9 @@ class StagingEstimator(UpdatingEstimator):
         tolerance
             What the fit to the teacher may fall short of that of a fresh student, as a fraction of what that
             explains. None: 0.02 for "update", no limit for "shortest-path".
+        prior
+            For "update": how many rows the tree before stands for, besides those that are given. None: as
+            many as it has learnt from, less those given again, and at least a third. 0: the rows decide.
         movement_weight
             For "shortest-path": the fit, in the same unit, that one unit of distance is worth. None: 0.01.
         hindsight
@@ -90,6 +94,7 @@ class StagingEstimator(UpdatingEstimator):
             memory,
             half_life,
             tolerance,
+            prior,
             movement_weight,
             hindsight,
             compare,
@@ -105,17 +110,17 @@ class StagingEstimator(UpdatingEstimator):
         assert rows.stage is not None
         staged = StageRows.of(table, rows.stage, rows.groups, tuple(labels.tolist()), settings)
         found = carry_through(staged, self._settings(), settings, self._selection_rule())
-        return self._carried(rows, table, found.sequence, found.first.trained)
+        return self._carried(rows, table, found)
 
-    def _carried(
-        self, rows: TrainingRows, table: Table, sequence: StageSequence, trained: StableTrees
-    ) -> Self:
+    def _carried(self, rows: TrainingRows, table: Table, found: Carried) -> Self:
         """Take the last tree for the fitted one; of one stage all that an ordinary fit leaves."""
         if hasattr(self, "_remember_classes"):
             self._remember_classes(rows.y, table)
-        self._taken(rows.X, trained)
-        if len(sequence) > 1:
+        self._taken(rows.X, found.trained)
+        if len(found.sequence) > 1:
             self._forget_training()
-            self.tree_, self.teacher_loss_ = sequence.trees[-1], sequence.stages[-1].loss
-        self.stages_ = sequence
+            last = found.sequence.stages[-1]
+            self.tree_, self.teacher_loss_, self.rows_behind_ = last.tree, last.loss, found.n_behind
+        self._remember_rows(table)
+        self.stages_ = found.sequence
         return self

@@ -7,6 +7,7 @@ teacher, so that one structure in two stages is hardly any distance apart.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 
 import numpy as np
 
@@ -17,9 +18,13 @@ from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import distance_settings
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.lesson import StageLesson
+from holdfast.stability.stages.path import shortest_path
+from holdfast.stability.stages.sequence import PathPoint
 from holdfast.stability.update.update import SLACK
 from holdfast.tree.tree import Tree
 
+FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
+WEIGHTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the curve
 N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its centred trees
 
 
@@ -68,6 +73,36 @@ class Candidates:
             least = np.where(allowed, self.losses, np.inf).min(axis=1, keepdims=True)
             allowed = allowed & (self.losses <= np.maximum(least, self.tolerance) + SLACK)
         return np.asarray(allowed, np.bool_)
+
+    # -- sequences ------------------------------------------------------------------------------------
+
+    def path(self, weight: float, *, hindsight: bool) -> PathPoint:
+        """The sequence that loses and moves least, if movement has this weight."""
+        n_stages = len(self.losses)
+        known = self.known(n_stages - 1, hindsight=hindsight)
+        path = shortest_path(self.losses, self.distances, weight, known)
+        moves = [float(links[pair]) for links, pair in zip(self.distances, pairwise(path), strict=True)]
+        lost = [float(self.losses[stage, structure]) for stage, structure in enumerate(path)]
+        return PathPoint(weight, fsum(lost), fsum(moves), tuple(path))
+
+    def curve(self, weight: float, *, hindsight: bool) -> tuple[PathPoint, ...]:
+        """The sequences of several weights, this one among them."""
+        return tuple(self.path(each, hindsight=hindsight) for each in sorted({*WEIGHTS, weight}))
+
+    def step_by_step(self, weight: float) -> list[int]:
+        """Structures, each chosen when its stage came: the one before is in use, and none later is known."""
+        chosen = [FIRST_TREE]
+        for stage in range(1, len(self.losses)):
+            allowed = self.known(stage, hindsight=False)[stage - 1 : stage + 1]
+            allowed[0] = np.arange(allowed.shape[1]) == chosen[-1]
+            losses, links = self.losses[stage - 1 : stage + 1], self.distances[stage - 1 : stage]
+            chosen.append(shortest_path(losses, links, weight, allowed)[-1])
+        return chosen
+
+    def taken(self, structures: Sequence[int]) -> tuple[list[Tree], list[float]]:
+        """The trees of a sequence, and what each of them loses."""
+        trees = [self.trees[stage][structure] for stage, structure in enumerate(structures)]
+        return trees, [float(self.losses[stage, place]) for stage, place in enumerate(structures)]
 
 
 def suggestions(lesson: StageLesson) -> list[Tree]:

@@ -1,41 +1,43 @@
 """A tree carried through stages: update by update, or the whole sequence as a shortest path."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import nan
 from typing import NamedTuple
 
-import numpy as np
-
 from holdfast.backends.progress import with_bar
-from holdfast.data.table import Table
-from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.distances import distances_between
-from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.metric import metric_of
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.methods.centred import distance_settings
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.candidates import Candidates, suggestions
-from holdfast.stability.stages.lesson import First, StageLesson, first_tree, retrained
+from holdfast.stability.stages.lesson import First, InUse, StageLesson, first_tree, retrained
 from holdfast.stability.stages.names import SHORTEST_PATH
-from holdfast.stability.stages.path import shortest_path
+from holdfast.stability.stages.record import Record
 from holdfast.stability.stages.rows import StageRows
-from holdfast.stability.stages.sequence import FIRST, PathPoint, Stage, StageSequence, kind_of
+from holdfast.stability.stages.sequence import StageSequence
 from holdfast.stability.stages.settings import StageSettings
+from holdfast.stability.training import StableTrees
+from holdfast.stability.update.settings import UpdateSettings, usual_prior
+from holdfast.stability.update.update import Point, with_room
 from holdfast.tree.tree import Tree
-
-FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
-WEIGHTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the curve
 
 
 class Carried(NamedTuple):
-    """A sequence, and what the fit of the first stage has left."""
+    """A sequence, what the fit of the first stage has left, and the rows that the last tree stands for."""
 
     sequence: StageSequence
-    first: First
+    trained: StableTrees
+    n_behind: float
+
+
+class Step(NamedTuple):
+    """One stage of a sequence of updates."""
+
+    lesson: StageLesson
+    used: InUse  # once it is updated
+    path: list[Point]  # the points that could have been taken
 
 
 def carry_through(
@@ -51,172 +53,73 @@ def carry_through(
     if stages.strict_groups and rows.groups is None:
         raise ParameterError("strict_groups=True needs groups=, which say what rows belong together.")
     first = first_tree(rows, settings, stages, rule)
-    quiet = replace(settings, verbose=False)
-    lessons = _lessons(rows, quiet, stages, settings.verbose)
-    updates = _Updates(first, stages.update_tolerance)
+    steps: list[Step] = []
     fresh: list[Tree] = []
     suggested: list[list[Tree]] = []
-    kept: list[StageLesson] = []
-    for lesson in lessons:
-        points = updates.add(lesson)
-        kept.append(lesson)
+    for step in _updates(first, rows, settings, stages):
+        steps.append(step)
         if stages.how == SHORTEST_PATH and rows.n_stages > 1:
-            suggested.append([*points, *suggestions(lesson)])
+            suggested.append([*(point.tree for point in step.path), *suggestions(step.lesson)])
         if stages.compare:
-            fresh.append(first.tree if lesson.number == 0 else retrained(lesson, rows, stages, rule))
-    record = _Record(rows, kept, stages, metric_of(settings.scoring, rows.table.schema.target))
-    if suggested:
-        found = Candidates.of(kept, suggested, stages.tolerance)
-        return Carried(_chosen(found, record, fresh), first)
-    distances = distance_settings(settings, [*updates.trees, *fresh])
-    told = record.stages(updates.trees, updates.losses, distances)
-    return Carried(record.sequence(told, told, fresh, (), distances), first)
+            is_first = step.lesson.number == 0
+            fresh.append(first.tree if is_first else retrained(step.lesson, rows, stages, rule))
+    sequence = _sequence(steps, suggested, fresh, rows, stages)
+    n_behind = float(rows.table.n_rows) if suggested else steps[-1].used.n_behind
+    return Carried(sequence, first.trained, n_behind)
 
 
-def _lessons(
-    rows: StageRows, settings: StabilitySettings, stages: StageSettings, verbose: bool
-) -> Iterable[StageLesson]:
-    numbers = range(rows.n_stages)
-    found = (StageLesson(number, rows.learnt(number, stages), settings) for number in numbers)
-    return with_bar(found, "Stages", rows.n_stages) if verbose else found
+def _updates(
+    first: First, rows: StageRows, settings: StabilitySettings, stages: StageSettings
+) -> Iterator[Step]:
+    """The first tree, and at each stage the update of the one before, as calls of `update` would give it."""
+    room = with_room(replace(settings, verbose=False), first.tree)
+    numbers: Iterable[int] = range(rows.n_stages)
+    if settings.verbose:
+        numbers = with_bar(numbers, "Stages", rows.n_stages)
+    used = InUse(first.tree, first.loss, rows.n_learnt(0, stages))
+    for number in numbers:
+        lesson = StageLesson(number, rows.learnt(number, stages), rows.n_learnt(number, stages), room)
+        path = [Point("first", first.tree, first.loss, 0.0)]
+        if number:
+            n_again = rows.n_learnt(number - 1, stages) if stages.memory == "all" else 0
+            prior = usual_prior(used.n_behind, n_again) if stages.prior is None else float(stages.prior)
+            more = first.trained.references.trees if number == 1 else ()
+            how = UpdateSettings(tolerance=stages.update_tolerance, validation=None, prior=prior)
+            taken, path = lesson.update(used, how, more)
+            used = InUse(taken.tree, taken.loss, prior + lesson.n_rows)
+        yield Step(lesson, used, path)
 
 
-class _Updates:
-    """The first tree, and at each stage the update of the tree before."""
-
-    def __init__(self, first: First, tolerance: float) -> None:
-        self.trees, self.losses = [first.tree], [first.loss]
-        self._tolerance = tolerance
-
-    def add(self, lesson: StageLesson) -> list[Tree]:
-        """Go on by a stage; what comes back are all trees that were on the way."""
-        if lesson.number == 0:
-            return [self.trees[0]]
-        taken, path = lesson.update(self.trees[-1], self.losses[-1], self._tolerance)
-        self.trees.append(taken.tree)
-        self.losses.append(taken.loss)
-        return [point.tree for point in path]
-
-
-# -- the shortest path --------------------------------------------------------------------------------------
-
-
-def _chosen(found: Candidates, record: "_Record", fresh: list[Tree]) -> StageSequence:
-    """The shortest path over all stages, that of other weights, and what is decided without later stages."""
-    stages = record.settings
-    curve = tuple(_point(found, weight, stages.hindsight) for weight in sorted({*WEIGHTS, stages.weight}))
-    path = next(point.structures for point in curve if point.movement_weight == stages.weight)
-    decided = _step_by_step(found, stages.weight)
-    told = record.stages(*_taken(found, path), found.settings)
-    then = record.stages(*_taken(found, decided), found.settings)
-    told = [replace(stage, forward_score=nan, forward_error=nan) for stage in told]
-    return record.sequence(told, then, fresh, curve, found.settings)
-
-
-def _step_by_step(found: Candidates, weight: float) -> list[int]:
-    """The structures, each chosen when its stage came: the one before is in use, and none later is known."""
-    chosen = [FIRST_TREE]
-    for stage in range(1, len(found.losses)):
-        allowed = found.known(stage, hindsight=False)[stage - 1 : stage + 1]
-        allowed[0] = np.arange(allowed.shape[1]) == chosen[-1]
-        losses, links = found.losses[stage - 1 : stage + 1], found.distances[stage - 1 : stage]
-        chosen.append(shortest_path(losses, links, weight, allowed)[-1])
-    return chosen
-
-
-def _point(found: Candidates, weight: float, hindsight: bool) -> PathPoint:
-    n_stages = len(found.losses)
-    known = found.known(n_stages - 1, hindsight=hindsight)
-    path = shortest_path(found.losses, found.distances, weight, known)
-    moves = (each[one, other] for each, one, other in zip(found.distances, path[:-1], path[1:], strict=True))
-    return PathPoint(
-        weight, float(found.losses[np.arange(n_stages), path].sum()), float(sum(moves)), tuple(path)
+def _sequence(
+    steps: list[Step],
+    suggested: list[list[Tree]],
+    fresh: list[Tree],
+    rows: StageRows,
+    stages: StageSettings,
+) -> StageSequence:
+    """The sequence of updates, or, of what the stages suggest, the shortest path."""
+    lessons, trees = [step.lesson for step in steps], [step.used.tree for step in steps]
+    settings = lessons[0].settings
+    found = Candidates.of(lessons, suggested, stages.tolerance) if suggested else None
+    distances = distance_settings(settings, [*trees, *fresh]) if found is None else found.settings
+    record = Record(rows, stages, metric_of(settings.scoring, rows.table.schema.target), distances)
+    if found is None:
+        told = then = record.stages(trees, [steps[0].used.loss, *_losses(lessons[1:], trees[1:])])
+    else:
+        path = found.path(stages.weight, hindsight=stages.hindsight)
+        told = record.stages(*found.taken(path.structures))
+        told = tuple(replace(stage, forward_score=nan, forward_error=nan) for stage in told)
+        then = record.stages(*found.taken(found.step_by_step(stages.weight)))
+    return StageSequence(
+        stages=told,
+        then=then,
+        retrained=record.stages(fresh, _losses(lessons, fresh)) if fresh else (),
+        curve=() if found is None else found.curve(stages.weight, hindsight=stages.hindsight),
+        settings=stages,
+        metric=record.metric,
+        distance_settings=distances,
     )
 
 
-def _taken(found: Candidates, path: Sequence[int]) -> tuple[list[Tree], list[float]]:
-    trees = [found.trees[stage][structure] for stage, structure in enumerate(path)]
-    return trees, [float(found.losses[stage, structure]) for stage, structure in enumerate(path)]
-
-
-# -- what is known of a sequence ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Record:
-    """What the trees of a sequence are tried on."""
-
-    rows: StageRows
-    lessons: Sequence[StageLesson]
-    settings: StageSettings
-    metric: Metric
-
-    def sequence(
-        self,
-        told: list[Stage],
-        then: list[Stage],
-        fresh: list[Tree],
-        curve: tuple[PathPoint, ...],
-        distances: DistanceSettings,
-    ) -> StageSequence:
-        """The sequence, with that of the trees that were trained anew."""
-        losses = [float(lesson.losses([tree])[0]) for lesson, tree in zip(self.lessons, fresh, strict=False)]
-        stages = tuple(told)
-        return StageSequence(
-            stages=stages,
-            then=stages if then is told else tuple(then),
-            retrained=tuple(self.stages(fresh, losses, distances)) if fresh else (),
-            curve=curve,
-            settings=self.settings,
-            metric=self.metric,
-            distance_settings=distances,
-        )
-
-    def stages(
-        self, trees: Sequence[Tree], losses: Sequence[float], distances: DistanceSettings
-    ) -> list[Stage]:
-        """The stages of a sequence of trees, one for each."""
-        return [self._stage(number, trees, losses[number], distances) for number in range(len(trees))]
-
-    def _stage(self, number: int, trees: Sequence[Tree], loss: float, distances: DistanceSettings) -> Stage:
-        own, tree = self.rows.own(number).table, trees[number]
-        kind, away, churn, flips = FIRST, nan, nan, nan
-        if number:
-            before = trees[number - 1]
-            kind = kind_of(before, tree)
-            churn, flips = _changed_answers(before, tree, own)
-            away = float(distances_between([before], [tree], distances)[0, 0])
-        score, error, n_forward = self._forward(number, tree)
-        return Stage(
-            label=self.rows.labels[number],
-            n_rows=int((self.rows.stage == number).sum()),
-            n_learnt=int(self.rows.is_learnt(number, self.settings).sum()),
-            tree=tree,
-            kind=kind,
-            distance=away,
-            loss=loss,
-            churn=churn,
-            flips=flips,
-            forward_score=score,
-            forward_error=error,
-            n_forward=n_forward,
-        )
-
-    def _forward(self, number: int, tree: Tree) -> tuple[float, float, int]:
-        """The score on the next stage, its error, and the rows; NaN where there are none that can tell."""
-        found = self.rows.next(number, self.settings)
-        if found is None or len(np.unique(found.table.target)) < self.metric.least_values:
-            return nan, nan, 0
-        true_values = TrueValues.of(found.table, found.groups)
-        score = self.metric.score(predictions_for(self.metric, tree, found.table), true_values)
-        return score.value, score.error, found.table.n_rows
-
-
-def _changed_answers(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
-    """The mean change of the answers, of numbers in standard deviations of the target, and the flips."""
-    crossings = Crossings.of(before, after, table)
-    if before.schema.target.is_classes:
-        return crossings.mean(crossings.moved), crossings.mean(crossings.flipped)
-    mean = np.average(table.target, weights=crossings.row_weight)
-    spread = float(np.sqrt(np.average((table.target - mean) ** 2, weights=crossings.row_weight)))
-    return crossings.mean(crossings.moved) / (spread or 1.0), nan
+def _losses(lessons: list[StageLesson], trees: list[Tree]) -> list[float]:
+    return [float(lesson.losses([tree])[0]) for lesson, tree in zip(lessons, trees, strict=True)]

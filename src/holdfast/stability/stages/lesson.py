@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, without_last_digits
+from holdfast.stability.centring.students import Lesson, rounded_answers
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
     CentredTrees,
+    Prior,
     Taught,
     centred_by,
     chosen_tolerance,
     delivered,
     distance_settings,
+    student_rules,
     taught_by,
 )
 from holdfast.stability.settings import StabilitySettings
@@ -23,8 +27,16 @@ from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.stability.update.update import Context, Point, path_by, taken_point
+from holdfast.stability.update.update import Context, Point, allowed_loss, path_by, taken_point
 from holdfast.tree.tree import Tree
+
+
+class InUse(NamedTuple):
+    """A tree in use."""
+
+    tree: Tree
+    loss: float  # on the rows that it learnt from
+    n_behind: float  # rows that it stands for
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +45,7 @@ class StageLesson:
 
     number: int
     learnt: RowsLearnt
+    n_rows: int  # learnt from, as they came
     settings: StabilitySettings
 
     @cached_property
@@ -52,7 +65,8 @@ class StageLesson:
 
     def losses(self, trees: Sequence[Tree]) -> FloatArray:
         """What the trees lose of the teacher's variance that the student explains, with new leaf values."""
-        search = self._search(self.student)
+        distances = distance_settings(self.settings, [self.student])
+        search = UpdateSearch(self.rows, self.student, self.student, distances)
         losses = [search.loss(tree) for tree in self.rows.lesson.refit(list(trees))]
         return without_last_digits(np.array(losses))
 
@@ -60,17 +74,27 @@ class StageLesson:
         """The trees with the leaf values of this stage."""
         return delivered(list(trees), self.rows, self.settings)
 
-    def update(self, deployed: Tree, own_loss: float, tolerance: float) -> tuple[Point, list[Point]]:
-        """The tree that an update of the deployed one takes, and all points of the path to it."""
-        search = self._search(deployed)
-        update = UpdateSettings(tolerance=tolerance, validation=None)
-        context = Context(self.settings, update, search.distances, (), own_loss)
+    def update(
+        self, used: InUse, update: UpdateSettings, more: tuple[Tree, ...]
+    ) -> tuple[Point, list[Point]]:
+        """The tree that an update of the one in use takes, and all points of the path to it."""
+        rows = self._with_prior(Prior(used.tree, update.prior))
+        distances = distance_settings(self.settings, [used.tree])
+        search = UpdateSearch(rows, used.tree, rows.lesson.grow(rows.repeats), distances, more)
+        own_loss = allowed_loss(used.loss, self.n_rows, update.prior)
+        context = Context(self.settings, update, distances, more, own_loss)
         path = path_by(search, self.learnt.groups, context)
         return path[taken_point(path, context)], path
 
-    def _search(self, deployed: Tree) -> UpdateSearch:
-        distances = distance_settings(self.settings, [deployed, self.student])
-        return UpdateSearch(self.rows, deployed, self.student, distances)
+    def _with_prior(self, prior: Prior) -> Taught:
+        """What the teacher says, weighed against what the tree in use says."""
+        if not prior.weight:
+            return self.rows
+        lesson, repeats, exponent = self.rows
+        n_rows = int(repeats.sum())
+        answers = rounded_answers(prior.blended(lesson.answers, lesson.table, float(n_rows)))
+        rules = student_rules(self.settings, n_rows)
+        return Taught(Lesson.of(lesson.table, answers, lesson.weight, rules), repeats, exponent)
 
 
 # -- trees that know nothing of other stages ----------------------------------------------------------------

@@ -59,6 +59,10 @@ class StageRows:
         is_learnt = self.stage <= stage if settings.memory == "all" else self.stage == stage
         return np.asarray(is_learnt, np.bool_)
 
+    def n_learnt(self, stage: int, settings: StageSettings) -> int:
+        """How many rows a stage learns from."""
+        return int(self.is_learnt(stage, settings).sum())
+
     def raw(self, stage: int, settings: StageSettings) -> RowsLearnt:
         """The rows that a stage learns from, as they came, each with its weight by age."""
         is_learnt = self.is_learnt(stage, settings)

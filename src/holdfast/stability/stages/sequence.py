@@ -31,7 +31,7 @@ class Stage:
     tree: Tree
     kind: str  # one of STAGE_KINDS
     distance: float  # to the tree before
-    loss: float  # what it loses of the teacher's variance that a fresh student explains, as a fraction
+    loss: float  # what its questions lose of the teacher's variance that a fresh student explains
     churn: float  # mean change of the answers on the rows of the stage; of numbers in standard deviations
     flips: float  # fraction of these rows that get another class
     forward_score: float  # on the rows of the next stage; losses are negated

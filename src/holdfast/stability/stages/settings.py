@@ -17,6 +17,7 @@ class StageSettings:
     memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
     half_life: float | None = None  # in stages: the age at which a row counts half
     tolerance: float | None = None  # that the fit may fall short of a fresh student's
+    prior: float | None = None  # for "update": rows that the tree before stands for, besides those given
     movement_weight: float | None = None  # fit that one unit of distance is worth
     hindsight: bool = False  # a stage may use trees that later stages suggest
     compare: bool = False  # with a tree that is trained anew at each stage
@@ -30,6 +31,7 @@ class StageSettings:
             raise ParameterError(f"memory={self.memory!r} is unknown: choose one of {listed(MEMORIES)}.")
         self._check_number("half_life", above=True)
         self._check_number("tolerance")
+        self._check_number("prior")
         self._check_number("movement_weight")
         if self.half_life is not None and self.memory != "all":
             raise ParameterError(

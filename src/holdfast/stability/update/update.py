@@ -148,9 +148,7 @@ def update_tree(
     metric = metric_of(settings.scoring, rows.table.schema.target)
     given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
-    share = given.table.n_rows / (given.table.n_rows + update.prior)
-    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
-    own_loss *= MORE * share**2
+    own_loss = allowed_loss(own_loss, given.table.n_rows, update.prior)
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -178,6 +176,12 @@ def update_tree(
     )
 
 
+def allowed_loss(own_loss: float, n_rows: int, prior: float) -> float:
+    """What a tree that lost so much on its own rows may lose on new ones and keep its questions."""
+    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
+    return own_loss * MORE * (n_rows / (n_rows + prior)) ** 2
+
+
 # -- the path -------------------------------------------------------------------------------------------
 
 
@@ -199,7 +203,7 @@ class Context(NamedTuple):
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
     prior = Prior(deployed, context.update.prior)
-    rows = taught_by(table, groups, _with_room(context.settings, deployed), prior)
+    rows = taught_by(table, groups, with_room(context.settings, deployed), prior)
     search = UpdateSearch(
         rows,
         deployed,
@@ -295,7 +299,7 @@ def taken_point(path: list[Point], context: Context) -> int:
     return min(changed, key=lambda i: path[i].loss)
 
 
-def _with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
+def with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
     """The settings, with as many leaves and questions on a path as the deployed tree has."""
     rules = settings.rules
     depth = None if rules.max_depth is None else max(rules.max_depth, deployed.depth)
