@@ -1,12 +1,13 @@
 """A tree carried through stages, with the face of an estimator."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.split.stages import read_stage, stage_labels
+from holdfast.data.split.stages import places_in_order, read_stage, stage_labels
 from holdfast.data.table import Table
 from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
@@ -40,6 +41,7 @@ class StagingEstimator(UpdatingEstimator):
         sample_weight: Any = None,
         *,
         stage: Any,
+        stage_order: Sequence[Any] | None = None,
         groups: Any = None,
         how: str = "update",
         memory: str = "all",
@@ -59,8 +61,9 @@ class StagingEstimator(UpdatingEstimator):
 
         Parameters
         ----------
-        stage
-            A year, cohort or site for every row: numbers, dates, text or ordered categories.
+        stage, stage_order
+            A year, cohort or site for every row: numbers, dates, text or ordered categories. Of words, in
+            which order they come, if not in that of the alphabet.
         how
             "update": a stable tree for the first stage, and then at each stage as small a change of it as the
             rows ask for, as `update` makes it. "shortest-path": one structure for each stage, of all that the
@@ -101,7 +104,9 @@ class StagingEstimator(UpdatingEstimator):
             min_rows,
             strict_groups,
         )
-        numbers = read_stage(stage, frame_of(X).n_rows)
+        numbers = read_stage(
+            stage if stage_order is None else places_in_order(stage, stage_order), frame_of(X).n_rows
+        )
         labels = np.array(stage_labels(stage, numbers), object)
         rows = training_rows((X, y), sample_weight, stage=numbers, groups=groups)
         counted = weighted_rows(read_weight(sample_weight, len(numbers)))

@@ -1,5 +1,6 @@
 """The stage of every row, such as a year: the first stages are early, the last ones late."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -9,7 +10,7 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.frame import as_vector
 from holdfast.data.split.groups import numbers_in_order, raise_for_name
 from holdfast.errors import DataError
-from holdfast.text.lists import RowLabels
+from holdfast.text.lists import RowLabels, listed
 
 
 def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
@@ -80,6 +81,22 @@ def joined_stages(stage: LongArray, least: int) -> LongArray:
     if so_far:  # too few are left for one of their own
         joint = np.minimum(joint, max(number - 1, 0))
     return np.asarray(joint[stage], np.int64)
+
+
+def places_in_order(stage: Any, order: Sequence[Any]) -> LongArray:
+    """The place of every row's stage in the order that is given.
+
+    >>> places_in_order(["spring", "autumn"], ["spring", "summer", "autumn"])
+    array([0, 2])
+    """
+    vector = as_vector(stage, "stage")
+    entries = vector.tolist() if isinstance(vector, np.ndarray) else vector.to_list()
+    place = {label: number for number, label in enumerate(order)}
+    if unknown := [entry for entry in dict.fromkeys(entries) if entry not in place]:
+        raise DataError(
+            f"stage has {listed(unknown)}, and stage_order={listed(order)} does not: put all into the order."
+        )
+    return np.array([place[entry] for entry in entries], np.int64)
 
 
 def stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
