@@ -137,7 +137,7 @@ def stages_options(command: Command) -> Command:
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help="File: a page in HTML, a picture in SVG, all figures in JSON, a row per stage in CSV or Parquet.",
+        help="File: a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet.",
     )
     learning = _learning_options(StagesSettings, _CARRIED)
     return _with_options([*learning, file, *_options(CellSettings)], command)

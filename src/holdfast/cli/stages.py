@@ -2,6 +2,7 @@
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -20,6 +21,7 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.stability.stages.sequence import StageSequence
+from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
 
 CARRIED = (
@@ -33,6 +35,7 @@ def run(data: Path, output: Path | None, settings: StagesSettings, console: Cons
     """Carry a tree through the stages, print what happened, and write it to a file."""
     if settings.stage is None:
         raise ParameterError("--stage is missing: name the column of the stages, such as years.")
+    StageSettings(**_carried_by(settings))  # before any work
     if output is not None:
         _check_name(output, data)
     with plain_warnings():
@@ -69,9 +72,13 @@ def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Consol
         stage=np.array(rows.stages, object)[rows.stage],
         stage_order=rows.stages,
         groups=rows.groups,
-        **{name: getattr(settings, name) for name in CARRIED},
+        **_carried_by(settings),
     )
     return model.stages_
+
+
+def _carried_by(settings: StagesSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in CARRIED}
 
 
 def write_stages(sequence: StageSequence, output: Path) -> None:

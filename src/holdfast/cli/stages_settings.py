@@ -42,7 +42,7 @@ class StagesSettings(DataSettings):
         None,
         kind=float,
         range=Range(0),
-        help="Of a shortest path: fit that one unit of distance is worth.  [default: 0.01]",
+        help="Of a shortest path: fit that one unit of distance is worth.  [default: 0.02]",
     )
     hindsight: bool = setting(
         False, kind=bool, help="Of a shortest path: let a stage ask what later ones suggest."

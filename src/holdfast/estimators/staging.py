@@ -81,7 +81,7 @@ class StagingEstimator(UpdatingEstimator):
             For "update": how many rows the tree before stands for, besides those that are given. None: as
             many as it has learnt from, less those given again, and at least a third. 0: the rows decide.
         movement_weight
-            For "shortest-path": the fit, in the same unit, that one unit of distance is worth. None: 0.01.
+            For "shortest-path": the fit, in the same unit, that one unit of distance is worth. None: 0.02.
         hindsight
             For "shortest-path": True lets a stage ask what only later stages suggest. Such a sequence tells
             what would have been best; nobody could have had it at the time.

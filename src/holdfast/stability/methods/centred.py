@@ -128,15 +128,25 @@ def taught_by(
     table: Table, groups: LongArray | None, settings: StabilitySettings, prior: Prior | None = None
 ) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
+    return lesson_of(table, teacher_answers(table, groups, settings), settings, prior)
+
+
+def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
+    """What a teacher that has learnt from the rows says of each."""
+    repeats, importance, _ = weights_of(table, settings.rules)
+    return taught(pupils_of(table, repeats * importance, groups, settings), settings.teacher)
+
+
+def lesson_of(
+    table: Table, answers: FloatArray, settings: StabilitySettings, prior: Prior | None = None
+) -> Taught:
+    """The lesson of what a teacher says, weighed against what was known before."""
     repeats, importance, exponent = weights_of(table, settings.rules)
-    weight = repeats * importance
-    pupils = pupils_of(table, weight, groups, settings)
-    answers = taught(pupils, settings.teacher)
     if prior is not None and prior.weight > 0:
         answers = prior.blended(answers, table, float(repeats.sum()))
     answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
-    return Taught(Lesson.of(table, answers, weight, rules), repeats, exponent)
+    return Taught(Lesson.of(table, answers, repeats * importance, rules), repeats, exponent)
 
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:

@@ -24,7 +24,7 @@ from holdfast.stability.update.update import SLACK
 from holdfast.tree.tree import Tree
 
 FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
-WEIGHTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the curve
+WEIGHTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the curve
 N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its centred trees
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, without_last_digits
-from holdfast.stability.centring.students import Lesson, rounded_answers
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
     CentredTrees,
@@ -18,8 +17,8 @@ from holdfast.stability.methods.centred import (
     chosen_tolerance,
     delivered,
     distance_settings,
-    student_rules,
-    taught_by,
+    lesson_of,
+    teacher_answers,
 )
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.rows import RowsLearnt, StageRows
@@ -49,9 +48,14 @@ class StageLesson:
     settings: StabilitySettings
 
     @cached_property
+    def answers(self) -> FloatArray:
+        """What the teacher says of the rows."""
+        return teacher_answers(self.learnt.table, self.learnt.groups, self.settings)
+
+    @cached_property
     def rows(self) -> Taught:
-        """What the teacher says."""
-        return taught_by(self.learnt.table, self.learnt.groups, self.settings)
+        """What is to be learnt from that."""
+        return lesson_of(self.learnt.table, self.answers, self.settings)
 
     @cached_property
     def student(self) -> Tree:
@@ -78,23 +82,13 @@ class StageLesson:
         self, used: InUse, update: UpdateSettings, more: tuple[Tree, ...]
     ) -> tuple[Point, list[Point]]:
         """The tree that an update of the one in use takes, and all points of the path to it."""
-        rows = self._with_prior(Prior(used.tree, update.prior))
+        rows = lesson_of(self.learnt.table, self.answers, self.settings, Prior(used.tree, update.prior))
         distances = distance_settings(self.settings, [used.tree])
         search = UpdateSearch(rows, used.tree, rows.lesson.grow(rows.repeats), distances, more)
         own_loss = allowed_loss(used.loss, self.n_rows, update.prior)
         context = Context(self.settings, update, distances, more, own_loss)
         path = path_by(search, self.learnt.groups, context)
         return path[taken_point(path, context)], path
-
-    def _with_prior(self, prior: Prior) -> Taught:
-        """What the teacher says, weighed against what the tree in use says."""
-        if not prior.weight:
-            return self.rows
-        lesson, repeats, exponent = self.rows
-        n_rows = int(repeats.sum())
-        answers = rounded_answers(prior.blended(lesson.answers, lesson.table, float(n_rows)))
-        rules = student_rules(self.settings, n_rows)
-        return Taught(Lesson.of(lesson.table, answers, lesson.weight, rules), repeats, exponent)
 
 
 # -- trees that know nothing of other stages ----------------------------------------------------------------

@@ -38,8 +38,7 @@ class StageSettings:
                 f"half_life={self.half_life!r} weighs rows of stages before, and memory={self.memory!r} "
                 "forgets them: take memory='all', or leave out half_life."
             )
-        if self.how == UPDATE:
-            self._check_unused()
+        self._check_unused()
         n = self.min_rows
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
             raise ParameterError(f"min_rows={n!r} is out of range: it must be an integer of at least 1.")
@@ -64,6 +63,11 @@ class StageSettings:
             raise ParameterError(f"{name}={value!r} is out of range: it must be a number, {limit}, or None.")
 
     def _check_unused(self) -> None:
+        """A ParameterError names a setting that is given and has no use."""
+        if self.how != UPDATE:
+            if self.prior is not None:
+                raise ParameterError(f"prior={self.prior!r} is for how='update': leave it out.")
+            return
         given = {"movement_weight": self.movement_weight is not None, "hindsight": self.hindsight}
         for name, is_given in given.items():
             if is_given:
