@@ -81,6 +81,7 @@ from holdfast.stability.policy.verdict import PolicyLine as PolicyLine
 from holdfast.stability.policy.verdict import PolicyVerdict as PolicyVerdict
 from holdfast.storage.change_record import ChangeRecord as ChangeRecord
 from holdfast.storage.change_record import change_record as change_record
+from holdfast.stability.stages.sequence import StageSequence as StageSequence
 from holdfast.storage.collection_file import load_trees as load_trees
 from holdfast.storage.collection_file import save_trees as save_trees
 from holdfast.storage.data_fingerprint import data_fingerprint as data_fingerprint

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from math import isnan
 
+from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.diff_phrases import split_texts
+from holdfast.show.conditions import condition_text
+from holdfast.show.diff_phrases import outcome_change_text, split_texts
 from holdfast.show.stages_picture import stages_svg
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (
@@ -168,7 +170,17 @@ def _changed_text(sequence: StageSequence, number: int) -> str:
         for kind, (one, many) in SPLIT_WORDS.items()
         if found[kind]
     ]
-    return ", ".join(told) or ("nothing" if stage.kind == SAME else "values of leaves")
+    if not told:
+        told = ["nothing" if stage.kind == SAME else "values of leaves"]
+    n_classes = len(_other_classes(sequence.diffs[number - 1]))
+    if n_classes:
+        told.append(f"{counted(n_classes, 'rule')} with another class")
+    return ", ".join(told)
+
+
+def _other_classes(diff: TreeDiff) -> list[RuleChange]:
+    """The rules that ask what they asked, and say another class."""
+    return [change for change in diff.of_kind("outcome") if {*change.kinds} <= {"outcome", "value"}]
 
 
 def _number(value: float, decimals: int) -> str:
@@ -194,11 +206,15 @@ def _curve_rows(sequence: StageSequence) -> Rows:
 def _moves(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
     """For every stage at which a split changed: what was asked, and what is asked now."""
     for stage, diff in zip(sequence.stages[1:], sequence.diffs, strict=True):
-        if diff.splits:
-            yield printable(stage.label), list(_changes(diff))
+        if changes := list(_changes(diff)):
+            yield printable(stage.label), changes
 
 
 def _changes(diff: TreeDiff) -> Iterator[str]:
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
         yield f"{where}: {what}" + (f" ({size})" if size else "")
+    for change in _other_classes(diff):
+        if change.old is not None and change.new is not None:
+            where = " and ".join(map(condition_text, change.new.conditions))
+            yield f"where {where}: {outcome_change_text(change.old, change.new)}"
