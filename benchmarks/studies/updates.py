@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,6 @@ def pairs_of(rows: Rows, rep: int) -> Iterator[dict[str, Any]]:
     schema = Table.from_arrays(X, y, task="classification" if is_classes else "regression").schema
     kind = StableTreeClassifier if is_classes else StableTreeRegressor
 
-    def deployed() -> Any:
-        return kind(random_state=2 * rep, validation=None).fit(X.iloc[half], y[half])
-
     def timed(name: str, first: Any, act: Any) -> dict[str, Any]:
         before = first.tree_.with_schema(schema), said(first)
         start = time.perf_counter()
@@ -74,18 +72,19 @@ def pairs_of(rows: Rows, rep: int) -> Iterator[dict[str, Any]]:
             return float(r2_score(y_test, answers))
         return float(roc_auc_score(y_test, answers, multi_class="ovr"))
 
-    first = deployed()
+    first = kind(random_state=2 * rep, validation=None).fit(X.iloc[half], y[half])
     again = kind(random_state=2 * rep + 1, validation=None)
     yield timed(BASE, first, lambda: again.fit(X, y))
     cart = made("cart-cv", is_classes, 2 * rep).fit(X.iloc[half], y[half])
     yield timed("CART, trained again", cart, lambda: made("cart-cv", is_classes, 2 * rep + 1).fit(X, y))
+    options: dict[str, Any] = {"validation": None, "widen": True}
     for how in ("keep", "refit"):
-        yield timed(how, deployed(), partial(deployed().update, X, y, how=how, validation=None, widen=True))
+        yield timed(how, first, partial(copy(first).update, X, y, how=how, **options))
     for tolerance in TOLERANCES:
-        options = {"tolerance": tolerance, "validation": None, "widen": True}
-        yield timed(f"update, {tolerance:g}", deployed(), partial(deployed().update, X, y, **options))
-        new = partial(deployed().update, X.iloc[rest], y[rest], **options)
-        yield timed(f"update, {tolerance:g}, new rows alone", deployed(), new)
+        options["tolerance"] = tolerance
+        yield timed(f"update, {tolerance:g}", first, partial(copy(first).update, X, y, **options))
+        alone = partial(copy(first).update, X.iloc[rest], y[rest], **options)
+        yield timed(f"update, {tolerance:g}, new rows alone", first, alone)
 
 
 def study(name: str, reps: int, data: Path) -> pd.DataFrame:

@@ -27,6 +27,7 @@ from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
+from holdfast.errors import EditError as EditError
 from holdfast.errors import ExportError as ExportError
 from holdfast.errors import GrowthWarning as GrowthWarning
 from holdfast.errors import HoldfastError as HoldfastError
@@ -50,6 +51,8 @@ from holdfast.estimators.stable import StableTreeClassifier as StableTreeClassif
 from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
+from holdfast.evidence.edit_price import EditPrice as EditPrice
+from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
 from holdfast.export.formats import export as export
 from holdfast.export.sklearn import to_sklearn as to_sklearn
@@ -62,6 +65,7 @@ from holdfast.growth.pruning.path import pruning_path as pruning_path
 from holdfast.growth.pruning.pessimistic import error_bound as error_bound
 from holdfast.growth.pruning.pessimistic import prune_pessimistic as prune_pessimistic
 from holdfast.growth.pruning.reduced_error import prune_reduced_error as prune_reduced_error
+from holdfast.growth.rounding import round_thresholds as round_thresholds
 from holdfast.growth.rules import C45 as C45
 from holdfast.growth.rules import CART as CART
 from holdfast.growth.rules import GrowthRules as GrowthRules
@@ -73,15 +77,18 @@ from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
+from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier
 from holdfast.stability.frontier import pareto_frontier as pareto_frontier
 from holdfast.stability.policy.policy import ChangePolicy as ChangePolicy
 from holdfast.stability.policy.verdict import PolicyLine as PolicyLine
 from holdfast.stability.policy.verdict import PolicyVerdict as PolicyVerdict
+from holdfast.stability.stages.sequence import StageSequence as StageSequence
+from holdfast.stability.update.update import TreeUpdate as TreeUpdate
+from holdfast.stability.update.update import UpdateStep as UpdateStep
 from holdfast.storage.change_record import ChangeRecord as ChangeRecord
 from holdfast.storage.change_record import change_record as change_record
-from holdfast.stability.stages.sequence import StageSequence as StageSequence
 from holdfast.storage.collection_file import load_trees as load_trees
 from holdfast.storage.collection_file import save_trees as save_trees
 from holdfast.storage.data_fingerprint import data_fingerprint as data_fingerprint
@@ -94,6 +101,8 @@ from holdfast.storage.register import RegisterCheck as RegisterCheck
 from holdfast.storage.register import append_record as append_record
 from holdfast.storage.register import check_register as check_register
 from holdfast.storage.register import read_register as read_register
+from holdfast.tree.edit import Edit as Edit
+from holdfast.tree.edit import edited_nodes as edited_nodes
 from holdfast.tree.ensemble import Ensemble as Ensemble
 from holdfast.tree.node import Node as Node
 from holdfast.tree.rule import Condition as Condition

@@ -25,6 +25,10 @@ class BrokenTreeError(HoldfastError, ValueError):
     """A tree, or its schema, breaks what the type promises."""
 
 
+class EditError(HoldfastError, ValueError):
+    """A change by hand that this tree cannot take."""
+
+
 class ModelFileError(HoldfastError, ValueError):
     """A file is not a model that this version can load."""
 

@@ -45,6 +45,7 @@ class Branch(IntEnum):
     # One tree: folds that choose its size, and rows held out to prune it
     SIZE_FOLDS = 40
     REDUCED_ERROR_ROWS = 41
+    CENTRED_SIZE_FOLDS = 42
     # Ensembles: bags and, one step further down, the features drawn at splits; columns permuted among rows
     BAGS = 50
     PERMUTATIONS = 51

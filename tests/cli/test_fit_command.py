@@ -52,7 +52,7 @@ def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary
         "tree.svg",
     ]
     assert len(load_trees(run / "collections" / "references.json")) == 20
-    assert len(load_trees(run / "collections" / "candidates.json")) == 4  # one for each tolerance
+    assert len(load_trees(run / "collections" / "candidates.json")) == 12  # three sizes, four tolerances
 
 
 def test_the_model_is_the_chosen_candidate(run: Path) -> None:
@@ -68,12 +68,42 @@ def test_the_frontier_file_says_what_each_centred_tree_may_lose_and_what_it_does
     rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
     trees = load_trees(run / "collections" / "candidates.json")
     assert [int(row["n_leaves"]) for row in rows] == [tree.n_leaves for tree in trees]
-    assert [float(row["tolerance"]) for row in rows] == [0.0, 0.02, 0.06, 0.12]
+    assert [float(row["tolerance"]) for row in rows] == [0.0, 0.02, 0.06, 0.12] * 3
+    assert [int(row["max_leaf_nodes"]) for row in rows] == [12] * 4 + [8] * 4 + [4] * 4
     for row, tree in zip(rows, trees, strict=True):
         assert tree.depth <= 3
-        assert float(row["teacher_loss"]) <= float(row["tolerance"]) + 1e-9
+        assert tree.n_leaves <= int(row["max_leaf_nodes"])
+        assert float(row["student_loss"]) <= float(row["tolerance"]) + 1e-9
     chosen = summary(run)["trees"]["chosen"]
     assert chosen["teacher_loss"] == float(rows[chosen["candidate"]]["teacher_loss"])
+
+
+def test_folds_choose_the_leaves_on_request_and_say_why(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *PLAIN, "--max-leaf-nodes", "cv", "--teacher", "linear")
+    assert result.exit_code == 0, result.output
+    facts = summary(tmp_path / "run")
+    choice = facts["size_choice"]
+    said = " ".join(result.stdout.split())
+    assert "The size leaves AUC better than 12 by" in said
+    assert choice["reason"] in said
+    assert choice["max_leaf_nodes"] == [4, 8, 12, 16]
+    assert choice["chosen"] in choice["max_leaf_nodes"]
+    assert facts["settings"]["max_leaf_nodes"] == "cv"
+    rows = list(csv.DictReader((tmp_path / "run" / "frontier.csv").read_text().splitlines()))
+    assert int(rows[0]["max_leaf_nodes"]) == choice["chosen"]
+
+
+def test_a_size_that_is_none_is_refused_in_one_line(patients: Path, tmp_path: Path) -> None:
+    for options, words in (
+        (["--max-leaf-nodes", "many"], "'many' has to be an integer of at least 2, or cv"),
+        (
+            ["--max-leaf-nodes", "cv", "--method", "paper"],
+            "goes with --method centred, and the method is paper",
+        ),
+    ):
+        result = fit(patients, tmp_path / "run", *PLAIN, *options)
+        assert result.exit_code == 2
+        assert words in result.output
 
 
 def test_the_frontier_file_says_what_each_candidate_was_grown_with(patients: Path, tmp_path: Path) -> None:
@@ -304,7 +334,7 @@ def test_numbers_are_predicted_and_losses_read_as_people_say_them(tmp_path: Path
     result = fit(path, tmp_path / "run", "--scoring", "absolute_error", target="cost")
     assert result.exit_code == 0, result.output
     assert "cost: a number from 0.5 to 990.5" in result.stdout
-    assert "mean absolute error" in result.stdout
+    assert "mean absolute error" in " ".join(result.stdout.split())
     facts = summary(tmp_path / "run")
     assert facts["metric"] == {"name": "absolute_error", "title": "mean absolute error", "loss": True}
     assert 0 < facts["trees"]["chosen"]["test"]["score"] < 200

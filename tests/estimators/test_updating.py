@@ -14,6 +14,7 @@ from holdfast import (
     SchemaMismatch,
     StableTreeClassifier,
     StableTreeRegressor,
+    edited_nodes,
     load,
     save,
     tree_distance,
@@ -116,8 +117,20 @@ def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
     model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen=[0])
     assert model.tree_.feature[0] == before.feature[0]
     assert model.tree_.threshold[0] == before.threshold[0]
-    with pytest.raises(ParameterError, match="which is no split of the deployed tree"):
+    with pytest.raises(ParameterError, match="which is no node of the deployed tree"):
         model.update(*frame(1), frozen=[999])
+
+
+def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClassifier) -> None:
+    leaf = int(np.flatnonzero(model.tree_.feature == -1)[0])
+    by_hand = model.tree_.with_leaf_value(leaf, 0.123, by="Ada", why="a guideline").with_threshold(
+        0, 0.25, by="Ada", why="easier to say"
+    )
+    model.adopt(by_hand)
+    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen="edited")
+    assert (model.tree_.threshold[0], model.tree_.value[leaf, 1]) == (0.25, pytest.approx(0.123))
+    assert [edit.why for edit in model.tree_.edits] == ["a guideline", "easier to say"]
+    assert edited_nodes(model.tree_) == (0, leaf)
 
 
 def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier) -> None:

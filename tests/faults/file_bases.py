@@ -70,6 +70,19 @@ def _trees(table: Table, n_estimators: int) -> tuple[Tree, ...]:
     return tuple(grow_bootstraps(table, rules, n_estimators=n_estimators, random_state=0))
 
 
+def _edited(tree: Tree) -> Tree:
+    """The tree after edits of several kinds."""
+    leaf = tree.n_nodes - 1
+    parent = int(tree.parent[leaf])
+    return (
+        tree.edit(by="Ada", why="größer", when="2026-05-01")
+        .with_leaf_value(leaf, {0: 0.25, 1: 0.5})
+        .pruned_at(parent)
+        .with_question(0, "site", categories=["lung", "skin"])
+        .tree
+    )
+
+
 def _estimators() -> dict[str, bytes]:
     """The files of estimators, with parameters of every form."""
     frame, risk = rows(), _risk()
@@ -122,6 +135,7 @@ def bases() -> dict[str, bytes]:
         **_estimators(),
         "tree of classes": tree_to_json(of_three[0]),
         "tree of numbers": tree_to_json(of_number[0]),
+        "edited tree": tree_to_json(_edited(of_three[0])),
         "collection": trees_to_json(of_two),
         **{name: ensemble_to_json(ensemble) for name, ensemble in ensembles.items()},
     }

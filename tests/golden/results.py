@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from golden import marks
 from golden.made_data import QUESTIONS, builtin, clinic, features, table
 from golden.marks import Marks
@@ -155,7 +157,10 @@ def _of_stable(model: Any, target: str) -> Marks:
 
 def _of_fitted(model: Any) -> Marks:
     choice = Marks([model.choice_.candidate, model.choice_.selection_rule], {})
-    parts = {"frontier": marks.of_frontier(model.frontier_), "tree": marks.of_tree(model.tree_)}
+    frontier = model.frontier_
+    if frontier.sizes:  # those of the most leaves, as if there were no others
+        frontier = frontier.taken(np.flatnonzero(frontier.max_leaf_nodes == frontier.sizes[-1]))
+    parts = {"frontier": marks.of_frontier(frontier), "tree": marks.of_tree(model.tree_)}
     return marks.joined({**parts, "choice": choice})
 
 
@@ -216,6 +221,23 @@ def _centred_categories() -> Marks:
 def _centred_labels() -> Marks:
     model = _centred(StableTreeClassifier).set_params(leaf_values="labels", matching="metric")
     return _of_stable(model, "outcome")
+
+
+@result("centred trees of several sizes")
+def _centred_sizes() -> Marks:
+    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes=8, teacher="linear")
+    model.fit(features(), clinic()["outcome"])
+    trees = marks.of_trees(model.candidate_trees_)
+    return marks.joined({"frontier": marks.of_frontier(model.frontier_), "trees": trees})
+
+
+@result("centred tree of a size by folds")
+def _centred_by_folds() -> Marks:
+    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes="cv", teacher="linear")
+    choice = model.fit(features(), clinic()["lived"]).size_choice_
+    names = ("scores", "error", "difference", "difference_error")
+    own = Marks(choice.max_leaf_nodes, {name: getattr(choice, name) for name in names})
+    return marks.joined({"choice": own, "tree": marks.of_tree(model.tree_)})
 
 
 # -- sizes ------------------------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
         ("teacher", "professor"),
         ("leaf_values", "guesses"),
         ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", 2.5),
+        ("max_leaf_nodes", "cv-1se"),
         ("random_state", -1),
         ("random_state", "0"),
         ("selection_rule", "any"),
@@ -144,6 +146,18 @@ def test_the_settings_of_the_teacher_reach_the_training() -> None:
         found = settings_facts(RunSettings.of({"target": "y", **facts}), target)["settings"]
         assert found["max_leaf_nodes"] == n_leaves
         assert "criterion" not in found  # students fit what the teacher says
+
+
+def test_folds_may_choose_the_leaves_of_a_centred_tree_alone() -> None:
+    target = Target(classes=("no", "yes"))
+    settings = RunSettings.of({"target": "y", "max_leaf_nodes": "CV"})
+    training = stable_settings(settings, target)
+    assert (training.size_by_folds, training.rules.max_leaf_nodes) == (True, None)
+    assert not stable_settings(RunSettings(target="y", max_leaf_nodes=8), target).size_by_folds
+    assert settings_facts(settings, target)["settings"]["max_leaf_nodes"] == "cv"
+    for others in ({"method": "bootstrap"}, {"model": "tree"}):
+        with pytest.raises(ParameterError, match="--max-leaf-nodes cv goes with --method centred, and the m"):
+            RunSettings.of({"target": "y", "max_leaf_nodes": "cv", **others})
 
 
 def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:

@@ -9,6 +9,7 @@ from holdfast.data.schema import Target
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import metric_of
+from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.frontier import Frontier, pareto_frontier
 from holdfast.tree.summary import TreeSummary
 
@@ -29,7 +30,7 @@ def frontier(**changes: Any) -> Frontier:
         "depth": np.array([3, 10, 2]),
         "efficient": pareto_frontier(instability, score),
         "metric": ACCURACY,
-        "teacher_loss": None,
+        **dict.fromkeys(("teacher_loss", "student_loss", "max_leaf_nodes")),
     }
     return Frontier(**(content | changes))
 
@@ -65,6 +66,39 @@ def test_the_frontier_of_centred_trees_lists_them_all_with_what_they_lose_of_the
         "        1         3.25 ± 0.05                   5.8 %         0.9 ± 0.012       12     10",
         "        0        5.504 ± 0.92                   0.0 %      0.9444 ± 0.027        5      3",
         "        2            9 ± 1                    < 0.1 %         0.7 ± 0.1          3      2",
+    ]
+
+
+def test_the_frontier_of_centred_trees_says_how_many_leaves_each_may_have() -> None:
+    columns = {"teacher_loss": np.array([0.01, 0.2, 0.02]), "max_leaf_nodes": np.array([12, 4, 12])}
+    columns["n_leaves"] = np.array([8, 4, 3])
+    assert repr(frontier(**columns)).splitlines() == [
+        "3 candidates, one for each number of leaves (12, 4) and tolerance:",
+        "candidate            instability  of the teacher lost             accuracy   leaves  depth",
+        "        1         3.25 ± 0.05                  20.0 %         0.9 ± 0.012    4 of 4     10",
+        "        0        5.504 ± 0.92                   1.0 %      0.9444 ± 0.027   8 of 12      3",
+        "        2            9 ± 1                      2.0 %         0.7 ± 0.1     3 of 12      2",
+    ]
+
+
+def test_the_sizes_of_a_centred_tree_have_a_line_each_and_a_reason() -> None:
+    scores = np.array([[0.7, 0.72], [0.8, 0.82], [0.81, 0.85]])
+    difference = scores.mean(axis=1) - 0.81
+    choice = SizeChoice(
+        sizes=np.array([8, 12, 16]),
+        scores=scores,
+        error=np.full(3, 0.02),
+        difference=difference,
+        difference_error=np.array([0.03, 0.0, 0.01]),
+        metric=ACCURACY,
+    )
+    assert repr(choice).splitlines() == [
+        "leaves             accuracy    better than 12 by",
+        "     8       0.71 ± 0.02          -0.1 ± 0.03",
+        "    12       0.81 ± 0.02",
+        "    16       0.83 ± 0.02          0.02 ± 0.01     chosen",
+        "16 leaves instead of the usual 12: their mean accuracy is better by 0.02, more than one standard "
+        "error of the difference, 0.01.",
     ]
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
 from holdfast.stability.frontier import Frontier, pareto_frontier
+
+OF_CENTRED = ("teacher_loss", "student_loss", "max_leaf_nodes")
 
 
 def frontier_of_points(
@@ -13,11 +16,15 @@ def frontier_of_points(
     score: Sequence[float],
     n_leaves: Sequence[int] | None = None,
     score_error: Sequence[float] | None = None,
+    **centred: Any,
 ) -> Frontier:
-    """The frontier of candidates with these instabilities and scores, each of 4 leaves if not said."""
+    """The frontier of candidates with these instabilities and scores, each of 4 leaves if not said.
+
+    `centred` has the columns that centred trees alone have.
+    """
     d, a = np.array(instability, float), np.array(score, float)
     ones = np.ones(len(d))
-    filled_in = {field.name: ones for field in fields(Frontier) if field.name != "teacher_loss"}
+    filled_in = {field.name: ones for field in fields(Frontier) if field.name not in OF_CENTRED}
     given = {
         "instability": d,
         "score": a,
@@ -28,7 +35,7 @@ def frontier_of_points(
         "division": np.arange(len(d)) % 3,
         "efficient": pareto_frontier(d, a),
     }
-    return Frontier(**(filled_in | given))
+    return Frontier(**(filled_in | given), **{name: np.array(line) for name, line in centred.items()})
 
 
 def dominated(instability: Sequence[float], score: Sequence[float]) -> list[bool]:

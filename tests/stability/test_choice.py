@@ -309,3 +309,64 @@ def test_a_wish_out_of_range_is_refused_by_name(selection_rule: dict[str, Any], 
 def test_numpy_numbers_are_numbers():
     selection_rule = SelectionRule("weighted", tolerance=np.float32(0.5), gamma=np.int64(1))
     assert choose(STEPS, AUC, selection_rule).candidate == 1
+
+
+# -- centred trees of several sizes -----------------------------------------------------------------------
+
+#            0      1     2     3     4     5
+SIZED = frontier_of_points(
+    [9.0, 8.0, 5.0, 4.0, 1.0, 0.5],
+    [0.90, 0.89, 0.91, 0.86, 0.80, 0.70],
+    n_leaves=[12, 10, 8, 7, 4, 3],
+    max_leaf_nodes=[12, 12, 8, 8, 4, 4],
+    teacher_loss=[0.0, 0.05, 0.02, 0.06, 0.2, 0.3],
+    student_loss=[0.0, 0.05, 0.0, 0.04, 0.0, 0.1],
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "candidates"),
+    [
+        (None, {"within-tolerance": 1, "best-score": 2, "most-stable": 5}),
+        (12, {"within-tolerance": 1, "best-score": 2, "most-stable": 5}),
+        (8, {"within-tolerance": 3, "best-score": 2, "most-stable": 5}),
+        (4, {"within-tolerance": 4, "best-score": 4, "most-stable": 5}),
+    ],
+)
+def test_a_tolerance_of_the_teacher_takes_the_largest_size_and_other_rules_any_up_to_it(
+    limit: int | None, candidates: dict[str, int]
+):
+    found = {rule: chosen(rule, SIZED, max_leaf_nodes=limit).candidate for rule in candidates}
+    assert found == candidates
+
+
+def test_a_tolerance_is_counted_from_the_student_of_the_size():
+    assert chosen("within-tolerance", SIZED, max_leaf_nodes=4, tolerance=0.1).candidate == 5
+    assert chosen("within-tolerance", SIZED, max_leaf_nodes=8, tolerance=0.03).candidate == 2
+    reason = chosen("within-tolerance", SIZED, max_leaf_nodes=8).reason
+    assert reason.startswith(
+        "It is the most stable of the trees found with at most 8 leaves that lose at mos"
+    )
+
+
+def test_within_a_tolerance_of_the_score_smaller_trees_are_as_welcome():
+    choice = chosen("within-tolerance", SIZED, tolerance=0.06, tolerance_unit="absolute")
+    assert choice.candidate == 3  # 0.86 is within 0.06 of 0.91
+
+
+def test_some_of_the_candidates_are_compared_among_themselves_alone():
+    small = SIZED.taken(np.array([0, 1, 3]))
+    assert small.efficient.tolist() == [True, True, True]
+    assert SIZED.efficient.tolist() == [False, False, True, True, True, True]
+    assert small.sizes == [8, 12]
+    assert small.size_adjusted == pytest.approx(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"), [(6, "at most 4, 8, 12 leaves: choose one"), (2.5, "no integer")]
+)
+def test_a_size_that_is_not_there_is_refused(limit: Any, words: str):
+    with pytest.raises(ParameterError, match=words):
+        chosen("best-score", SIZED, max_leaf_nodes=limit)
+    with pytest.raises(ParameterError, match="fit again with max_leaf_nodes=4"):
+        chosen("best-score", max_leaf_nodes=4)

@@ -56,6 +56,12 @@ KNOWN = {
         "StableTree",
         {"method": "centred", "max_leaf_nodes": 8, "validation": None},  # no score is asked for
     ),
+    "updated": Known(
+        "the centred tree, updated",
+        "holdfast.audit.updated",
+        "UpdatedTree",
+        {"method": "centred", "validation": None},
+    ),
     "forest": Known("a forest", "holdfast.estimators.forest", "Forest", {}),
     "optimal": Known(
         "the optimal tree of depth 3",

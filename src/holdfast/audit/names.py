@@ -3,9 +3,16 @@
 from holdfast.stability.methods import METHODS
 
 # Of these, stable trees are there if this version has the method that makes them.
-_STABLE = {"paper": "paper", "centred": "centred", "centred-8": "centred", "bootstrap": "bootstrap"}
+_STABLE = {
+    "paper": "paper",
+    "centred": "centred",
+    "centred-8": "centred",
+    "updated": "centred",
+    "bootstrap": "bootstrap",
+}
 _SOLVED = ("optimal", "near-optimal", "near-optimal-nearest")  # by libraries that may not be installed
-_EVERY = ("cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-8", "bootstrap", "forest", *_SOLVED)
+_TREES = ("cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-8", "updated", "bootstrap")
+_EVERY = (*_TREES, "forest", *_SOLVED)
 
 METHOD_NAMES = tuple(name for name in _EVERY if name not in _STABLE or _STABLE[name] in METHODS)
 LARGE_CHANGES = ("overlap", "staged")

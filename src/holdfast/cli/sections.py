@@ -1,6 +1,7 @@
 """What `fit` and `demo` print of a stable tree: the frontier, the chosen tree, and how firmly it stands."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
 from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
 from holdfast.show.feature_use import feature_table
-from holdfast.show.frontier import LOST, lost_text, shown_order
+from holdfast.show.frontier import LOST, leaves_text, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
+from holdfast.show.size_choice import size_choice_table
 from holdfast.show.split_support import NARROWEST, split_support_text
 from holdfast.show.tree_text import drawing
 from holdfast.stability.choice import default_unit
@@ -68,7 +70,7 @@ def show_frontier(fit: StableFit, console: Console) -> None:
             f"{frontier.per_rule[place]:.3f}",
             lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
             score[line],
-            str(frontier.n_leaves[place]),
+            leaves_text(frontier, place),
             str(frontier.depth[place]),
         ]
         for line, place in enumerate(order.tolist())
@@ -80,18 +82,22 @@ def show_frontier(fit: StableFit, console: Console) -> None:
     spare = ["depth", per_rule, LOST] if frontier.has_teacher else ["depth", for_size, per_rule]
     shown = show_grid(console, headings, rows, bold=chosen, spare=spare)
     scales = [text for heading, text in SCALED.items() if heading in shown]
-    legend = _centred_legend(fit, scales) if frontier.has_teacher else _legend(fit, len(order), scales)
+    legend = _centred_legend(fit, scales, shown) if frontier.has_teacher else _legend(fit, len(order), scales)
     paragraph(console, f"\n{legend}", style="dim")
 
 
-def _centred_legend(fit: StableFit, scales: list[str]) -> str:
-    references = f"the {len(fit.trained.references)} reference trees, students of bootstrap samples"
-    tolerances = [percent_text(each["tolerance"]) for each in fit.trained.candidates.combinations]
+def _centred_legend(fit: StableFit, scales: list[str], shown: Sequence[str]) -> str:
+    references = f"the {len(fit.trained.references)} bootstrap students of its size"
+    asked = fit.trained.candidates.combinations
+    tolerances = [percent_text(each) for each in dict.fromkeys(each["tolerance"] for each in asked)]
+    sizes = list(map(str, reversed(fit.trained.frontier.sizes)))
+    lost = f" {LOST.capitalize()}: of what the student of {sizes[0]} leaves has learnt."
     return (
-        f"* chosen. One tree for each tolerance ({joined(tolerances)}): the most central one found that "
-        "loses at most so much of what the student of all rows has learnt from the teacher; one that is "
-        "found several times is listed once. Instability: "
-        f"{'; '.join([f'mean distance to {references}', *scales])}. "
+        f"* chosen. One tree for each number of leaves (at most {joined(sizes)}) and tolerance "
+        f"({joined(tolerances)}): the most central one found that loses at most so much of what the student "
+        "of its size has learnt from the teacher; one that is found several times is listed once."
+        f"{lost if LOST in shown else ''} "
+        f"Instability: {'; '.join([f'mean distance to {references}', *scales])}. "
         f"{fit.metric.title}: expected on new rows, from trees made the same way without the rows held out. "
         "± one standard error."
     )
@@ -234,6 +240,10 @@ def show_files(folder: Path, console: Console) -> None:
 
 def show_fit(fit: StableFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
+    if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
+        heading(console, "The size")
+        verbatim(console, f"{size_choice_table(choice)}\n")
+        paragraph(console, choice.reason)
     heading(console, "The frontier")
     show_frontier(fit, console)
     heading(console, "The chosen tree")

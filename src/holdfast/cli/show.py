@@ -7,10 +7,12 @@ from textwrap import fill
 from typing import Any
 
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
+from holdfast.cli.show_form import NODES
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.errors import DataError
 from holdfast.runs.folder import model_file
 from holdfast.show.conditions import FULL_LIST
+from holdfast.show.numbered_drawing import numbered_drawing
 from holdfast.show.rules import WIDTH as RULES_WIDTH
 from holdfast.show.rules import rules_text
 from holdfast.show.tree_text import WIDTH, drawing
@@ -46,8 +48,9 @@ def text_of(
     if isinstance(found, Tree):
         return _tree_text(found, form, missing, width, on_terminal)
     if form != "drawing":
+        option = "--nodes" if form == NODES else f"--format {form}"
         raise DataError(
-            f"'{path}' holds {len(found)} trees, and --format {form} is for one: leave it out for an "
+            f"'{path}' holds {len(found)} trees, and {option} is for one: leave it out for an "
             "overview, or say --format csv for one line per tree."
         )
     most = MOST_FEATURES if on_terminal else None
@@ -68,6 +71,8 @@ def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
 def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bool) -> str:
     if form == "svg":
         return tree.to_svg()
+    if form == NODES:
+        return numbered_drawing(tree, missing=missing, width=width, whole=WHOLE)
     if form == "drawing":
         return drawing(tree, missing=missing, width=width, whole=WHOLE)
     if not on_terminal:

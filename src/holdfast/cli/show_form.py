@@ -6,10 +6,11 @@ from holdfast.errors import DataError
 
 _TEXT = ("", ".txt", ".text", ".md")
 ENDINGS = {"drawing": _TEXT, "rules": _TEXT, "svg": (".svg",), "csv": (".csv",)}
+NODES = "nodes"  # a drawing, for those who edit
 FORMS = tuple(ENDINGS)
 
 
-def form_of(form: str | None, output: Path | None) -> str:
+def form_of(form: str | None, output: Path | None, *, nodes: bool = False) -> str:
     """The form that is asked for or else told by the name of the file; a DataError if the two disagree.
 
     >>> form_of(None, Path("tree.svg")), form_of(None, Path("tree.txt")), form_of("rules", None)
@@ -20,7 +21,11 @@ def form_of(form: str | None, output: Path | None) -> str:
     chosen = form or (told[0] if told else "drawing")
     if output is not None and chosen not in told:
         raise DataError(f"Cannot write to '{output}': {_way_out(chosen, ending, told)}")
-    return chosen
+    if not nodes:
+        return chosen
+    if chosen != "drawing":
+        raise DataError(f"--nodes numbers the nodes of a drawing, and --format is {chosen}: leave one out.")
+    return NODES
 
 
 def _way_out(form: str, ending: str, told: list[str]) -> str:

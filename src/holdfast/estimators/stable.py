@@ -26,8 +26,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     Parameters
     ----------
     method
-        "centred": as above. There is one candidate for each of several tolerances. Its score is that of a
-        tree made the same way without the rows held out. "bootstrap": reference trees on the early rows and
+        "centred": as above. There is one candidate for each of several tolerances and numbers of leaves, each
+        measured by reference trees of its size. Its score is that of a tree made the same way without the
+        rows held out. "bootstrap": reference trees on the early rows and
         candidate trees on all, by every combination of a grid, one for each bootstrap sample, with scores
         that are as honest as one data set allows: see `validation`, `refit_leaves` and `shrink_scores`.
         "pruned": the candidates are the subtrees of the one tree that is grown on all rows, `max_depth` deep,
@@ -37,7 +38,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         third of the rows or the fraction `validation`, or your own `X_holdout`; no leaf is refitted and no
         score shrunk, so that `refit_leaves` and `shrink_scores` are not used.
     max_leaf_nodes
-        The most leaves. None: 12 for "centred", else no limit.
+        The most leaves. None: 12 for "centred", else no limit. "cv", for "centred": 12 unless 4, 8 or 16
+        have a better score by more than one standard error of the difference, on five folds.
     min_samples_leaf
         The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 5, or 1 % of the rows
         if that is more; of other methods the grid decides.
@@ -108,7 +110,11 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     instability_ : float
         Mean distance of `tree_` to the reference trees.
     reference_trees_, candidate_trees_ : list of Tree
-        The two collections.
+        The two collections. With "centred" the reference trees are those of the size of `tree_`.
+    size_choice_ : SizeChoice
+        With max_leaf_nodes="cv": the score of every size, which one was taken, and why.
+    max_leaf_nodes_ : int
+        The most leaves that were chosen that way.
     trained_ : StableTrees
         All of it: the collections with their grid, the settings of the distances, and `reliability`, the
         fraction of the differences between scores of candidates grown alike that is more than chance.
@@ -128,7 +134,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self,
         *,
         method: str = "centred",
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | Literal["cv"] | None = None,
         max_depth: int | None = 5,
         min_samples_leaf: int | float = 1,
         teacher: Any = "blend",
@@ -250,7 +256,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self,
         *,
         method: str = "centred",
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | Literal["cv"] | None = None,
         max_depth: int | None = 5,
         min_samples_leaf: int | float = 1,
         teacher: Any = "blend",

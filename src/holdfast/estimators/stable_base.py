@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
+from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
@@ -15,6 +16,8 @@ from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.growth.rules import GrowthRules
+from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.settings import StabilitySettings
@@ -33,6 +36,10 @@ class StableTreeEstimator(StagingEstimator):
 
     _task: ClassVar[Task]
 
+    # The parameters that the methods here read.
+    method: str
+    max_leaf_nodes: Any
+
     # What fit leaves behind.
     trained_: StableTrees
     frontier_: Frontier
@@ -40,6 +47,8 @@ class StableTreeEstimator(StagingEstimator):
     instability_: float
     reference_trees_: list[Tree]
     candidate_trees_: list[Tree]
+    size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
+    max_leaf_nodes_: int
 
     # -- fitting --------------------------------------------------------------------------------------
 
@@ -49,6 +58,7 @@ class StableTreeEstimator(StagingEstimator):
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
+        rules = self._rules()
         self._selection_rule()
         parameters = self.get_params(deep=False)
         said = {
@@ -56,20 +66,43 @@ class StableTreeEstimator(StagingEstimator):
         }
         if self.tolerance_unit not in (None, "teacher"):  # of the score: no tree is looked for with it
             said["tolerance"] = None
-        return StabilitySettings(**said, rules=self._rules(), seed=drawn_seed(self.random_state))
+        return StabilitySettings(
+            **said,
+            rules=rules,
+            size_by_folds=isinstance(self.max_leaf_nodes, str),
+            seed=drawn_seed(self.random_state),
+        )
+
+    def _rules(self, **changes: Any) -> GrowthRules:
+        """The growth rules that the parameters spell out; the size that folds are to choose is left open."""
+        size = self.max_leaf_nodes
+        if isinstance(size, str) and size != "cv":
+            raise ParameterError(
+                f"max_leaf_nodes={size!r} is unknown: give an integer of at least 2, None, or 'cv', by which "
+                "folds choose the size of a centred tree."
+            )
+        return super()._rules(**({"max_leaf_nodes": None} if size == "cv" else {}), **changes)
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
         names = [each.name for each in fields(SelectionRule)]
-        return SelectionRule(**{name: changes.get(name, getattr(self, name)) for name in names})
+        said = {name: getattr(self, name) for name in names}
+        if self.method != "centred" or isinstance(self.max_leaf_nodes, str):  # it says nothing of the choice
+            said["max_leaf_nodes"] = None
+        return SelectionRule(**{**said, **changes})
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        names = ("previous_tree_", "update_", "teacher_loss_", "rows_behind_", "stages_")
-        for name in names:  # of an earlier tree
+        of_size, of_update = (
+            ("size_choice_", "max_leaf_nodes_"),
+            ("previous_tree_", "update_", "rows_behind_", "stages_"),
+        )
+        for name in (*of_size, *of_update, "teacher_loss_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier
-        self.reference_trees_ = list(trained.references.trees)
+        if trained.sizes is not None and trained.sizes.choice is not None:
+            self.size_choice_ = trained.sizes.choice
+            self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
         return self._remember(X, self.tree_)
@@ -83,11 +116,14 @@ class StableTreeEstimator(StagingEstimator):
         tolerance: float | None = None,
         tolerance_unit: str | None = _UNSAID,
         gamma: float | None = _UNSAID,
+        max_leaf_nodes: int | None = None,
     ) -> Self:
         """Move to another tree of the frontier, without fitting anew. What is left out stays as it was set.
 
-        A tolerance without a rule asks for "within-tolerance", and gamma for "weighted". The parameters of
-        the model change along, so that a clone of it would choose the same way.
+        A tolerance without a rule asks for "within-tolerance", and gamma for "weighted". `max_leaf_nodes` is
+        one of the sizes that centred trees were looked for with: a tolerance of the teacher then takes a tree
+        of that size, and other rules one of that size or below. The parameters of the model change along, so
+        that a clone of it would choose the same way.
         """
         check_is_fitted(self)
         if selection_rule is None and gamma is not _UNSAID:
@@ -99,11 +135,13 @@ class StableTreeEstimator(StagingEstimator):
             "tolerance": tolerance,
             "tolerance_unit": tolerance_unit,
             "gamma": gamma,
+            "max_leaf_nodes": max_leaf_nodes,
         }
+        left_out = ("selection_rule", "tolerance", "max_leaf_nodes")  # if None
         changes = {
             name: value
             for name, value in said.items()
-            if value is not _UNSAID and not (value is None and name in ("selection_rule", "tolerance"))
+            if value is not _UNSAID and not (value is None and name in left_out)
         }
         self._choose(self._selection_rule(**changes))
         self.set_params(**changes)
@@ -112,9 +150,10 @@ class StableTreeEstimator(StagingEstimator):
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
         self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
+        self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
-        if self.trained_.frontier.teacher_loss is not None:
-            self.teacher_loss_ = float(self.trained_.frontier.teacher_loss[choice.candidate])
+        if self.trained_.frontier.student_loss is not None:
+            self.teacher_loss_ = float(self.trained_.frontier.student_loss[choice.candidate])
 
     # -- again and again ------------------------------------------------------------------------------
 

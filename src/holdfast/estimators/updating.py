@@ -26,7 +26,7 @@ from holdfast.tree.tree import Tree, label_array
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "stages_"),
+    *("size_choice_", "max_leaf_nodes_", "stages_"),
 )
 
 
@@ -74,7 +74,7 @@ class UpdatingEstimator(TreeEstimator):
         *,
         how: str = "nearest",
         tolerance: float = UPDATE_TOLERANCE,
-        frozen: int | Sequence[int] = (),
+        frozen: int | str | Sequence[int] = (),
         groups: Any = None,
         X_old: Any = None,
         y_old: Any = None,
@@ -105,7 +105,8 @@ class UpdatingEstimator(TreeEstimator):
             What the fit to the teacher may fall short of that of a retrained tree, as a fraction of what a
             fresh student explains.
         frozen
-            Nodes of the tree that must go on asking what they ask.
+            Nodes of the tree that must go on asking what they ask or, of leaves, saying what they say; or
+            "edited" for those that were edited by hand.
         X_old, y_old
             Rows of before, if they are still there, to learn from as well. Weights, groups and ages then have
             an entry for each of them, first, and for each new row.
@@ -133,7 +134,7 @@ class UpdatingEstimator(TreeEstimator):
         n_behind, known = self._rows_behind, row_hashes(new.table)
         if prior is None:
             prior = usual_prior(n_behind, self._n_given_again(known))
-        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen), validation, prior)
+        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior)
         deployed = self.tree_.with_schema(new.table.schema)
         found = update_tree(
             deployed,

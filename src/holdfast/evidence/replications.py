@@ -132,7 +132,8 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
-    figures = _figures(trees, trained)
+    measured_to = [*(trained.references_of(place).trees for place in places), trained.references.trees]
+    figures = [_figures(*each, trained) for each in zip(trees, measured_to, strict=True)]
     for figure, place in zip(figures, places, strict=False):  # CART does not stand on the frontier
         figure["choosing_score"] = float(frontier.score[place])
         figure["measured_score"] = float(frontier.measured_score[place])
@@ -167,24 +168,19 @@ def _run_on_one_holdout(plan: _Plan, settings: StabilitySettings) -> tuple[Stabl
     return train_divided(plan.table, division, settings, groups=plan.groups), test
 
 
-def _figures(trees: Sequence[Tree], trained: StableTrees) -> list[dict[str, Any]]:
-    """Where the trees stand among the reference trees, how large they are, and what they ask about."""
-    references = trained.references.trees
-    distances = distances_between(trees, references, trained.distance_settings, n_jobs=1)
-    per_rule = distance_per_rule(distances, trees, references)
-    normalised = replace(trained.distance_settings, normalised=True)
-    return [
-        {
-            "instability": float(to_references.mean()),
-            "normalised": normalised.total(float(to_references.mean())),
-            "per_rule": float(of_rule),
-            "n_leaves": tree.n_leaves,
-            "depth": tree.depth,
-            "mean_path_length": tree.mean_path_length,
-            "importances": tree.importances,
-        }
-        for tree, to_references, of_rule in zip(trees, distances, per_rule, strict=True)
-    ]
+def _figures(tree: Tree, references: Sequence[Tree], trained: StableTrees) -> dict[str, Any]:
+    """Where a tree stands among reference trees, how large it is, and what it asks about."""
+    distances = distances_between([tree], references, trained.distance_settings, n_jobs=1)
+    instability = float(distances.mean())
+    return {
+        "instability": instability,
+        "normalised": replace(trained.distance_settings, normalised=True).total(instability),
+        "per_rule": float(distance_per_rule(distances, [tree], references)[0]),
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "mean_path_length": tree.mean_path_length,
+        "importances": tree.importances,
+    }
 
 
 # -- across replications --------------------------------------------------------------------------------

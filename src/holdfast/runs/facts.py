@@ -40,6 +40,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
             "selection_rule": fit.choice.selection_rule,
             "reason": fit.choice.reason,
         },
+        **_size_facts(trained),
         "frontier": {
             "candidates": len(trained.frontier),
             "efficient": trained.frontier.efficient_order.tolist(),
@@ -52,12 +53,25 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
     }
 
 
+def _size_facts(trained: StableTrees) -> dict[str, Any]:
+    """What folds said of the sizes, where they chose one; scores with the sign that people expect."""
+    choice = None if trained.sizes is None else trained.sizes.choice
+    if choice is None:
+        return {}
+    shown = [choice.metric.shown(score) for score in choice.score.tolist()]
+    names = ("max_leaf_nodes", "score_error", "difference", "difference_error")
+    columns = {name: choice.columns()[name] for name in names}
+    return {
+        "size_choice": {"chosen": choice.max_leaf_nodes, "reason": choice.reason, **columns, "score": shown}
+    }
+
+
 def settings_facts(settings: RunSettings, target: Target) -> dict[str, Any]:
     """What was asked for, under the names of the settings, and the criterion or leaves that it comes to."""
     facts = settings.facts
-    if settings.is_centred:
+    if settings.is_centred and not settings.size_by_folds:
         facts["settings"]["max_leaf_nodes"] = most_leaves(stable_settings(settings, target))
-    elif settings.model != "boosting":
+    elif not settings.is_centred and settings.model != "boosting":
         facts["settings"]["criterion"] = growth_rules(settings, target).criterion
     return facts
 

@@ -67,7 +67,7 @@ class PreparedRun:
         return Run(
             finite({**stable_facts(fit), **about}),
             fit.model,
-            tuple(fit.trained.references.trees),
+            tuple(fit.trained.references_of(fit.choice.candidate).trees),
             tuple(fit.trained.candidates.trees),
             _frontier_columns(fit),
             fit,

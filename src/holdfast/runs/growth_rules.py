@@ -35,6 +35,7 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
         # Only one of the teacher is looked for: a tolerance of the score says nothing of it.
         tolerance=settings.tolerance if settings.tolerance_unit in (None, "teacher") else None,
         teacher=settings.teacher,
+        size_by_folds=settings.size_by_folds,
         leaf_values=settings.leaf_values,
         n_estimators=settings.n_trees,
         early_fraction=settings.early_fraction,

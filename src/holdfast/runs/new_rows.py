@@ -10,9 +10,12 @@ from holdfast.data.files.dates import DateColumn, date_columns, date_source
 from holdfast.data.files.reading import Choices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked
+from holdfast.data.input.rows import columns_asked, encoded
+from holdfast.data.input.target import known_target
 from holdfast.data.schema import Feature, Schema
-from holdfast.errors import SchemaMismatch
+from holdfast.data.schema_differences import SchemaDifferences
+from holdfast.data.table import Table
+from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -39,6 +42,38 @@ def read_rows_of_both(
     """
     asked = sorted({*_asked(old), *_asked(new)})
     return read_columns(source, [*_columns(old.schema, asked), *further], rules, untyped)
+
+
+def read_known_rows(
+    source: CsvSource | FrameSource,
+    tree: Tree,
+    also: Iterable[int],
+    target: str | None,
+    rules: ReadingOptions,
+) -> Table:
+    """The rows on the schema of the tree, with their target: a column of the name that it has there, or this.
+
+    Only what the tree asks about, and `also` these features, is read: all else counts as missing.
+    """
+    schema, features = tree.schema, sorted({*_asked(tree), *also})
+    name = target or schema.target.name
+    if name not in source.names:
+        raise DataError(
+            f"There is no column {name!r} in {source.name}, which the target is read from. Its columns are "
+            f"{listed(source.names, 30)}: name one with --target."
+        )
+    classes = schema.target.classes
+    of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)
+    frame = read_columns(source, [*_columns(schema, features), of_target], rules)
+    values, differences = frame.column(name), SchemaDifferences()
+    target_values = known_target(values, schema.target, None, differences, frame.rows)
+    differences.raise_if_any()
+    matrix = encoded(frame.without([name]), schema, features)
+    columns = {feature: matrix[:, place] for place, feature in enumerate(features)}
+    unread = np.full(frame.n_rows, np.nan)
+    return Table(
+        schema, tuple(columns.get(each, unread) for each in range(len(schema.features))), target_values
+    )
 
 
 def read_columns(

@@ -73,6 +73,24 @@ def leaf_size_of(value: Any) -> int | float:
     raise _leaf_size_error(value)
 
 
+def most_leaves(text: str) -> int | str:
+    """A number of leaves, or the word cv.
+
+    >>> most_leaves("8"), most_leaves("cv")
+    (8, 'cv')
+    """
+    return most_leaves_of(int(text) if text.strip().isdigit() else text.strip())
+
+
+def most_leaves_of(value: Any) -> int | str:
+    """The same from a number or a text."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 2:
+        return int(value)
+    if isinstance(value, str) and value.lower() == "cv":
+        return "cv"
+    raise ValueError(f"{value!r} has to be an integer of at least 2, or cv for the size that folds choose.")
+
+
 def class_weights(text: str) -> ClassWeights:
     """The word balanced, or a weight for some of the classes.
 

@@ -61,7 +61,7 @@ class Run:
         """What is known of every candidate; None unless the model is a stable tree."""
         if not self.frontier_columns:
             return None
-        names = [name for name in Frontier.__dataclass_fields__ if name != "metric"]
+        names = [name for name in Frontier.__dataclass_fields__ if name in self.frontier_columns]
         try:
             metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
         except ParameterError:  # of another library

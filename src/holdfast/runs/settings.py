@@ -13,6 +13,8 @@ from holdfast.runs.parsing import (
     class_weights_of,
     leaf_size,
     leaf_size_of,
+    most_leaves,
+    most_leaves_of,
     number_or_text,
 )
 from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
@@ -101,11 +103,13 @@ class RunSettings(LearningSettings):
         choices=METHODS,
         models=_STABLE,
     )
-    max_leaf_nodes: int | None = setting(
+    max_leaf_nodes: int | str | None = setting(
         None,
-        kind=int,
-        range=Range(2),
-        help="Most leaves.  [default: of --method centred 12, else no limit]",
+        metavar="LEAVES",
+        from_text=most_leaves,
+        from_python=most_leaves_of,
+        help="Most leaves; of --method centred also cv: 12 unless folds speak clearly for 4, 8 or 16.  "
+        "[default: of --method centred 12, else no limit]",
         models=("stable", "tree", "forest"),
     )
     teacher: str = setting(
@@ -183,6 +187,11 @@ class RunSettings(LearningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.size_by_folds and not self.is_centred:
+            what = f"the method is {self.method}" if self.is_stable else f"the model is {self.model}"
+            raise ParameterError(
+                f"--max-leaf-nodes cv goes with --method centred, and {what}: give a number, or leave it out."
+            )
         if self.selection_rule == "weighted" and self.gamma is None:
             raise ParameterError(
                 "--selection-rule weighted needs --gamma: what one unit of distance is worth."
@@ -226,11 +235,16 @@ class RunSettings(LearningSettings):
         return self.is_stable and self.method == "centred"
 
     @property
+    def size_by_folds(self) -> bool:
+        """True if folds are to choose the most leaves of a centred tree."""
+        return self.max_leaf_nodes == "cv"
+
+    @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
         names = ("max_depth", "max_leaf_nodes", "min_samples_leaf")
         given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None and value != "cv"}
 
     @property
     def depth(self) -> int | None:

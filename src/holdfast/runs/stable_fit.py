@@ -84,7 +84,8 @@ def fit_stable(roles: RowRoles, settings: RunSettings, *, verbose: bool = False)
             rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate for rule in ENDS
         }
         chosen_trees = _chosen_trees(roles, trained, {CHOSEN: choice.candidate, **ends})
-    references, candidates = trained.references.trees, trained.sampled_candidates
+    references = trained.references_of(choice.candidate).trees
+    candidates = trained.sampled_candidates
     return StableFit(
         roles=roles,
         settings=settings,

@@ -70,7 +70,7 @@ def standard_error(measured: Measured, rows: Rows) -> float:
 
 def accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
     """The fraction of rows whose most likely class is theirs; the first such class where several are."""
-    return _mean(_hits(probabilities, rows), rows)
+    return weighted_mean(_hits(probabilities, rows), rows)
 
 
 def balanced_accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
@@ -104,15 +104,15 @@ def auc(probabilities: FloatArray, rows: Rows) -> Measured:
 def log_loss(probabilities: FloatArray, rows: Rows) -> Measured:
     """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
     of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
-    return _mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
+    return weighted_mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
 
 
 def brier(probabilities: FloatArray, rows: Rows) -> Measured:
     """The squared error of the probabilities: of the second of two classes, summed over more than two."""
     if probabilities.shape[1] == 2:
-        return _mean(-np.square(probabilities[:, 1] - rows.values), rows)
+        return weighted_mean(-np.square(probabilities[:, 1] - rows.values), rows)
     truth = rows.values[:, np.newaxis] == np.arange(probabilities.shape[1])
-    return _mean(-np.square(probabilities - truth).sum(axis=1), rows)
+    return weighted_mean(-np.square(probabilities - truth).sum(axis=1), rows)
 
 
 def _hits(probabilities: FloatArray, rows: Rows) -> FloatArray:
@@ -147,7 +147,7 @@ def r2(numbers: FloatArray, rows: Rows) -> Measured:
     """
     predicted, truth = _scaled(numbers[:, 0], rows.values)
     misses = np.square(truth - predicted)
-    mean = _mean(truth, rows).value
+    mean = weighted_mean(truth, rows).value
     spread = np.square(truth - mean)
     missed, spread_out = (rows.weight * misses).sum(), (rows.weight * spread).sum()
     # Rounding gives a constant such as 0.1 a mean beside it, and so a variance.
@@ -159,12 +159,12 @@ def r2(numbers: FloatArray, rows: Rows) -> Measured:
 
 def squared_error(numbers: FloatArray, rows: Rows) -> Measured:
     """The mean squared difference."""
-    return _mean(-np.square(numbers[:, 0] - rows.values), rows)
+    return weighted_mean(-np.square(numbers[:, 0] - rows.values), rows)
 
 
 def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
     """The mean difference, whatever its sign."""
-    return _mean(-np.abs(numbers[:, 0] - rows.values), rows)
+    return weighted_mean(-np.abs(numbers[:, 0] - rows.values), rows)
 
 
 def poisson(numbers: FloatArray, rows: Rows) -> Measured:
@@ -179,7 +179,7 @@ def poisson(numbers: FloatArray, rows: Rows) -> Measured:
     means = np.maximum(numbers[:, 0], np.where(some, LEAST, 0.0))
     surprise = truth * (np.log(np.where(some, truth, 1.0)) - np.log(np.where(some, means, 1.0)))
     # Next to the truth, rounding leaves some a little below zero.
-    return _mean(-2.0 * np.maximum(surprise - truth + means, 0.0), rows)
+    return weighted_mean(-2.0 * np.maximum(surprise - truth + means, 0.0), rows)
 
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -191,7 +191,8 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 # -- both -------------------------------------------------------------------------------------------------
 
 
-def _mean(row_scores: FloatArray, rows: Rows) -> Measured:
+def weighted_mean(row_scores: FloatArray, rows: Rows) -> Measured:
+    """The mean of a figure that every row has."""
     value = (rows.weight * row_scores).sum() / rows.weight.sum()
     # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
     value = float(np.clip(value, row_scores.min(), row_scores.max()))

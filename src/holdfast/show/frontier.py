@@ -21,7 +21,9 @@ def frontier_text(frontier: Frontier) -> str:
     n_efficient = frontier.efficient.sum()
     head = f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
     if frontier.has_teacher:
-        head = f"{len(frontier)} candidates, one for each tolerance:"
+        sizes = ", ".join(map(str, reversed(frontier.sizes)))
+        each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
+        head = f"{len(frontier)} candidates, one for each {each}:"
     headings = [
         "candidate",
         "instability",
@@ -56,6 +58,12 @@ def lost_text(frontier: Frontier, place: int) -> str:
     return percent_text(max(0.0, float(frontier.teacher_loss[place])))  # the last digit may be a gain
 
 
+def leaves_text(frontier: Frontier, place: int) -> str:
+    """The number of leaves, of a centred tree with the most that it may have: 9 of 12."""
+    n_leaves = str(frontier.n_leaves[place])
+    return n_leaves if frontier.max_leaf_nodes is None else f"{n_leaves} of {frontier.max_leaf_nodes[place]}"
+
+
 def _cells(frontier: Frontier, place: int) -> list[str]:
     score = float(frontier.score[place])
     read = score if frontier.metric is None else frontier.metric.shown(score)
@@ -64,6 +72,6 @@ def _cells(frontier: Frontier, place: int) -> list[str]:
         with_error(frontier.instability[place], frontier.instability_error[place], room=7),
         lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
         with_error(read, frontier.score_error[place], room=6),
-        str(frontier.n_leaves[place]),
+        leaves_text(frontier, place),
         str(frontier.depth[place]),
     ]

@@ -7,6 +7,7 @@ from textwrap import wrap
 import numpy as np
 
 from holdfast.show.conditions import condition_text, cut_list
+from holdfast.show.edits import edit_lines
 from holdfast.text.lines import NO_BREAK, printable, unbreakable
 from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
 from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
@@ -29,7 +30,8 @@ def rules_text(tree: Tree, *, missing: bool = False, most: int | None = None) ->
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), n_rows, most)) for rule in tree_rules(tree)
     ]
     notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
-    return "\n\n".join(blocks + notes)
+    edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
+    return "\n\n".join(blocks + notes + edits)
 
 
 def rule_text(rule: Rule, most: int | None = None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.show.conditions import shorter_answers
+from holdfast.show.edits import edit_marks
 from holdfast.show.svg import LONGEST, MARGIN, SMALL, TEXT, fitted, text_width, wrapped
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import rounded_percent, rows_text
@@ -38,9 +39,10 @@ class Box:
 
 def layout(tree: Tree) -> tuple[list[Box], bool]:
     """The boxes in their places, and whether the tree grows to the right."""
-    known = known_before(tree)
+    known, marks = known_before(tree), edit_marks(tree, at_answers=False)
     questions = {
-        node: _question_box(tree, node, known) for node in np.flatnonzero(tree.feature != LEAF).tolist()
+        node: _question_box(tree, node, known, marks.get(node, ""))
+        for node in np.flatnonzero(tree.feature != LEAF).tolist()
     }
     downwards = _placed(tree, _sized(tree, questions, sideways=False), sideways=False)
     if extent(downwards) <= PAGE:
@@ -58,7 +60,11 @@ def extent(boxes: list[Box]) -> float:
 def _sized(tree: Tree, questions: Mapping[int, Box], sideways: bool) -> list[Box]:
     """A box for every node, large enough for its text; all leaves alike."""
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
-    texts = {leaf: (fitted(outcome_text(tree, leaf), WIDEST), _support_text(tree, leaf)) for leaf in leaves}
+    marks = edit_marks(tree, at_answers=False)
+    texts = {
+        leaf: (fitted(outcome_text(tree, leaf), WIDEST) + marks.get(leaf, ""), _support_text(tree, leaf))
+        for leaf in leaves
+    }
     first = max(text_width(outcome, TEXT, bold=True) for outcome, _ in texts.values())
     second = max(text_width(support, SMALL) for _, support in texts.values())
     width = (first + 16 + second if sideways else max(first, second)) + 2 * PAD
@@ -68,11 +74,12 @@ def _sized(tree: Tree, questions: Mapping[int, Box], sideways: bool) -> list[Box
     ]
 
 
-def _question_box(tree: Tree, node: int, known: Mapping[int, Condition]) -> Box:
+def _question_box(tree: Tree, node: int, known: Mapping[int, Condition], mark: str) -> Box:
     question, rows = (
         _question_lines(shorter_answers(tree, node, True, known)),
         rows_text(float(tree.count[node])),
     )
+    question[-1] += mark
     width = max(text_width(rows, SMALL), *(text_width(line, TEXT, bold=True) for line in question))
     return Box((*question, rows), width + 2 * PAD, LINE * (len(question) + 1) + 12)
 

@@ -6,6 +6,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.edits import edit_lines
 from holdfast.show.palette import BLUE, EDGE, GREY, OUTLINE, PAPER, SHADE, lighter, nth_colour
 from holdfast.show.rules import leaf_conditions
 from holdfast.show.svg import (
@@ -40,7 +41,8 @@ def tree_svg(tree: Tree) -> str:
     tree_width = extent(boxes)
     heading, width, top = _heading(tree, tree_width)
     bottom = top + max(box.y + box.height for box in boxes)
-    notes = [line for note in tree.notes for line in wrapped(f"Note: {printable(note)}", width - 2 * MARGIN)]
+    below = [*(f"Note: {printable(note)}" for note in tree.notes), *edit_lines(tree)]
+    notes = [line for text in below for line in wrapped(text, width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     parts = [
         background(width, height),

@@ -6,6 +6,7 @@ from textwrap import wrap
 import numpy as np
 
 from holdfast.show.conditions import shorter_answers
+from holdfast.show.edits import edit_marks, wrapped_edits
 from holdfast.text.lines import CUT, left_out_text, printable, shortened
 from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
 from holdfast.text.table import table_lines
@@ -42,7 +43,7 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str
         lines += ["", *wrap(left_out_text(whole), width)]
     for note in tree.notes:
         lines += wrap(f"Note: {printable(note)}", width)
-    return "\n".join(lines)
+    return "\n".join([*lines, *wrapped_edits(tree, width)])
 
 
 def _columns(tree: Tree, leaves: list[int]) -> list[str]:
@@ -64,8 +65,8 @@ def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
     """For every node: the guide lines down to it, and the condition that leads to it."""
     # Deep trees get narrower steps, so that conditions keep room to be read.
     dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
-    known = known_before(tree)
-    stems, indents = [rows_text(float(tree.count[0]))], [""]
+    known, marks = known_before(tree), edit_marks(tree, at_answers=True)
+    stems, indents = [rows_text(float(tree.count[0])) + marks.get(0, "")], [""]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         side = bool(tree.left[parent] == node)
@@ -75,11 +76,12 @@ def _stems(tree: Tree, width: int, missing: bool) -> list[str]:
         if tree.node_depth[node] * (1 + len(dashes)) > WIDEST_INDENT:
             start = f"{CUT}{start[1 - WIDEST_INDENT :]}"
         answers = shorter_answers(tree, parent, side, known, missing=missing)
-        stems.append(start + _fitted(answers, width - len(start)))
+        mark = marks.get(node, "")
+        stems.append(start + fitted_answer(answers, width - len(start) - len(mark)) + mark)
     return stems
 
 
-def _fitted(answers: Iterable[str], width: int) -> str:
+def fitted_answer(answers: Iterable[str], width: int) -> str:
     """The first answer of at most `width` characters, or the last one with a gap in the middle."""
     for text in answers:
         if len(text) <= width:

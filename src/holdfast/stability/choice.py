@@ -1,7 +1,7 @@
 """One tree of the frontier, taken by a rule, with the reason in words."""
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.selection import RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
-from holdfast.text.lists import listed
+from holdfast.text.lists import joined, listed
 from holdfast.text.numbers import counted, number_text, percent_text, told_apart
 
 
@@ -35,6 +35,7 @@ class SelectionRule:
     tolerance: float | None = None  # None: what is usual for the unit
     tolerance_unit: str | None = None  # None: what suits the metric
     gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
+    max_leaf_nodes: int | None = None  # of centred trees: only those looked for with at most so many leaves
 
     def __post_init__(self) -> None:
         if self.selection_rule not in RULES:
@@ -47,6 +48,9 @@ class SelectionRule:
             )
         if self.tolerance is not None:
             _check_at_least_0("tolerance", self.tolerance)
+        size = self.max_leaf_nodes
+        if size is not None and (not isinstance(size, Integral) or isinstance(size, bool)):
+            raise ParameterError(f"max_leaf_nodes={size!r} is no integer: choose a size of the frontier.")
         if self.selection_rule == "weighted":
             if self.gamma is None:
                 raise ParameterError(
@@ -57,7 +61,14 @@ class SelectionRule:
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
-    """The candidate that the rule takes: an efficient one, unless the tolerance is of the teacher."""
+    """The candidate that the rule takes: an efficient one, unless the tolerance is of the teacher.
+
+    Of centred trees, a tolerance of the teacher takes one of the most leaves that the rule allows; all other
+    rules look at those of fewer leaves, too.
+    """
+    places = _allowed(frontier, rule)
+    if len(places) < len(frontier):
+        frontier = frontier.taken(places)
     rules = {
         "best-score": _best_score,
         "most-stable": _most_stable,
@@ -66,7 +77,27 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
         "knee": _knee,
     }
     candidate, because = rules[rule.selection_rule](frontier, metric, rule)
-    return Choice(candidate, rule.selection_rule, f"{because} {_compared(frontier, metric, candidate)}")
+    reason = f"{because} {_compared(frontier, metric, candidate)}"
+    return Choice(int(places[candidate]), rule.selection_rule, reason)
+
+
+def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
+    """The places of the candidates that were looked for with as many leaves as the rule allows."""
+    size, everything = rule.max_leaf_nodes, np.arange(len(frontier))
+    if size is None:
+        return everything
+    if frontier.max_leaf_nodes is None:
+        raise ParameterError(
+            f"max_leaf_nodes={size} chooses among centred trees of several sizes, and method='centred' did "
+            f"not make these: fit again with max_leaf_nodes={size}."
+        )
+    if size not in frontier.sizes:
+        raise ParameterError(
+            f"max_leaf_nodes={size} is not on the frontier, which has trees of at most "
+            f"{joined(list(map(str, frontier.sizes)))} leaves: choose one of these, or fit again with "
+            f"max_leaf_nodes={size}."
+        )
+    return everything[frontier.max_leaf_nodes <= size]
 
 
 # -- the rules ------------------------------------------------------------------------------------------
@@ -109,16 +140,18 @@ def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -
 
 
 def _within_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[int, str]:
-    """The most stable of those that lose little of what the student has learnt from the teacher."""
-    if frontier.teacher_loss is None:
+    """The most stable of the largest that lose little of what their student has learnt from the teacher."""
+    if frontier.student_loss is None or frontier.max_leaf_nodes is None:
         raise ParameterError(
             "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
         )
     tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
-    near = np.flatnonzero(frontier.teacher_loss <= tolerance + 1e-9)
+    is_largest = frontier.max_leaf_nodes == frontier.max_leaf_nodes.max()
+    near = np.flatnonzero(is_largest & (frontier.student_loss <= tolerance + 1e-9))
+    size = "" if rule.max_leaf_nodes is None else f" with at most {rule.max_leaf_nodes} leaves"
     because = (
-        f"It is the most stable of the trees found that lose at most {percent_text(tolerance)} of what the "
-        "student has learnt from the teacher."
+        f"It is the most stable of the trees found{size} that lose at most {percent_text(tolerance)} of what "
+        "the student has learnt from the teacher."
     )
     return _nearest(frontier, near), because
 

@@ -60,8 +60,11 @@ class Frontier:
     division: LongArray  # which rows it was scored on
     efficient: BoolArray
     metric: Metric | None = None  # of the scores, for those who read them
-    # Of "centred": what it loses, as a fraction, of what the student explains of the teacher's variance
+    # Of "centred": what it loses, as a fraction, of what the student of the most leaves explains of the
+    # teacher's variance; of the student of as many leaves, which a tolerance bounds; and the most leaves
     teacher_loss: FloatArray | None = None
+    student_loss: FloatArray | None = None
+    max_leaf_nodes: LongArray | None = None
 
     def __post_init__(self) -> None:
         for name in self._arrays:
@@ -82,6 +85,18 @@ class Frontier:
 
     def __repr__(self) -> str:
         return shown("frontier_text", self)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of leaves that centred trees were looked for with, the least first; else none."""
+        return [] if self.max_leaf_nodes is None else np.unique(self.max_leaf_nodes).tolist()
+
+    def taken(self, places: LongArray) -> "Frontier":
+        """The frontier of some of the candidates, which are compared among themselves alone."""
+        columns = {name: getattr(self, name)[places] for name in self._arrays}
+        columns["efficient"] = pareto_frontier(columns["instability"], columns["score"])
+        columns["size_adjusted"] = _size_adjusted(columns["instability"], columns["n_leaves"])
+        return replace(self, **columns)
 
     @property
     def efficient_order(self) -> LongArray:
@@ -119,7 +134,7 @@ def frontier_of(
     grown: Grown, distances: FloatArray, distance_settings: DistanceSettings, metric: Metric | None = None
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
-    references, candidates, scores, teacher_loss = grown
+    candidates, scores, sizes = grown.candidates, grown.scores, grown.sizes
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
@@ -128,7 +143,7 @@ def frontier_of(
         instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
         normalised=replace(distance_settings, normalised=True).total(instability),
         size_adjusted=_size_adjusted(instability, n_leaves),
-        per_rule=distance_per_rule(distances, candidates.trees, references.trees),
+        per_rule=_per_rule(grown, distances),
         score=scores.value,
         score_error=scores.error,
         measured_score=scores.measured,
@@ -140,8 +155,18 @@ def frontier_of(
         division=candidates.division,
         efficient=pareto_frontier(instability, scores.value),
         metric=metric,
-        teacher_loss=teacher_loss,
+        teacher_loss=grown.teacher_loss,
+        student_loss=None if sizes is None else sizes.student_loss,
+        max_leaf_nodes=None if sizes is None else sizes.max_leaf_nodes,
     )
+
+
+def _per_rule(grown: Grown, distances: FloatArray) -> FloatArray:
+    per_rule = np.empty(len(grown.candidates))
+    for references, places in grown.by_references():
+        trees = [grown.candidates.trees[place] for place in places.tolist()]
+        per_rule[places] = distance_per_rule(distances[places], trees, references.trees)
+    return per_rule
 
 
 def distance_per_rule(distances: FloatArray, trees: Sequence[Tree], references: Sequence[Tree]) -> FloatArray:

@@ -18,7 +18,7 @@ class StabilitySettings:
     """How stable trees are trained. All that decides about the result is here, but for the data.
 
     The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are
-    made of several parameters and of `random_state`.
+    made of several parameters and of `random_state`, and `size_by_folds`, which is `max_leaf_nodes="cv"`.
     """
 
     rules: GrowthRules = DEPTH_5
@@ -27,6 +27,7 @@ class StabilitySettings:
     method: str = "centred"  # one of METHODS
     n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
+    size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
     leaf_values: str = "teacher"  # for "centred": what the teacher says of the rows, or their "labels"
     tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
@@ -47,6 +48,11 @@ class StabilitySettings:
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n < 1):
             raise ParameterError(
                 f"n_estimators={n!r} is out of range: it must be an integer of at least 1, or None."
+            )
+        if self.size_by_folds and self.method != "centred":
+            raise ParameterError(
+                f"max_leaf_nodes='cv' is for method='centred', and the method is {self.method!r}: give the "
+                "most leaves as an integer, or None for no limit."
             )
         if self.grid is not None and not isinstance(self.grid, Mapping):
             raise ParameterError(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
@@ -15,7 +15,7 @@ from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo
 from holdfast.stability.frontier import Frontier, frontier_of
 from holdfast.stability.methods import method_of
-from holdfast.stability.methods.method import Grown
+from holdfast.stability.methods.method import Grown, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
@@ -31,11 +31,16 @@ class StableTrees:
     metric: Metric
     distance_settings: DistanceSettings
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
+    sizes: Sizes | None = None  # for "centred": the references of fewer leaves, and the choice of the size
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:
         """The candidates as far as each has a sample of its own: none of method="centred"."""
         return () if self.frontier.has_teacher else self.candidates.trees
+
+    def references_of(self, candidate: int) -> Collection:
+        """The reference trees that a candidate is measured to: of centred trees, those of its own size."""
+        return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
     def __repr__(self) -> str:
         trees = f"{len(self.references)} reference trees, {len(self.candidates)} candidates"
@@ -92,16 +97,33 @@ def train_divided(
     distance_settings = DistanceSettings.of_depth(
         _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
-    distances = distances_between(
-        grown.candidates.trees,
-        grown.references.trees,
-        distance_settings,
-        n_jobs=settings.n_jobs,
-        progress=settings.verbose,
-    )
+    distances = _distances(grown, distance_settings, settings)
     frontier = frontier_of(grown, distances, distance_settings, metric)
     reliability = grown.scores.reliability
-    return StableTrees(grown.references, grown.candidates, frontier, metric, distance_settings, reliability)
+    return StableTrees(
+        grown.references,
+        grown.candidates,
+        frontier,
+        metric,
+        distance_settings,
+        reliability,
+        grown.sizes,
+    )
+
+
+def _distances(grown: Grown, distance_settings: DistanceSettings, settings: StabilitySettings) -> FloatArray:
+    """The distance of every candidate to each of its references, (candidates, references)."""
+    distances = np.empty((len(grown.candidates), len(grown.references)))
+    for references, places in grown.by_references():
+        trees = [grown.candidates.trees[place] for place in places.tolist()]
+        distances[places] = distances_between(
+            trees,
+            references.trees,
+            distance_settings,
+            n_jobs=settings.n_jobs,
+            progress=settings.verbose,
+        )
+    return distances
 
 
 def _greatest_depth(grown: Grown) -> int:

@@ -8,6 +8,7 @@ from holdfast.data.schema import Kind
 from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.json_array import GAPPED_LISTS, GAPPED_NUMBERS, INDICES, LISTS, NUMBERS, TRUTHS
 from holdfast.storage.part import LabelEntry, Part
+from holdfast.tree.edit import EditKind
 
 FORMAT: Final = "holdfast-model"
 VERSION: Final = 1
@@ -55,6 +56,33 @@ class NodesPart(Part):
     impurity: msgspec.Raw
 
 
+class EditedNodePart(Part):
+    """What a node asked or, where it has no feature, said before an edit or after it."""
+
+    feature: str | None
+    threshold: float | None
+    categories: tuple[LabelEntry, ...] | None  # those that went left
+    missing_left: bool
+    classes: tuple[LabelEntry, ...]  # whose fractions the value has; none of a number
+    value: tuple[float, ...]  # none where the node asked a question
+
+
+class EditPart(Part):
+    """One change that was made by hand."""
+
+    kind: EditKind
+    path: str
+    before: EditedNodePart
+    after: EditedNodePart
+    by: str
+    why: str
+    when: str
+    stale: bool
+
+
+Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
+
+
 class TreeDocument(Part, kw_only=True):
     """The whole document of a tree, its fields in the order in which they are written."""
 
@@ -64,16 +92,18 @@ class TreeDocument(Part, kw_only=True):
     checksum: str  # of the text without this line
     criterion: str
     notes: tuple[str, ...]
+    edits: Edits = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
 
 
-class TreePart(Part):
+class TreePart(Part, kw_only=True):
     """One of several trees."""
 
     criterion: str
     notes: tuple[str, ...]
+    edits: Edits = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -88,12 +118,13 @@ class TreesDocument(Part):
     trees: list[TreePart]
 
 
-class MemberPart(Part):
+class MemberPart(Part, kw_only=True):
     """One tree of an ensemble, on the features of its schema."""
 
     target: TargetPart | None  # null where the tree predicts what the ensemble does
     criterion: str
     notes: tuple[str, ...]
+    edits: Edits = msgspec.UNSET
     nodes: NodesPart
 
 

@@ -67,7 +67,9 @@ def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
     for name, entry in asdict(document).items():
         if isinstance(entry, EstimatorPart):
             lines[name] = _estimator_lines(entry)
-        elif name not in ("checksum", "estimator", "schema", "nodes", "trees"):
+        elif name == "edits" and entry is not msgspec.UNSET:
+            lines[name] = _block(b"[]", map(_line, entry), indent=2)
+        elif name not in ("checksum", "edits", "estimator", "schema", "nodes", "trees"):
             is_array = isinstance(entry, msgspec.Raw)
             lines[name] = _line(spelling(entry, FORMS[name], name) if is_array else entry)
     features = _block(b"[]", map(_line, document.schema.features), indent=4)

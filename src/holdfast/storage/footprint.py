@@ -86,9 +86,23 @@ def _raise_for_excess(n_bytes: int, number: int, each: int, what: str) -> None:
 def _n_labels(document: Document) -> int:
     schema = document.schema
     number = sum(len(feature.categories) for feature in schema.features) + len(schema.target.classes)
+    number += _n_edited_labels(document)
     if isinstance(document, EnsembleDocument):
         number += sum(len(tree.target.classes) for tree in document.trees if tree.target)
     return number
+
+
+def _n_edited_labels(document: Document) -> int:
+    """Categories, classes and fractions that edits speak of."""
+    of_trees = [document.edits] if isinstance(document, TreeDocument) else [t.edits for t in document.trees]
+    nodes = [
+        node
+        for edits in of_trees
+        if edits is not msgspec.UNSET
+        for edit in edits
+        for node in (edit.before, edit.after)
+    ]
+    return sum(len(node.categories or ()) + len(node.classes) + len(node.value) for node in nodes)
 
 
 def _check_numbers_of_trees(document: EnsembleDocument) -> None:

@@ -25,6 +25,7 @@ from holdfast.storage.document import (
     TreePart,
     TreesDocument,
 )
+from holdfast.storage.edit_parts import edit_parts, edits_in
 from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.ensemble import Ensemble
@@ -43,6 +44,7 @@ def document_of(tree: Tree) -> TreeDocument:
         checksum="",
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        edits=edit_parts(tree.edits),
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
@@ -58,7 +60,10 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
         schema=_schema_part(trees[0].schema),
         trees=[
             TreePart(
-                criterion=str(tree.criterion), notes=tuple(map(str, tree.notes)), nodes=_nodes_part(tree)
+                criterion=str(tree.criterion),
+                notes=tuple(map(str, tree.notes)),
+                edits=edit_parts(tree.edits),
+                nodes=_nodes_part(tree),
             )
             for tree in trees
         ],
@@ -90,6 +95,7 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         target=None if is_shared else _target_part(tree.schema.target),
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        edits=edit_parts(tree.edits),
         nodes=_nodes_part(tree),
     )
 
@@ -202,6 +208,7 @@ def tree_in(
         part.criterion,
         part.notes,
         array("outcome", np.int32),
+        edits_in(part.edits),
     )
 
 

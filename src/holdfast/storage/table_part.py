@@ -13,6 +13,7 @@ from holdfast.ensembles.out_of_bag import Curve
 from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
+from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.frontier import Frontier
 from holdfast.storage.estimator_parts import MetricPart, TablePart
 
@@ -21,6 +22,7 @@ TABLES: dict[str, Any] = {
     "frontier_": Frontier,
     "max_features_table_": MaxFeaturesTable,
     "oob_curve_": Curve,
+    "size_choice_": SizeChoice,
     "size_table_": SizeTable,
 }
 # What becomes of the entries of a column, and which they may be.
@@ -29,7 +31,9 @@ _TYPES: dict[Any, tuple[type, tuple[type, ...]]] = {
     LongArray: (np.int64, (int,)),
     BoolArray: (np.bool_, (bool,)),
 }
-_MATRICES = (("max_features_table_", "scores"), ("size_table_", "scores"))  # one row for each entry
+_TYPES |= {kind | None: entries for kind, entries in _TYPES.items()}  # columns that may be missing
+# One row for each entry.
+_MATRICES = (("max_features_table_", "scores"), ("size_choice_", "scores"), ("size_table_", "scores"))
 _GAPPED = ("oob_curve_",)  # a few trees may have no score
 
 
@@ -47,10 +51,9 @@ def table_part(table: Any) -> TablePart:
 def table_in(name: str, part: TablePart, target: Target) -> Any:
     """The table of the attribute `name` that the part describes."""
     kind, place = TABLES[name], f"at estimator.tables.{name}"
-    columns = [field for field in fields(kind) if field.type in _TYPES]
-    more = [field for field in fields(kind) if field.type == FloatArray | None]
-    texts = [field for field in fields(kind) if field not in (*columns, *more) and field.name != "metric"]
-    columns += [field for field in more if field.name in part.columns]
+    known = [field for field in fields(kind) if field.type in _TYPES]
+    texts = [field for field in fields(kind) if field not in known and field.name != "metric"]
+    columns = [field for field in known if field.default is not None or field.name in part.columns]
     for found, wanted in ((part.columns, columns), (part.texts, texts)):
         if set(found) != {field.name for field in wanted}:
             raise ModelFileError(f"{place}: it needs {', '.join(field.name for field in wanted)}.")

@@ -57,9 +57,14 @@ def check_trees(trees: Iterable[Tree], name: str) -> None:
 
 def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     """As `check_tree`, of a tree whose schema is sound and has sets of these sizes."""
-    _check_text("criterion", tree.criterion)
+    check_text("criterion", tree.criterion)
     for position, note in enumerate(tree.notes):
-        _check_text(f"notes[{position}]", note)
+        check_text(f"notes[{position}]", note)
+    if tree.edits:
+        # Here: the nodes that edits speak of are checked by what stands in this file.
+        from holdfast.tree.edit_check import check_edits
+
+        check_edits(tree)
     _check_types(tree)
     _check_lengths(tree)
     check_features(tree.schema, tree.feature)
@@ -84,17 +89,17 @@ def check_schema(schema: Schema) -> None:
 
 def check_target(target: Target) -> None:
     """Raise a BrokenTreeError that names the value, unless the target is sound."""
-    _check_text("schema.target.name", target.name)
-    _check_labels("schema.target.classes", target.classes)
+    check_text("schema.target.name", target.name)
+    check_labels("schema.target.classes", target.classes)
     _check_range("schema.target", target.low, target.high)
 
 
 def _check_feature(place: str, feature: Feature) -> None:
-    _check_text(f"{place}.name", feature.name)
+    check_text(f"{place}.name", feature.name)
     if feature.kind not in get_args(Kind):
         raise BrokenTreeError(f"{place}.kind is {feature.kind!r}: it is one of {', '.join(get_args(Kind))}.")
     _check_range(f"{place} ({feature.name!r})", feature.low, feature.high)
-    _check_labels(f"{place}.categories", feature.categories)
+    check_labels(f"{place}.categories", feature.categories)
     if feature.kind == "numeric" and feature.categories:
         raise BrokenTreeError(
             f"{place}.categories is {feature.categories}: the feature is numeric and has none."
@@ -126,7 +131,8 @@ def _check_range(place: str, low: float, high: float) -> None:
         raise BrokenTreeError(f"{place}: low is {low} and high is {high}: the ends of the range are swapped.")
 
 
-def _check_labels(place: str, labels: tuple[Label, ...]) -> None:
+def check_labels(place: str, labels: tuple[Label, ...]) -> None:
+    """Raise a BrokenTreeError unless they are labels that a file can hold, all different."""
     for position, label in enumerate(labels):
         # Exact types: a numpy scalar would come back from the model file as another type than it went in.
         if type(label) not in (str, int, float, bool):
@@ -134,7 +140,7 @@ def _check_labels(place: str, labels: tuple[Label, ...]) -> None:
                 f"{place}[{position}] is a {type(label).__name__}: labels are str, int, float or bool."
             )
         if isinstance(label, str):
-            _check_text(f"{place}[{position}]", label)
+            check_text(f"{place}[{position}]", label)
         elif not (-(2**63) <= label < 2**63 if isinstance(label, int) else isfinite(label)):
             raise BrokenTreeError(f"{place}[{position}] is {label}: a number must be finite and fit 64 bits.")
     _check_distinct(place, labels)
@@ -150,7 +156,8 @@ def _check_distinct(place: str, labels: tuple[Label, ...]) -> None:
         seen[label] = label
 
 
-def _check_text(place: str, text: str) -> None:
+def check_text(place: str, text: str) -> None:
+    """Raise a BrokenTreeError unless it is a text that a file can hold."""
     if not isinstance(text, str):
         raise BrokenTreeError(f"{place} is {text!r}: it must be text.")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):

@@ -116,7 +116,7 @@ def _after(name: str, node: Node, feature: Feature) -> float:
 def _known(name: str, categories: Collection[Label], feature: Feature) -> set[Label]:
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise BrokenTreeError(f"{name}: categories is {categories!r}: it is a list, also of one category.")
-    chosen = {_plain(label) for label in categories}
+    chosen = {plain_label(label) for label in categories}
     if unknown := [label for label in chosen if label not in feature.categories]:
         raise BrokenTreeError(
             f"{name}: {feature.name!r} has no categories {listed(unknown)}; it has "
@@ -136,7 +136,7 @@ def _threshold(name: str, node: Node, feature: Feature) -> float:
     return floor(threshold) + 0.5 if feature.kind == "ordered" and threshold < KNOWN else threshold
 
 
-def _plain(label: Any) -> Label:
+def plain_label(label: Any) -> Label:
     """The label as Python has it, if it comes from an array."""
     plain: Label = label.item() if isinstance(label, np.generic) else label
     return plain
@@ -161,9 +161,9 @@ def value_of(name: str, given: Any, target: Target) -> Any:
             raise BrokenTreeError(f"{name}: value is {given!r}: {target.name!r} is a number.")
         return float(given)
     if isinstance(given, str | Real):
-        given = {_plain(given): 1.0}
+        given = {plain_label(given): 1.0}
     if isinstance(given, Mapping):
-        amounts = {_plain(label): amount for label, amount in given.items()}
+        amounts = {plain_label(label): amount for label, amount in given.items()}
         if unknown := [label for label in amounts if label not in target.classes]:
             raise BrokenTreeError(
                 f"{name}: {target.name!r} has no classes {listed(unknown)}; it has {listed(target.classes)}."

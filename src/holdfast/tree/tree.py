@@ -12,10 +12,12 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, 
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
 from holdfast.shown import shown
+from holdfast.tree.editable import Editable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from holdfast.tree.edit import Edit
     from holdfast.tree.summary import TreeSummary
 
 LONGEST_TEXT = 256  # letters of a label in an array of texts
@@ -25,7 +27,7 @@ NOTHING = 2.0**-40  # a gain below this fraction of a node's impurity is roundin
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Editable):
     """Nodes in preorder: the root is 0, a node's left subtree comes before its right one.
 
     A row goes left at a node if its answer is yes: `x <= threshold`, or the category is in the node's set,
@@ -48,6 +50,7 @@ class Tree:
     notes: tuple[str, ...] = ()  # what the reader of the tree must know: a budget ran out, say
     # The class of every node, where ties are decided otherwise than by the nodes above; None if none is.
     given_outcome: IntArray | None = None
+    edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -109,6 +112,16 @@ class Tree:
         for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent stands before its children
             depth[node] = depth[parent] + 1 if node else 0
         return frozen(np.array(depth, np.int32))
+
+    @cached_property
+    def subtree_end(self) -> IntArray:
+        """For every node, the first number beyond those of its subtree."""
+        end = list(range(1, self.n_nodes + 1))
+        right = self.right.tolist()
+        for node in range(self.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+            if right[node] != LEAF:
+                end[node] = end[right[node]]
+        return frozen(np.array(end, np.int32))
 
     @cached_property
     def depth(self) -> int:
@@ -211,6 +224,10 @@ class Tree:
         `missing=True` also says, at each condition, whether a missing value meets it.
         """
         return shown("rules_text", self, missing=missing)
+
+    def numbered(self) -> str:
+        """One line per node, with its number, what it asks, or what it says: what an edit goes by."""
+        return shown("numbered_drawing", self)
 
     def __str__(self) -> str:
         return shown("drawing", self)

@@ -8,6 +8,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
+from holdfast.tree.edit import carried
 from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -35,6 +36,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         in_set=in_set,
         value=_values(tree, schema.target),
     )
+    moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
         return moved_tree
     # Classes that are tied up to the root go by their order, and the new one may be another.

@@ -270,7 +270,7 @@ def test_a_line_fails_exactly_when_its_figure_crosses_its_limit(random: Random) 
     assert list(dict.fromkeys(line.name for line in lines)) == [name for name in JUDGES if name in wide]
     for line in lines:
         if line.figure is None:
-            assert line.name == "calibration_slope"  # of a leaf, or of classes that the rows do not have
+            assert line.name.startswith("calibration_")  # of a leaf, or of a class that no row has
             continue
         assert line.status == "passed"
         for limit, status in zip(limits_at(line.name, line.figure), ("passed", "failed"), strict=True):

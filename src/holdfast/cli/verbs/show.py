@@ -18,6 +18,7 @@ from holdfast.cli.show_form import FORMS, form_of
     help="A drawing in text, IF ... THEN rules, a picture, or a table with one line per node.  [default: as "
     "the name of the file says, or drawing]",
 )
+@click.option("--nodes", is_flag=True, help="A drawing with the number of every node, as edits go by.")
 @click.option("--missing", is_flag=True, help="Say at each condition whether a missing value meets it.")
 @click.option(
     "-o",
@@ -26,7 +27,9 @@ from holdfast.cli.show_form import FORMS, form_of
     help="File to write to, instead of the terminal: .txt, .svg or .csv.",
 )
 @click.option("--raw", is_flag=True, help=RAW)
-def command(model: Path, form: str | None, missing: bool, output: Path | None, raw: bool) -> None:
+def command(
+    model: Path, form: str | None, nodes: bool, missing: bool, output: Path | None, raw: bool
+) -> None:
     """Show the tree in the file MODEL, or in a run folder; of a collection or an ensemble, an overview.
 
     A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
@@ -35,7 +38,7 @@ def command(model: Path, form: str | None, missing: bool, output: Path | None, r
         from holdfast.runs.folder import check_output
 
         check_output(output, model)
-    form = form_of(form, output)
+    form = form_of(form, output, nodes=nodes)
     from holdfast.cli.show import text_of
 
     if output is None:

@@ -103,7 +103,7 @@ def row_changes(
     crossings = Crossings.of(old, new, table)
     target = old.schema.target
     place = positive_place(target, positive)
-    truth = _truth(target, table) if labelled else None
+    truth = true_values(target, table) if labelled else None
     shares = leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]
     return RowChanges(
@@ -135,7 +135,7 @@ def positive_place(target: Target, positive: Any) -> int | None:
     return target.classes.index(positive)
 
 
-def _truth(target: Target, table: Table) -> TrueValues:
+def true_values(target: Target, table: Table) -> TrueValues:
     """The target of the rows, by the numbers of the trees' classes."""
     own = table.schema.target
     if own.is_classes != target.is_classes:

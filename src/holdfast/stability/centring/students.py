@@ -2,19 +2,22 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.pruning.path import leaves_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.random_streams import Stream
+from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import Tree
 
 UNIT = 2.0**-14  # of the teacher's answers: rounding hides the last digits, which no two machines agree on
@@ -35,6 +38,19 @@ def rounded_answers(answers: FloatArray) -> FloatArray:
         units = np.maximum(units, 1.0)
         units[np.arange(len(units)), units.argmax(axis=1)] += 1.0 / UNIT - units.sum(axis=1)
     return units * UNIT
+
+
+class Student(NamedTuple):
+    """A tree with the teacher's answers for all rows in its nodes, and the order in which it grew."""
+
+    tree: Tree
+    undone: (
+        LongArray  # for every node: how many splits are undone, the last first, when its own is; 0: a leaf
+    )
+
+    def cut_to(self, n_leaves: int) -> Tree:
+        """The student as it was when it had so many leaves: growth makes the most useful split first."""
+        return cut_back(self.tree, self.undone <= self.tree.n_leaves - n_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +106,7 @@ class Lesson:
 
     def grow(self, counts: IntArray) -> Tree:
         """The student of a sample of the rows, with the teacher's answers for all rows in its leaves."""
-        return self.refit(self._grown([counts]))[0]
+        return self.student(counts).tree
 
     def grow_parts(self, samples: list[IntArray], most_leaves: int, max_depth: int | None) -> list[Tree]:
         """Students of parts of the rows, as far as their questions go: the leaves are not refitted."""
@@ -101,10 +117,25 @@ class Lesson:
         self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
     ) -> list[Tree]:
         """The students of bootstrap samples; their leaves have the teacher's answers for all rows."""
+        return [each.tree for each in self.students(repeats, units, stream, n_trees, n_jobs, progress)]
+
+    def student(self, counts: IntArray) -> Student:
+        """The student of a sample of the rows, which can be cut to fewer leaves."""
+        return self._taught(self._grown([counts]))[0]
+
+    def students(
+        self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
+    ) -> list[Student]:
+        """The students of bootstrap samples, which can be cut to fewer leaves."""
         _ = self.lesson.coded  # before the threads start
         tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
         parts = run_all(partial(self._sampled, repeats, units, stream), tasks, n_jobs, progress=progress)
-        return self.refit([tree for part in parts for tree in part], n_jobs=n_jobs)
+        return self._taught([tree for part in parts for tree in part], n_jobs=n_jobs)
+
+    def _taught(self, grown: list[Tree], n_jobs: int | None = None) -> list[Student]:
+        trees = self.refit(grown, n_jobs=n_jobs)
+        # By what the splits gained on the sample, which only the tree as it was grown knows.
+        return [Student(tree, leaves_path(own).step) for tree, own in zip(trees, grown, strict=True)]
 
     def _sampled(self, repeats: IntArray, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
         return self._grown([bootstrap_counts(repeats, units, (*stream, number)) for number in numbers])

@@ -5,7 +5,9 @@ leaves, is grown on what it says, and so are the references, on bootstrap sample
 the midst of the references, as far as it goes on fitting the teacher.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,28 +20,29 @@ from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
-from holdfast.stability.centring.names import LEAF_VALUES
+from holdfast.stability.centring.centred_trees import CentredTrees
+from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES
 from holdfast.stability.centring.problem import Found
-from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.centring.search import CentreSearch
-from holdfast.stability.centring.students import Lesson, rounded_answers
+from holdfast.stability.centring.size_folds import choose_size
+from holdfast.stability.centring.students import Lesson, Student, rounded_answers
 from holdfast.stability.centring.teacher import check_teacher, pupils_of, taught
-from holdfast.stability.collection import Collection
 from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
 from holdfast.stability.division import divide as divide_evenly
-from holdfast.stability.methods.method import Grown, Method
+from holdfast.stability.methods.method import Grown, Method, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
 from holdfast.tree.tree import Tree
 
-MOST_LEAVES = 12
+SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
 LEAST_ROWS, LEAST_FRACTION = 5, 0.01  # in a leaf of a student
 TOLERANCES = (0.0, 0.02, 0.06, 0.12)  # of the candidates
 
@@ -64,40 +67,28 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
 
 
 def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
-    """The central trees for several tolerances, and the scores of trees made alike without the rows held out.
+    """The central trees for several sizes and tolerances, those of the most leaves first, and their scores.
 
-    The references are bootstrap students of all rows.
+    The scores are those of trees made alike without the rows held out. The references are bootstrap students
+    of all rows, for every size those of as many leaves.
     """
     _check(settings)
-    whole = centred_trees(rows.table, rows.groups, settings)
-    candidates = Collection(
-        trees=whole.trees,
-        combinations=tuple({"tolerance": tolerance} for tolerance in whole.tolerances),
-        combination=np.arange(len(whole.trees)),
-        division=np.zeros(len(whole.trees), np.int64),
+    choice = None
+    if settings.size_by_folds:
+        choice = choose_size(rows, metric, partial(students_of_sizes, settings), settings)
+        settings = replace(settings, rules=replace(settings.rules, max_leaf_nodes=choice.max_leaf_nodes))
+    whole, depth = centred_trees(rows.table, rows.groups, settings), settings.rules.max_depth
+    sizes = Sizes(
+        max_leaf_nodes=whole.limits,
+        student_loss=whole.student_losses,
+        smaller_references={each.max_leaf_nodes: each.reference_collection(depth) for each in whole.smaller},
+        choice=choice,
     )
-    n_references = len(whole.references)
-    references = Collection(
-        trees=whole.references,
-        combinations=({"max_leaf_nodes": most_leaves(settings), "max_depth": settings.rules.max_depth},),
-        combination=np.zeros(n_references, np.int64),
-        division=np.zeros(n_references, np.int64),
-    )
-    return Grown(references, candidates, _scores(rows, settings, metric, whole), whole.losses)
+    scores = _scores(rows, settings, metric, whole)
+    return Grown(whole.reference_collection(depth), whole.candidates, scores, whole.teacher_losses, sizes)
 
 
 # -- one set of rows ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CentredTrees:
-    """The central tree for each tolerance, and the references amid which it lies."""
-
-    tolerances: tuple[float, ...]
-    trees: tuple[Tree, ...]
-    losses: FloatArray  # of each tree: fraction of what the student explains of the teacher's variance
-    references: tuple[Tree, ...]
-    student: Tree
 
 
 class Taught(NamedTuple):
@@ -150,40 +141,84 @@ def lesson_of(
 
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
-    """Teacher, student, references and the trees in their midst."""
-    return centred_by(taught_by(table, groups, settings), groups, settings)
+    """Teacher, student, references and the trees in their midst; and the same of fewer leaves.
+
+    Smaller students are the same ones, as they were when they had so many leaves.
+    """
+    return centred_by(taught_by(table, groups, settings), groups, settings, SMALLER)
 
 
-def centred_by(rows: Taught, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
-    """The same of rows whose teacher has said what it thinks."""
+def centred_by(
+    rows: Taught, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
+) -> CentredTrees:
+    """The same of rows whose teacher has said what it thinks, and of these sizes as far as they are fewer."""
+    students = _students(rows, groups, settings)
+    distances = distance_settings(settings, [each.tree for each in students])
+    most, grown = most_leaves(settings), max(each.tree.n_leaves for each in students)
+    whole = _central(rows, students, most, distances, settings)
+    smaller = [
+        # Where no student has grown beyond a size, its trees are those of the most leaves.
+        _central(rows, students, size, distances, settings)
+        if size < grown
+        else replace(whole, max_leaf_nodes=size)
+        for size in sizes
+        if size < most
+    ]
+    return replace(whole, smaller=tuple(smaller))
+
+
+def _students(rows: Taught, groups: LongArray | None, settings: StabilitySettings) -> list[Student]:
+    """The student of all rows, then those of the bootstrap samples."""
     lesson, repeats = rows.lesson, rows.repeats
-    table = lesson.table
-    student = lesson.grow(repeats)
-    references = lesson.grow_many(
+    sampled = lesson.students(
         repeats,
-        Units.of(table, groups),
+        Units.of(lesson.table, groups),
         (settings.seed, Branch.STUDENTS),
         settings.n_trees,
         settings.n_jobs,
         "Students" if settings.verbose else "",
     )
-    distances = distance_settings(settings, [student, *references])
-    search = CentreSearch.of(lesson, student, references, repeats, distances)
+    return [lesson.student(repeats), *sampled]
+
+
+def _central(
+    rows: Taught,
+    students: Sequence[Student],
+    size: int,
+    distances: DistanceSettings,
+    settings: StabilitySettings,
+) -> CentredTrees:
+    """The trees of at most so many leaves in the midst of students of as many."""
+    lesson, tolerances = rows.lesson, _tolerances(settings)
+    student, *references = [each.cut_to(size) for each in students]
+    search = CentreSearch.of(lesson, student, references, rows.repeats, distances)
     if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
         search = replace(search, least_rows=float(lesson.least_rows))
-    tolerances = _tolerances(settings)
     found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
-    rounded = [with_round_thresholds(tree, table) for tree in shapes]
-    trees = delivered(rounded, rows, settings)
-    losses = np.array([search.loss(each) for each in found])
-    student, *references = _with_weights([student, *references], rows.exponent)
-    return CentredTrees(tolerances, tuple(trees), losses, tuple(references), student)
+    trees = delivered([with_round_thresholds(tree, lesson.table) for tree in shapes], rows, settings)
+    references = _with_weights(references, rows.exponent)
+    return CentredTrees(size, tolerances, tuple(trees), tuple(found), search, tuple(references))
+
+
+def students_of_sizes(
+    settings: StabilitySettings, sizes: Sequence[int], table: Table, groups: LongArray | None
+) -> list[Tree]:
+    """The student of the rows at each of the sizes; one teacher serves them all."""
+    rules = replace(settings.rules, max_leaf_nodes=max(sizes))
+    rows = taught_by(table, groups, replace(settings, rules=rules))
+    student = rows.lesson.student(rows.repeats)
+    return _with_leaf_values([student.cut_to(size) for size in sizes], rows, settings)
 
 
 def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
     """The trees with the leaf values that the settings ask for, and the weights that the rows were given."""
-    trees, table = rows.lesson.refit(trees), rows.lesson.table
+    return _with_leaf_values(rows.lesson.refit(trees), rows, settings)
+
+
+def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
+    """The same of trees that have the teacher's answers in their leaves."""
+    table = rows.lesson.table
     if settings.leaf_values == "labels":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
         return refit_all_leaf_values(trees, table, [sample] * len(trees))
@@ -274,7 +309,7 @@ def _check(settings: StabilitySettings) -> None:
 
 
 def _scores(rows: PreparedRows, settings: StabilitySettings, metric: Metric, whole: CentredTrees) -> Scores:
-    """For each tolerance the score of a tree made the same way without the rows that it is scored on."""
+    """For each candidate the score of a tree made the same way without the rows that it is scored on."""
     values, errors = [], []
     for training, held_out in zip(rows.division.training, rows.division.validation, strict=True):
         learnt = whole
@@ -282,7 +317,7 @@ def _scores(rows: PreparedRows, settings: StabilitySettings, metric: Metric, who
             learnt = centred_trees(rows.table.taken(training), of_rows(rows.groups, training), settings)
         part = rows.table.taken(held_out)
         true_values = TrueValues.of(part, of_rows(rows.groups, held_out))
-        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt.trees]
+        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt.all_trees]
         values.append([each.value for each in scored])
         errors.append([each.error for each in scored])
     value = without_last_digits(np.mean(values, axis=0))

@@ -11,9 +11,11 @@ from holdfast.arrays import BoolArray
 from holdfast.data.input.columns import Column
 from holdfast.data.table import Table
 from holdfast.distance.diff.crossings import leaves_of_table
-from holdfast.distance.diff.rows import RowChanges, row_changes
+from holdfast.distance.diff.rows import RowChanges, row_changes, true_values
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.scoring.overall_shift import overall_shift
 from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,14 @@ class Change:
         counts = np.bincount(leaves_of_table(new, self.table)[self.counted], minlength=new.n_nodes)
         return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
 
+    def overall_shift(self, tree: Tree, place: int) -> float:
+        """What the tree's predictions lack on the whole; of numbers, in standard deviations of the target."""
+        truth = true_values(tree.schema.target, self.table)
+        lacking = overall_shift(tree.value[leaves_of_table(tree, self.table)], truth, place)
+        return lacking if tree.schema.target.is_classes else lacking / self._spread
+
     @cached_property
-    def spread(self) -> float:
+    def _spread(self) -> float:
         """The standard deviation of a numeric target; 1 if it is constant."""
         values = self.table.target[self.counted]
         weight = np.ones(len(values)) if self.table.weight is None else self.table.weight[self.counted]

@@ -11,7 +11,7 @@ from holdfast.stability.policy.judging import at_least, at_most, within
 from holdfast.stability.policy.subgroups import subgroups_of
 from holdfast.stability.policy.verdict import PolicyLine
 from holdfast.text.lines import label_text
-from holdfast.text.numbers import counted, fixed_text, number_text
+from holdfast.text.numbers import counted, fixed_text
 from holdfast.tree.rule import Rule, tree_rules
 
 NO_CLASSES = "the target is a number, and has no classes"
@@ -93,27 +93,30 @@ def _score_text(rows: RowChanges) -> str:
 # -- calibration and leaves -------------------------------------------------------------------------------
 
 
-def calibration(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The intercept or the slope of the new tree; of more than two classes, that of each."""
-    target = change.diff.new.schema.target
-    part = name.removeprefix("calibration_")
-    if len(target.classes) <= 2:
-        yield _calibrated(name, part, change, change.rows)
-        return
-    for label in target.classes:
-        rows = change.rows_of(change.table, positive=label)
-        yield _calibrated(name, part, change, rows, f"class {label_text(label)}")
+def calibration_intercept(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What the predictions of the new tree lack on the whole; of more than two classes, of each."""
+    for place, subject in _calibrated(change):
+        old, new = (change.overall_shift(tree, place) for tree in (change.diff.old, change.diff.new))
+        words = "0 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
+        yield within(name, new, change.limit(name), words, subject)
 
 
-def _calibrated(name: str, part: str, change: Change, rows: RowChanges, subject: str = "") -> PolicyLine:
-    is_number = not change.diff.new.schema.target.is_classes
-    unit = change.spread if is_number and part == "intercept" else 1.0
-    old, new = (getattr(each, part) / unit for each in (rows.old_calibration, rows.new_calibration))
-    found = rows.new_calibration
-    means = f"observed {number_text(found.observed, 4)}, predicted {number_text(found.expected, 4)}"
-    words = means if part == "intercept" else "1 is right"
-    words += "" if isnan(old) else f"; was {fixed_text(old, 3)}"
-    return within(name, new, change.limit(name), words, subject)
+def calibration_slope(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What the predictions of the new tree should be multiplied by; of more than two classes, of each."""
+    classes = change.diff.new.schema.target.classes
+    for place, subject in _calibrated(change):
+        rows = change.rows if not subject else change.rows_of(change.table, positive=classes[place])
+        old, new = rows.old_calibration.slope, rows.new_calibration.slope
+        words = "1 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
+        yield within(name, new, change.limit(name), words, subject)
+
+
+def _calibrated(change: Change) -> list[tuple[int, str]]:
+    """The columns of the values that are judged, and what they are called if there are several."""
+    classes = change.diff.new.schema.target.classes
+    if len(classes) > 2:
+        return [(place, f"class {label_text(label)}") for place, label in enumerate(classes)]
+    return [(1 if len(classes) == 2 else 0, "")]
 
 
 def min_leaf_rows(name: str, change: Change) -> Iterator[PolicyLine]:

@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
-from holdfast.stability.centring.rounding import with_round_thresholds
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import distance_settings
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.lesson import StageLesson
@@ -112,7 +112,7 @@ def suggestions(lesson: StageLesson) -> list[Tree]:
     distances = distance_settings(lesson.settings, [middle, *centred.references])
     away = distances_between(centred.references, [middle], distances)[:, 0]
     nearest = np.argsort(away, kind="stable")[:N_REFERENCES]
-    others = [centred.student, *(centred.references[int(place)] for place in nearest)]
+    others = [lesson.student, *(centred.references[int(place)] for place in nearest)]
     return [*centred.trees, *(with_round_thresholds(tree, lesson.learnt.table) for tree in others)]
 
 

@@ -83,7 +83,7 @@ def _updates(
         if number:
             n_again = rows.n_learnt(number - 1, stages) if stages.memory == "all" else 0
             prior = usual_prior(used.n_behind, n_again) if stages.prior is None else float(stages.prior)
-            more = first.trained.references.trees if number == 1 else ()
+            more = first.references if number == 1 else ()
             how = UpdateSettings(tolerance=stages.update_tolerance, validation=None, prior=prior)
             taken, path = lesson.update(used, how, more)
             used = InUse(taken.tree, taken.loss, prior + lesson.n_rows)

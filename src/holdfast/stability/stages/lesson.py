@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, without_last_digits
+from holdfast.stability.centring.centred_trees import CentredTrees
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
-    CentredTrees,
     Prior,
     Taught,
     centred_by,
@@ -101,6 +101,7 @@ class First:
     trained: StableTrees
     tree: Tree
     loss: float  # on its own rows
+    references: tuple[Tree, ...]
 
 
 def first_tree(
@@ -108,17 +109,18 @@ def first_tree(
 ) -> First:
     """The stable tree of the first stage."""
     trained, candidate = _trained(rows, 0, settings, stages, rule)
-    loss = trained.frontier.teacher_loss
-    return First(
-        trained, trained.candidates.trees[candidate], 0.0 if loss is None else float(loss[candidate])
-    )
+    losses, references = trained.frontier.student_loss, trained.references_of(candidate)
+    loss = 0.0 if losses is None else float(losses[candidate])
+    return First(trained, trained.candidates.trees[candidate], loss, references.trees)
 
 
 def retrained(lesson: StageLesson, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
     """The stable tree of a stage that knows nothing of the trees before it."""
     settings = lesson.settings
     is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
-    if settings.method == "centred" and is_usual:  # the teacher has said it all already
+    if (
+        settings.method == "centred" and is_usual and not settings.size_by_folds
+    ):  # the teacher has said it all already
         place = lesson.centred.tolerances.index(chosen_tolerance(settings))
         return lesson.centred.trees[place]
     trained, candidate = _trained(rows, lesson.number, settings, stages, rule)

@@ -46,9 +46,14 @@ class UpdateSearch:
 
         Below 0 if it explains more than the student.
         """
+        lost = self._squared_error(tree) - self._errors[0]
+        return lost / self.learnt if self.learnt > 0 else 0.0
+
+    @property
+    def learnt(self) -> float:
+        """What the student explains of the teacher's variance, as a sum of squares."""
         of_student, of_mean = self._errors
-        learnt = of_mean - of_student
-        return (self._squared_error(tree) - of_student) / learnt if learnt > 0 else 0.0
+        return of_mean - of_student
 
     @cached_property
     def _errors(self) -> tuple[float, float]:

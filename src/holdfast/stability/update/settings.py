@@ -7,7 +7,8 @@ from numbers import Integral, Real
 from holdfast.errors import ParameterError
 from holdfast.stability.update.names import HOWS, LEAST_PRIOR, UPDATE_TOLERANCE
 from holdfast.text.lists import listed
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.edit import edited_nodes
+from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class UpdateSettings:
 
     how: str = "nearest"  # one of HOWS
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
-    frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask what they ask
+    frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
     prior: float = 0.0  # rows that the deployed tree stands for, besides those that are given
 
@@ -36,13 +37,12 @@ class UpdateSettings:
             )
 
     def check_frozen(self, tree: Tree) -> None:
-        """Raise a ParameterError unless the frozen nodes are inner nodes of the tree."""
-        inner = [node for node in range(tree.n_nodes) if tree.feature[node] != LEAF]
-        wrong = [node for node in self.frozen if not isinstance(node, Integral) or node not in inner]
-        if wrong:
+        """Raise a ParameterError unless the frozen nodes are nodes of the tree."""
+        nodes = range(tree.n_nodes)
+        if wrong := [node for node in self.frozen if not isinstance(node, Integral) or node not in nodes]:
             raise ParameterError(
-                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no split of the deployed tree: "
-                f"its splits are the nodes {listed(inner)}."
+                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
+                f"its nodes are 0 to {tree.n_nodes - 1}, and print(tree.numbered()) shows them."
             )
         if self.frozen and self.how in ("retrain", "candidate"):
             raise ParameterError(
@@ -56,8 +56,12 @@ def usual_prior(n_behind: float, n_again: float) -> float:
     return max(n_behind - n_again, LEAST_PRIOR * n_behind)
 
 
-def frozen_nodes(frozen: int | Sequence[int]) -> tuple[int, ...]:
-    """One node, or several, as numbers."""
+def frozen_nodes(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ...]:
+    """One node of the tree, or several, as numbers; "edited" are those that a person made what they are."""
+    if isinstance(frozen, str):
+        if frozen != "edited":
+            raise ParameterError(f"frozen={frozen!r} is unknown: give nodes, or 'edited'.")
+        return edited_nodes(tree)
     return (frozen,) if isinstance(frozen, int) else tuple(frozen)
 
 

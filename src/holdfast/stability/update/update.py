@@ -15,12 +15,12 @@ from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
+from holdfast.growth.rounding import with_round_thresholds
 from holdfast.random_streams import Branch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
-from holdfast.stability.centring.rounding import with_round_thresholds
 from holdfast.stability.methods.centred import (
     Prior,
     Taught,
@@ -33,10 +33,11 @@ from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.judged import JudgedRows
-from holdfast.stability.update.search import UpdateSearch, paths_above
+from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
@@ -194,10 +195,13 @@ class Context(NamedTuple):
     more: tuple[Tree, ...]
     own_loss: float
 
+    def most_loss(self, kind: str) -> float:
+        """What a point of this kind may lose."""
+        return max(self.update.tolerance, self.own_loss if kind == REFIT else 0.0)
+
     def fits(self, point: Point) -> bool:
         """True if the point fits well enough to be deployed."""
-        least = self.own_loss if point.kind == REFIT else 0.0
-        return point.loss <= max(self.update.tolerance, least) + SLACK
+        return point.loss <= self.most_loss(point.kind) + SLACK
 
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
@@ -226,9 +230,17 @@ def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) ->
         found.append((RETRAIN, _retrained(table, groups, settings)))
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
-    losses = [search.loss(tree) for _, tree in found]
     kinds = [kind for kind, _ in found]
+    losses = [search.loss(tree) for _, tree in found]
     trees = _delivered(found, deployed, rows, settings)
+    trees = [_kept(tree, deployed, update.frozen) for tree in trees]
+    if settings.leaf_values == "teacher":
+        spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
+        trees = [
+            steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
+            for kind, tree, room in zip(kinds, trees, spare, strict=True)
+        ]
+        losses = [search.loss(tree) for tree in trees]
     away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
     return _efficient([Point(*each) for each in zip(kinds, trees, losses, away, strict=True)])
 
@@ -322,6 +334,17 @@ def _delivered(
     made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
     trees = dict(zip(moved, made, strict=True))
     return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
+
+
+def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
+    """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
+    leaves = [node for node in frozen if deployed.feature[node] == LEAF]
+    path, there = {node: number for number, node in paths_of(deployed).items()}, paths_of(tree)
+    value = tree.value.copy()
+    for node in leaves:
+        if path[node] in there:
+            value[there[path[node]]] = deployed.value[node]
+    return tree.replace(value=value, edits=deployed.edits)
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:

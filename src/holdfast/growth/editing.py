@@ -1,0 +1,52 @@
+"""What rows make of a tree that is edited: values, counts and whole subtrees."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.arrays import BoolArray
+from holdfast.data.table import Table
+from holdfast.errors import EditError
+from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from holdfast.growth.grow import grow
+from holdfast.growth.leaf_values import refit_leaf_values
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.tree.edits import saying
+from holdfast.tree.tree import Tree
+
+
+def refitted_at(
+    tree: Tree,
+    table: Table,
+    nodes: BoolArray,
+    rules: GrowthRules | None = None,
+    keep_values: bool = False,
+) -> Tree:
+    """The tree with the counts and weights of the rows, and at the flagged nodes their values and impurities.
+
+    A node that no row reaches keeps its value, and with `keep_values` all do. The rules say how classes are
+    weighted; impurity is measured as in the rest of the tree.
+    """
+    fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
+    impurity = np.where(nodes, fitted.impurity, tree.impurity)
+    tree = tree.replace(count=fitted.count, weight=fitted.weight, impurity=impurity)
+    return tree if keep_values else saying(tree, nodes, fitted.value)
+
+
+def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
+    """What the rules grow on the rows that reach the node; without rules, CART by the tree's criterion."""
+    leaf = tree.apply(table)
+    reaching = (leaf >= node) & (leaf < tree.subtree_end[node])
+    if not reaching.any():
+        raise EditError(
+            f"Nothing grows at node {node}: none of the {table.n_rows} rows of the table reaches it."
+        )
+    return grow(table.taken(reaching), _measured_alike(tree, CART) if rules is None else rules)
+
+
+def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
+    """The rules with the criterion of the tree, or a usual one where the tree's is another library's."""
+    is_classes = tree.schema.target.is_classes
+    usual, known = ("gini", CLASS_CRITERIA) if is_classes else ("squared_error", NUMBER_CRITERIA)
+    criterion = tree.criterion if tree.criterion in known else usual
+    return replace(rules, criterion=criterion, threshold_cost=False)

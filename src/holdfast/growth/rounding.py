@@ -1,0 +1,161 @@
+"""Thresholds as people write them: the roundest number that sends no row, or few of them, another way."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Real
+from typing import Unpack
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.table import Table
+from holdfast.errors import ParameterError
+from holdfast.growth.rules import GrowthRules
+from holdfast.tree.edit import edited_nodes
+from holdfast.tree.editable import Said
+from holdfast.tree.tree import KNOWN, Tree
+
+MOST_DIGITS = 18
+MARGIN = 1e-9  # of the weight that may go another way
+FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
+WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another way
+
+
+def roundest(low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS) -> float:
+    """The roundest number between two others; of several, the one nearest the middle, or `near`.
+
+    >>> roundest(14.1, 16.9), roundest(0.0271, 0.0294), roundest(-3.0, 4.0), roundest(0.0, 1.0)
+    (15.0, 0.028, 0.0, 0.5)
+    """
+    if not low < high or not math.isfinite(high - low):
+        return low
+    if low < 0.0 < high:
+        return 0.0
+    below, above = Fraction(low), Fraction(high)
+    wished = (below + above) / 2 if near is None else Fraction(near)
+    exponent = math.floor(math.log10(high - low)) + 1
+    for power in range(exponent, exponent - MOST_DIGITS, -1):
+        for factor in factors:
+            step = Fraction(factor) * Fraction(10) ** power
+            first, last = math.floor(below / step) + 1, math.ceil(above / step) - 1
+            if first <= last:
+                nearest = round(wished / step)
+                found = float(min(max(nearest, first), last) * step)
+                if low < found < high:
+                    return found
+    return low
+
+
+def round_thresholds(
+    tree: Tree,
+    table: Table,
+    tolerance: float = 0.0,
+    *,
+    rules: GrowthRules | None = None,
+    keep_values: bool = False,
+    **said: Unpack[Said],
+) -> Tree:
+    """The tree with round thresholds, by the rows of the table, which should be those it was grown on.
+
+    With the tolerance 0 no row goes another way. With more, each threshold, from the root down, becomes the
+    roundest number that sends at most this fraction of the rows at its node, by weight, to the other side.
+    If that sends any, counts and values are fitted to the rows as by `Tree.edit`, and it is on record as an
+    edit. Thresholds that a person has edited stay, and so do ordered categories.
+
+    >>> from holdfast import grow
+    >>> table = Table.from_arrays([[20.0], [30.0], [48.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> tree = grow(table)
+    >>> tree.threshold[0], round_thresholds(tree, table).threshold[0]
+    (np.float64(39.0), np.float64(40.0))
+    >>> round_thresholds(tree, table, tolerance=0.25).threshold[0]
+    np.float64(50.0)
+    """
+    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
+        raise ParameterError(f"tolerance={tolerance!r} is out of range: it is a fraction, from 0 to below 1.")
+    editing = tree.edit(table, rules=rules, keep_values=keep_values, **said)
+    rows = editing.table
+    assert rows is not None
+    if tolerance == 0:
+        return with_round_thresholds(tree, rows)
+    for node in _rounded_nodes(tree):
+        current = editing.tree
+        number = _within_tolerance(current, rows, node, float(tolerance))
+        threshold = current.threshold.copy()
+        threshold[node] = number
+        rounded = current.replace(threshold=threshold)
+        if np.array_equal(rounded.apply(rows), current.apply(rows)):
+            editing = replace(editing, tree=rounded)
+        else:
+            editing = editing.with_threshold(node, number)
+    return editing.tree
+
+
+def with_round_thresholds(tree: Tree, table: Table) -> Tree:
+    """The tree with the roundest thresholds that send every row of the table the way it went.
+
+    Ordered categories have no numbers between them, and stay; so does what a person has edited.
+    """
+    leaf = tree.apply(table)
+    threshold = tree.threshold.copy()
+    for node in _rounded_nodes(tree):
+        values = table.columns[tree.feature[node]][_reaching(tree, leaf, node)]
+        below, above = values[values <= threshold[node]], values[values > threshold[node]]
+        if len(below) and len(above):
+            threshold[node] = roundest(float(below.max()), float(above.min()))
+    return tree.replace(threshold=threshold)
+
+
+def _rounded_nodes(tree: Tree) -> list[int]:
+    """The nodes with a threshold on numbers that no person has chosen."""
+    edited = edited_nodes(tree)
+    numeric = np.array([feature.kind == "numeric" for feature in tree.schema.features] + [False])
+    return [node for node in np.flatnonzero(numeric[tree.feature]).tolist() if node not in edited]
+
+
+def _reaching(tree: Tree, leaf: IntArray, node: int) -> BoolArray:
+    return np.asarray((leaf >= node) & (leaf < tree.subtree_end[node]), np.bool_)
+
+
+# -- with a tolerance -------------------------------------------------------------------------------------
+
+
+def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> float:
+    """The roundest threshold that sends at most this fraction of the weight at the node another way."""
+    threshold = float(tree.threshold[node])
+    rows = _reaching(tree, tree.apply(table), node)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    # A little more, lest the last bits of a sum decide.
+    allowed = tolerance * math.fsum(weight[rows].tolist()) * (1 + MARGIN)
+    values = table.columns[tree.feature[node]]
+    rows &= ~np.isnan(values) & (weight > 0)
+    nearby = _interval(values[rows], weight[rows], threshold, 0.0)
+    free = roundest(*nearby) if nearby[0] < nearby[1] else threshold
+    low, high = _interval(values[rows], weight[rows], threshold, allowed)
+    low, high = _between_those_below(tree, node, low, high)
+    return roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
+
+
+def _interval(
+    values: FloatArray, weight: FloatArray, threshold: float, allowed: float
+) -> tuple[float, float]:
+    """Between these, thresholds send no more weight than allowed another way, and leave rows on each side."""
+    order = np.argsort(values, kind="stable")
+    values, weight = values[order], weight[order]
+    n_below = int(np.searchsorted(values, threshold, "right"))
+    n_above = len(values) - n_below
+    if not n_below or not n_above:
+        return threshold, threshold
+    down = int(np.count_nonzero(np.cumsum(weight[:n_below][::-1]) <= allowed))
+    up = int(np.count_nonzero(np.cumsum(weight[n_below:]) <= allowed))
+    low, high = values[n_below - 1 - min(down, n_below - 1)], values[n_below + min(up, n_above - 1)]
+    return float(low), float(high)
+
+
+def _between_those_below(tree: Tree, node: int, low: float, high: float) -> tuple[float, float]:
+    """The part of the interval that leaves known values for all answers below about the same feature."""
+    alike = np.flatnonzero((tree.feature == tree.feature[node]) & (tree.threshold < KNOWN))
+    left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
+    on_yes = tree.threshold[alike[(alike >= left) & (alike < right)]]
+    on_no = tree.threshold[alike[(alike >= right) & (alike < end)]]
+    return float(on_yes.max(initial=low)), float(on_no.min(initial=high))

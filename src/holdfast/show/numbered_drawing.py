@@ -1,0 +1,53 @@
+"""A tree for those who edit it: one line per node, with its number and what it asks or says."""
+
+from textwrap import wrap
+
+from holdfast.show.conditions import shorter_answers
+from holdfast.show.edits import edit_marks, wrapped_edits
+from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, fitted_answer
+from holdfast.text.lines import CUT, left_out_text, printable
+from holdfast.text.numbers import probability_text, rows_text
+from holdfast.tree.rule import known_before
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import outcome_text
+
+
+def numbered_drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
+    """The nodes in their order, indented, each with its number: an inner node asks, and a leaf says.
+
+    `missing=True` also says at each question whether a missing value goes to yes.
+    """
+    known, marks = known_before(tree), edit_marks(tree, at_answers=False)
+    digits = len(str(tree.n_nodes - 1))
+    lines = []
+    for node, indent in enumerate(_indents(tree)):
+        start = f"{node:>{digits}}  {indent}"
+        if tree.feature[node] == LEAF:
+            text = _leaf_text(tree, node)
+        else:
+            room = max(width - len(start) - 1, NARROWEST)
+            text = fitted_answer(shorter_answers(tree, node, True, known, missing=missing), room) + "?"
+        lines.append(f"{start}{text}{marks.get(node, '')}")
+    if any(CUT in line for line in lines):
+        lines += ["", *wrap(left_out_text(whole), width)]
+    for note in tree.notes:
+        lines += wrap(f"Note: {printable(note)}", width)
+    return "\n".join([*lines, *wrapped_edits(tree, width)])
+
+
+def _indents(tree: Tree) -> list[str]:
+    """What stands before each node: as wide as it is deep, and whether one comes to it by yes or by no."""
+    step = max(1, min(4, WIDEST_INDENT // max(tree.depth, 1)))
+    depth = tree.node_depth.tolist()
+    indents = [""]
+    for node in range(1, tree.n_nodes):
+        way = "yes: " if tree.left[tree.parent[node]] == node else "no:  "
+        indents.append(" " * min(step * (depth[node] - 1), WIDEST_INDENT) + way)
+    return indents
+
+
+def _leaf_text(tree: Tree, node: int) -> str:
+    value = outcome_text(tree, node)
+    if tree.schema.target.is_classes:
+        value = f"{value}, p = {probability_text(float(tree.value[node].max()))}"
+    return f"{printable(tree.schema.target.name)} = {value}, {rows_text(float(tree.count[node]))}"

@@ -1,0 +1,66 @@
+"""What a search for central trees comes to: trees of several sizes and tolerances amid their references."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.stability.centring.problem import Found
+from holdfast.stability.centring.search import CentreSearch
+from holdfast.stability.collection import Collection
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class CentredTrees:
+    """The central tree for each tolerance, the references amid which it lies, and trees of fewer leaves."""
+
+    max_leaf_nodes: int
+    tolerances: tuple[float, ...]
+    trees: tuple[Tree, ...]
+    found: tuple[Found, ...]  # the same trees by their questions
+    search: CentreSearch
+    references: tuple[Tree, ...]  # of at most as many leaves
+    smaller: tuple["CentredTrees", ...] = ()
+
+    @property
+    def sizes(self) -> tuple["CentredTrees", ...]:
+        """The trees of every size, those of the most leaves first."""
+        return (self, *self.smaller)
+
+    @property
+    def all_trees(self) -> tuple[Tree, ...]:
+        """The trees of every size, one for each tolerance."""
+        return tuple(tree for each in self.sizes for tree in each.trees)
+
+    @property
+    def teacher_losses(self) -> FloatArray:
+        """Of all trees: what they lose, as a fraction, of what the student of the most leaves explains."""
+        return np.array([self.search.loss(found) for each in self.sizes for found in each.found])
+
+    @property
+    def student_losses(self) -> FloatArray:
+        """Of all trees: the same of the student of as many leaves, which the tolerance bounds."""
+        return np.array([each.search.loss(found) for each in self.sizes for found in each.found])
+
+    @property
+    def limits(self) -> LongArray:
+        """Of all trees: the most leaves that they may have."""
+        return np.repeat([each.max_leaf_nodes for each in self.sizes], len(self.trees))
+
+    @property
+    def candidates(self) -> Collection:
+        """All trees, each with what it was looked for with."""
+        combinations = tuple(
+            {"tolerance": tolerance, "max_leaf_nodes": each.max_leaf_nodes}
+            for each in self.sizes
+            for tolerance in each.tolerances
+        )
+        n_trees = len(combinations)
+        return Collection(self.all_trees, combinations, np.arange(n_trees), np.zeros(n_trees, np.int64))
+
+    def reference_collection(self, max_depth: int | None) -> Collection:
+        """The references, students that had at most this depth."""
+        combination = {"max_leaf_nodes": self.max_leaf_nodes, "max_depth": max_depth}
+        zeros = np.zeros(len(self.references), np.int64)
+        return Collection(self.references, (combination,), zeros, zeros)

@@ -1,0 +1,102 @@
+"""The verbs by which a person edits a tree: each gives a new tree, and keeps a record of what was done."""
+
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+if TYPE_CHECKING:
+    from holdfast.data.table import Table
+    from holdfast.tree.editing import Editing
+    from holdfast.tree.tree import Tree
+
+
+class Said(TypedDict, total=False):
+    """What a person says of an edit, to be kept with it."""
+
+    by: str  # who makes it
+    why: str
+    when: str
+
+
+class Editable:
+    """What can be done to a tree by hand."""
+
+    def edit(
+        self,
+        table: "Table | None" = None,
+        *,
+        rules: Any = None,
+        keep_values: bool = False,
+        **said: Unpack[Said],
+    ) -> "Editing":
+        """The tree to be edited in several steps, which share the rows, a name and a reason.
+
+        Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
+        weights of all nodes become those of its rows, and values and impurities those below an edited
+        question; without one they stay as they are, and a note says so. `keep_values` keeps the values even
+        so: those of a teacher, say, which rows alone do not give. The `rules` are growth rules: how
+        `grown_at` grows, and how classes are weighted.
+
+        >>> from holdfast import Table, grow
+        >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+        >>> print(grow(table).edit(table, by="Ada", why="the guideline").with_threshold(0, 55).tree)
+        4 rows           y    p     rows  of all
+        ├─ x0 <= 55 [1]  no   0.67     3  75.0 %
+        └─ x0 > 55 [1]   yes  1.00     1  25.0 %
+        [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
+        """
+        from holdfast.tree.editing import Editing
+
+        return Editing(cast("Tree", self), table, rules, keep_values, **said)
+
+    def with_threshold(
+        self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[Said]
+    ) -> "Tree":
+        """The tree with another threshold at the node; children and the side of missing values stay.
+
+        Without rows, counts and values below the node are those from before, and a note says so.
+        """
+        return self.edit(table, **said).with_threshold(node, threshold).tree
+
+    def with_categories(
+        self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[Said]
+    ) -> "Tree":
+        """The tree that sends these categories left at the node. See `with_threshold`."""
+        return self.edit(table, **said).with_categories(node, categories).tree
+
+    def with_question(
+        self,
+        node: int,
+        feature: str | int,
+        *,
+        threshold: float | None = None,
+        categories: Any = None,
+        missing_left: bool | None = None,
+        table: "Table | None" = None,
+        **said: Unpack[Said],
+    ) -> "Tree":
+        """The tree that asks another question at the node, whose children stay. See `with_threshold`.
+
+        Missing values go where they went, unless `missing_left` says otherwise.
+        """
+        question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
+        return self.edit(table, **said).with_question(node, feature, **question).tree
+
+    def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[Said]) -> "Tree":
+        """The tree that ends at the node, with the value that the node had."""
+        return self.edit(table, **said).pruned_at(node).tree
+
+    def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[Said]) -> "Tree":
+        """The tree with what the rules grow, in place of the node, on the rows that reach it.
+
+        The rules speak of these rows and of the subtree: max_depth counts from the node.
+        """
+        return self.edit(table, rules=rules, **said).grown_at(node).tree
+
+    def with_leaf_value(
+        self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[Said]
+    ) -> "Tree":
+        """The tree whose leaf says this: the probability of the second of two classes, a mapping, a number.
+
+        A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
+        changes the value.
+        """
+        return self.edit(table, **said).with_leaf_value(node, value).tree

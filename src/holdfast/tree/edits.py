@@ -1,0 +1,162 @@
+"""What an edit does to the nodes of a tree: another question, another value, another subtree."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray
+from holdfast.errors import EditError
+from holdfast.shown import shown
+from holdfast.text.lists import listed
+from holdfast.text.numbers import number_text
+from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.node import Split
+from holdfast.tree.outcome import majority, with_outcome
+from holdfast.tree.prune import cut_back
+from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+# -- another question -------------------------------------------------------------------------------------
+
+
+def asking(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
+    """The tree that asks something else at an inner node, if known values can still go both ways below it."""
+    loose = _loose(tree)
+    feature, threshold, missing = loose.feature.copy(), loose.threshold.copy(), loose.missing_left.copy()
+    feature[node], threshold[node], missing[node] = split.feature, split.threshold, missing_left
+    sets = {place: flags for place, flags in loose.sets.items() if place != node}
+    if split.goes_left is not None:
+        sets[node] = split.goes_left
+    changed = _built(
+        tree, replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
+    )
+    _check_reach(tree, changed, node)
+    return changed
+
+
+def _check_reach(old: Tree, new: Tree, node: int) -> None:
+    """Raise an EditError if there is an answer that no known value can give now, and some could before."""
+    dead = sorted(unreachable(new) - unreachable(old))
+    if not dead:
+        return
+    where, side = dead[0]
+    asked, way = shown("answer_text", new, node, True), "yes" if side else "no"
+    if where == node:
+        raise EditError(
+            f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node "
+            f"is {_reaching_text(new, node)}: choose a split within it, or prune the node."
+        )
+    raise EditError(
+        f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
+        f"{shown('answer_text', old, where, True)!r}, and no known value would go to {way} there. Edit or "
+        f"prune node {where} first."
+    )
+
+
+def _reaching_text(tree: Tree, node: int) -> str:
+    """The values of the node's feature that can reach it."""
+    feature = tree.schema.features[tree.feature[node]]
+    reaching = conditions_at(tree, node).get(int(tree.feature[node]), Condition(feature))
+    if feature.kind == "numeric":
+        low, high = reaching.bounds
+        return f"{feature.name!r} from {number_text(low)} to {number_text(high)}"
+    return f"{feature.name!r} in {listed(reaching.categories or feature.categories)}"
+
+
+def unreachable(tree: Tree) -> set[tuple[int, bool]]:
+    """The nodes and sides, True for yes, that no known value within the schema can come to.
+
+    Where a node asks whether the value is known, the missing ones have a side of their own.
+    """
+    found = set()
+    for node, conditions in enumerate(conditions_by_node(tree)):
+        if tree.feature[node] == LEAF:
+            continue
+        before = conditions.get(int(tree.feature[node]))
+        for side in (True, False):
+            condition = answer(tree, node, side)
+            if tree.threshold[node] >= KNOWN and condition.missing:
+                continue
+            if not _is_possible(condition if before is None else condition.within(before)):
+                found.add((node, side))
+    return found
+
+
+def _is_possible(condition: Condition) -> bool:
+    """True if the schema's range, or its categories, have a known value that the condition allows."""
+    feature = condition.feature
+    if feature.kind != "numeric":
+        return bool(condition.categories)
+    return condition.low < min(condition.high, feature.high) and condition.high >= feature.low
+
+
+# -- another value ----------------------------------------------------------------------------------------
+
+
+def saying(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
+    """The tree with other values at the flagged nodes; the others predict what they did."""
+    values = np.where(changed[:, None], value, tree.value)
+    new = tree.replace(value=values, given_outcome=None)
+    if tree.given_outcome is None:
+        return new
+    return with_outcome(new, np.where(changed, majority(new), tree.given_outcome))
+
+
+# -- another subtree --------------------------------------------------------------------------------------
+
+
+def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
+    """The tree with another one, on the same schema, in place of a node; counts and weights are all 0."""
+    trunk = cut_back(tree, np.arange(tree.n_nodes) == node)
+    above, below = (
+        replace(_loose(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
+        for each in (trunk, subtree)
+    )
+    n_above = len(above.feature)
+    # The root of the other tree takes the node's place; the rest stands behind all nodes that are there.
+    place = np.concatenate([[node], np.arange(n_above, n_above + len(below.feature) - 1)]).astype(np.int32)
+    children = np.append(place, np.int32(LEAF))  # LEAF is -1: the last entry
+
+    def joined(name: str) -> np.ndarray:
+        top, graft = getattr(above, name), getattr(below, name)
+        if name in ("left", "right"):
+            graft = children[graft]
+        whole = np.concatenate([top, graft[1:]])
+        whole[node] = graft[0]
+        return whole
+
+    names = ("feature", "threshold", "left", "right", "missing_left", "value", "count", "weight", "impurity")
+    sets = {**above.sets, **{int(place[number]): flags for number, flags in below.sets.items()}}
+    outcome = None
+    if tree.given_outcome is not None or subtree.given_outcome is not None:
+        outcome = joined("outcome")
+    return _built(tree, Nodes(**{name: joined(name) for name in names}, sets=sets, outcome=outcome))
+
+
+def _uncounted(tree: Tree) -> Tree:
+    nothing = np.zeros(tree.n_nodes)
+    return tree.replace(count=nothing, weight=nothing)
+
+
+# -- loose nodes ------------------------------------------------------------------------------------------
+
+
+def _loose(tree: Tree) -> Nodes:
+    return Nodes(
+        feature=tree.feature,
+        threshold=tree.threshold,
+        left=tree.left,
+        right=tree.right,
+        missing_left=tree.missing_left,
+        value=tree.value,
+        count=tree.count,
+        weight=tree.weight,
+        impurity=tree.impurity,
+        sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
+        outcome=tree.given_outcome,
+    )
+
+
+def _built(tree: Tree, nodes: Nodes) -> Tree:
+    """The nodes as a tree, checked in full, with all else that the tree knows."""
+    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(edits=tree.edits)

@@ -1,0 +1,255 @@
+"""The size of a centred tree: by folds on request, and smaller ones on the frontier without fitting again."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+from holdfast import (
+    ParameterError,
+    SizeChoice,
+    StableTreeClassifier,
+    StableTreeRegressor,
+    load,
+    mean_distance,
+    save,
+)
+from holdfast.stability.choice import SelectionRule, choose
+
+QUICK = {"teacher": "linear", "n_estimators": 6, "validation": None}
+
+
+def classifier(**parameters: Any) -> StableTreeClassifier:
+    """A centred tree that is quickly made."""
+    return StableTreeClassifier(**{**QUICK, **parameters})
+
+
+@pytest.fixture(scope="module")
+def tumours() -> tuple[pd.DataFrame, pd.Series]:
+    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    return X.iloc[:200, :5], y.iloc[:200].map({0: "malignant", 1: "benign"})
+
+
+@pytest.fixture(scope="module")
+def model(tumours: tuple[pd.DataFrame, pd.Series]) -> StableTreeClassifier:
+    return classifier().fit(*tumours)
+
+
+# -- smaller trees on the frontier ------------------------------------------------------------------------
+
+
+def test_the_frontier_has_every_size_with_every_tolerance(model: StableTreeClassifier):
+    frontier, asked = model.frontier_, model.trained_.candidates.combinations
+    assert frontier.sizes == [4, 8, 12]
+    assert [each["max_leaf_nodes"] for each in asked] == [12] * 4 + [8] * 4 + [4] * 4
+    assert frontier.max_leaf_nodes.tolist() == [each["max_leaf_nodes"] for each in asked]
+    assert (frontier.n_leaves <= frontier.max_leaf_nodes).all()
+    assert (frontier.student_loss <= np.array([each["tolerance"] for each in asked]) + 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("kind", ["classes", "three classes", "numbers"])
+def test_a_smaller_tree_is_the_one_that_a_fit_of_its_size_gives(kind: str, size: int):
+    data = {"classes": load_breast_cancer, "three classes": load_wine, "numbers": load_diabetes}
+    X, y = data[kind](as_frame=True, return_X_y=True)
+    X, y = X.iloc[::3, :4], y.iloc[::3]
+    estimator = StableTreeRegressor if kind == "numbers" else StableTreeClassifier
+    whole, own = (estimator(**QUICK, max_leaf_nodes=most).fit(X, y) for most in (None, size))
+    whole.choose(max_leaf_nodes=size)
+    assert whole.rules() == own.rules()
+    assert whole.instability_ == pytest.approx(own.instability_)
+    assert [tree.n_leaves for tree in whole.reference_trees_] == [
+        tree.n_leaves for tree in own.reference_trees_
+    ]
+    assert clone(whole).max_leaf_nodes == size
+
+
+def test_instability_is_the_mean_distance_to_students_of_the_same_size(model: StableTreeClassifier):
+    settings = model.trained_.distance_settings
+    for size in (4, 8, 12):
+        model.choose(max_leaf_nodes=size)
+        assert max(tree.n_leaves for tree in model.reference_trees_) <= size
+        found = mean_distance(
+            [model.tree_], model.reference_trees_, label_weight=settings.label_weight, depth=settings.depth
+        )
+        assert model.instability_ == pytest.approx(found[0], abs=1e-12)
+        asked = [
+            tree.schema.features[tree.feature[0]].name for tree in model.reference_trees_ if tree.n_leaves > 1
+        ]
+        root = model.split_support()[0]
+        assert root.references == pytest.approx(asked.count(root.feature) / len(model.reference_trees_))
+
+
+def test_smaller_trees_lose_more_of_what_the_largest_student_has_learnt(model: StableTreeClassifier):
+    frontier = model.frontier_
+    largest = frontier.max_leaf_nodes == 12
+    assert (frontier.teacher_loss[largest] == frontier.student_loss[largest]).all()
+    assert (frontier.teacher_loss[~largest] >= frontier.student_loss[~largest]).all()
+    losses = [frontier.teacher_loss[frontier.max_leaf_nodes == size][0] for size in (4, 8, 12)]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_rules_of_the_score_walk_all_sizes_up_to_the_limit(tumours: tuple[pd.DataFrame, pd.Series]):
+    model = classifier().fit(*tumours)
+    frontier = model.frontier_
+    assert model.choose("most-stable").instability_ == frontier.instability.min()
+    assert model.choose("best-score").frontier_.score[model.choice_.candidate] == frontier.score.max()
+    model.choose("best-score", max_leaf_nodes=4)
+    allowed = frontier.max_leaf_nodes == 4
+    assert frontier.max_leaf_nodes[model.choice_.candidate] == 4
+    assert frontier.score[model.choice_.candidate] == frontier.score[allowed].max()
+    model.choose("within-tolerance", max_leaf_nodes=8)
+    assert "with at most 8 leaves" in model.choice_.reason
+    assert frontier.max_leaf_nodes[model.choice_.candidate] == 8
+
+
+def test_where_no_student_has_grown_beyond_a_size_its_trees_are_the_same(
+    tumours: tuple[pd.DataFrame, pd.Series],
+):
+    model = classifier(max_depth=2).fit(*tumours)
+    frontier = model.frontier_
+    assert len(set(map(tuple, frontier.instability.reshape(3, -1).tolist()))) == 1
+    before = model.rules()
+    assert model.choose(max_leaf_nodes=4).rules() == before
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes"), [(3, [3]), (4, [4]), (6, [4, 6]), (8, [4, 8]), (14, [4, 8, 12, 14])]
+)
+def test_sizes_are_those_below_the_most_leaves(
+    most: int, sizes: list[int], tumours: tuple[pd.DataFrame, pd.Series]
+):
+    X, y = tumours
+    assert classifier(max_leaf_nodes=most).fit(X.iloc[:, :2], y).frontier_.sizes == sizes
+
+
+def test_a_size_that_is_not_on_the_frontier_is_refused_with_those_that_are(model: StableTreeClassifier):
+    before = model.tree_
+    with pytest.raises(ParameterError, match="trees of at most 4, 8, 12 leaves: choose one"):
+        model.choose(max_leaf_nodes=6)
+    with pytest.raises(ParameterError, match="max_leaf_nodes='eight' is no integer"):
+        model.choose(max_leaf_nodes="eight")
+    assert model.tree_ is before
+
+
+def test_other_methods_have_no_sizes_to_choose_from(tumours: tuple[pd.DataFrame, pd.Series]):
+    other = StableTreeClassifier(method="bootstrap", n_estimators=6, max_depth=3, max_leaf_nodes=5).fit(
+        *tumours
+    )
+    assert other.frontier_.sizes == []
+    with pytest.raises(ParameterError, match="fit again with max_leaf_nodes=4"):
+        other.choose(max_leaf_nodes=4)
+
+
+def test_the_tree_of_the_most_leaves_is_chosen_unless_the_rule_says_otherwise(model: StableTreeClassifier):
+    """Even if a smaller one loses little enough and lies nearer."""
+    frontier = model.frontier_
+    choice = choose(frontier, model.trained_.metric, SelectionRule(tolerance=0.5))
+    assert frontier.max_leaf_nodes[choice.candidate] == 12
+
+
+# -- by folds ---------------------------------------------------------------------------------------------
+
+
+def patients(n_rows: int = 240) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
+    """Four wards and two numbers; a class, three classes and a number, which fifteen leaves explain."""
+    chance = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "ward": chance.choice(["a", "b", "c", "d"], n_rows),
+            "age": chance.integers(0, 4, n_rows).astype(float),
+            "dose": chance.normal(size=n_rows).round(2),
+        }
+    )
+    stay = (
+        X["age"] * (X["ward"] == "a") + 2.0 * X["dose"] * (X["ward"] == "b") + chance.normal(size=n_rows) / 4
+    )
+    return X, {
+        "classes": pd.Series(np.where(stay > 0.5, "long", "short")),
+        "three classes": pd.Series(np.select([stay < 0, stay < 1], ["short", "usual"], "long")),
+        "numbers": stay,
+    }
+
+
+@pytest.mark.parametrize("kind", ["classes", "three classes", "numbers"])
+def test_folds_choose_a_size_for_every_kind_of_target(kind: str):
+    X, targets = patients()
+    estimator = StableTreeRegressor if kind == "numbers" else StableTreeClassifier
+    weight, patient = np.where(X["age"] > 1, 2.0, 1.0), np.arange(len(X)) // 2
+    model = estimator(**QUICK, max_leaf_nodes="cv")
+    model.fit(X, targets[kind], weight, groups=patient)
+    assert isinstance(model.size_choice_, SizeChoice)
+    assert model.max_leaf_nodes_ == model.size_choice_.max_leaf_nodes == model.frontier_.sizes[-1]
+    assert model.max_leaf_nodes_ in (4, 8, 12, 16)
+    given = clone(model).set_params(max_leaf_nodes=model.max_leaf_nodes_)
+    assert given.fit(X, targets[kind], weight, groups=patient).rules() == model.rules()
+
+
+def test_more_leaves_are_taken_where_they_clearly_serve():
+    chance = np.random.default_rng(1)
+    X = pd.DataFrame({"x": chance.random(600)})
+    y = np.floor(X["x"] * 16) + chance.normal(size=600) / 20  # sixteen steps
+    model = StableTreeRegressor(**{**QUICK, "teacher": "forest"}, max_leaf_nodes="cv").fit(X, y)
+    assert model.max_leaf_nodes_ == 16
+    assert "16 leaves instead of the usual 12" in model.size_choice_.reason
+    assert model.frontier_.sizes == [4, 8, 12, 16]
+
+
+def test_neither_the_order_of_rows_and_columns_nor_the_jobs_change_the_choice(
+    tumours: tuple[pd.DataFrame, pd.Series],
+):
+    X, y = tumours
+    order = np.random.default_rng(1).permutation(len(X))
+    model = classifier(max_leaf_nodes="cv").fit(X, y)
+    other = classifier(max_leaf_nodes="cv", n_jobs=2).fit(X.iloc[order, ::-1], y.iloc[order])
+    assert model.size_choice_.scores.tolist() == other.size_choice_.scores.tolist()
+    assert model.size_choice_.difference_error == pytest.approx(other.size_choice_.difference_error)
+    assert model.rules() == other.rules()
+
+
+def test_a_fit_without_folds_forgets_the_choice_of_the_one_before(tumours: tuple[pd.DataFrame, pd.Series]):
+    model = classifier(max_leaf_nodes="cv").fit(*tumours)
+    model.set_params(max_leaf_nodes=4).fit(*tumours)
+    assert not hasattr(model, "size_choice_")
+    assert not hasattr(model, "max_leaf_nodes_")
+
+
+def test_the_file_keeps_the_choice(tumours: tuple[pd.DataFrame, pd.Series], tmp_path: Path):
+    model = classifier(max_leaf_nodes="cv").fit(*tumours)
+    save(model, tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert loaded.max_leaf_nodes == "cv"
+    assert loaded.max_leaf_nodes_ == model.max_leaf_nodes_
+    assert str(loaded.size_choice_) == str(model.size_choice_)
+    assert loaded.frontier_.max_leaf_nodes.tolist() == model.frontier_.max_leaf_nodes.tolist()
+    assert loaded.frontier_.student_loss.tolist() == model.frontier_.student_loss.tolist()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"max_leaf_nodes": "auto"},
+            "max_leaf_nodes='auto' is unknown: give an integer of at least 2, None, or",
+        ),
+        ({"max_leaf_nodes": "cv", "method": "bootstrap"}, "is for method='centred', and the method is 'boot"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes=1 is out of range"),
+    ],
+)
+def test_what_is_no_size_is_refused(
+    parameters: dict[str, Any], message: str, tumours: tuple[pd.DataFrame, pd.Series]
+):
+    with pytest.raises(ParameterError, match=message):
+        classifier(**{"validation": "auto", **parameters}).fit(*tumours)
+
+
+def test_replications_measure_a_smaller_tree_by_students_of_its_size(tumours: tuple[pd.DataFrame, pd.Series]):
+    model = classifier(selection_rule="most-stable", validation="auto", max_leaf_nodes=6)
+    found = model.replicate(*tumours, n_replications=1)
+    instabilities = {result.model: result.instability for result in found.results}
+    fresh = [value for name, value in instabilities.items() if value is not None]
+    assert min(fresh) == instabilities[found.results[1].model]
