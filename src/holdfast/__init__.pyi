@@ -75,6 +75,8 @@ from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.fit_run import fit_run as fit_run
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
+from holdfast.runs.update_result import UpdateRun as UpdateRun
+from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice

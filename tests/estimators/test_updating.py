@@ -155,6 +155,17 @@ def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTr
     assert model.predict(X.assign(more=0.0)).shape == (200,)
 
 
+def test_a_column_that_was_empty_before_may_become_text() -> None:
+    X, y = frame(0)
+    later, y_later = frame(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = StableTreeClassifier(**FAST).fit(X.assign(ward=np.nan), y)
+    later["ward"] = np.array(["east", "west"])[np.arange(len(later)) % 2]
+    model.update(later, y_later, widen=True)
+    assert model.tree_.schema.features[3].categories == ("east", "west")
+
+
 def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
     old, new = frame(0), frame(1, n_rows=200, shift=2.0)
     even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior=0)

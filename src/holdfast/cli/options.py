@@ -14,6 +14,7 @@ from holdfast.cli.stages_settings import StagesSettings
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.setting import Range, Setting, option, setting, setting_of
 from holdfast.runs.settings import LearningSettings, RunSettings, jobs
+from holdfast.runs.update_settings import UpdateRunSettings
 
 MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
@@ -141,6 +142,20 @@ def stages_options(command: Command) -> Command:
     )
     learning = _learning_options(StagesSettings, _CARRIED)
     return _with_options([*learning, file, *_options(CellSettings)], command)
+
+
+def update_options(command: Command) -> Command:
+    """The command with all of the options of an update."""
+    folder = click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        required=True,
+        help="Folder for the run: new, empty, or an earlier run, which is replaced.",
+    )
+    cells = {each.name for each in fields(CellSettings)}
+    own = [_option(each, {}) for each in fields(UpdateRunSettings) if each.name not in cells]
+    return _with_options([folder, *own, *_options(CellSettings)], command)
 
 
 def cell_options(command: Command) -> Command:

@@ -40,7 +40,12 @@ SCALED = {
 TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best score"}
 FILES = {
     "model.json": "the model, for holdfast show and holdfast predict",
-    "tree.svg": "its picture, for a browser",
+    "proposal.json": "the model that the policy forbids",
+    "tree.svg": "the picture of the model, for a browser",
+    "update.html": "the update as a page, with both trees",
+    "diff.txt": "what changes, rule by rule",
+    "path.json": "the trees of all steps, from 0 on, for holdfast show",
+    "update.json": "all figures, for programs",
     "importances.csv": "the importance of every feature",
     "collections": "reference and candidate trees: they hold no rows of the data",
     "frontier.csv": "every candidate",

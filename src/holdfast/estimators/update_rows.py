@@ -1,5 +1,6 @@
 """The rows that a deployed tree is updated by, on a schema that holds those of the tree as well."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -10,9 +11,11 @@ from holdfast.arrays import FloatArray
 from holdfast.data.input.target import Task, name_of
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
+from holdfast.distance.reference_schema import features_asked
 from holdfast.errors import DataError, ParameterError, SchemaMismatch
 from holdfast.estimators.stable_rows import TrainingRows
 from holdfast.stability.update.update import NewRows
+from holdfast.tree.tree import Tree
 
 _WIDEN = "Or give widen=True: the update then takes in new columns, categories and classes."
 
@@ -27,11 +30,12 @@ class Reading:
     widen: bool
 
 
-def update_rows(rows: TrainingRows, schema: Schema, reading: Reading) -> NewRows:
-    """The rows on the schema, whose ranges hold theirs too; on request it also gets what is new to it.
+def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
+    """The rows on the schema of the tree, whose ranges hold theirs too; on request also what is new to it.
 
     Rows of the stage 0 are old ones.
     """
+    schema = tree.schema
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
     if reading.widen:
         fresh = Table.from_arrays(
@@ -43,7 +47,7 @@ def update_rows(rows: TrainingRows, schema: Schema, reading: Reading) -> NewRows
             questions=reading.questions,
             target=name_of(rows.y),
         )
-        schema = joined(schema, fresh.schema)
+        schema = joined(schema, fresh.schema, features_asked([tree]))
     try:
         table = Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema)
     except SchemaMismatch as error:
@@ -53,8 +57,12 @@ def update_rows(rows: TrainingRows, schema: Schema, reading: Reading) -> NewRows
     return NewRows(with_ranges(table), rows.groups, is_new)
 
 
-def joined(old: Schema, new: Schema) -> Schema:
-    """The old schema with the new columns, and the ranges, categories and classes of both."""
+def joined(old: Schema, new: Schema, asked: Collection[str]) -> Schema:
+    """The old schema with the new columns, and the ranges, categories and classes of both.
+
+    A column that is of another kind now, as one that was empty before, is what it is now, unless it is asked
+    about.
+    """
     by_name = {feature.name: feature for feature in new.features}
     if lost := [name for name in old.names if name not in by_name]:
         raise SchemaMismatch(
@@ -62,7 +70,11 @@ def joined(old: Schema, new: Schema) -> Schema:
             "with missing values if it is no longer known."
         )
     shared = Schema(tuple(by_name[name] for name in old.names), replace(new.target, name=old.target.name))
-    wide = old.widened(shared)
+    known = [
+        theirs if own.kind != theirs.kind and own.name not in asked else own
+        for own, theirs in zip(old.features, shared.features, strict=True)
+    ]
+    wide = Schema(tuple(known), old.target).widened(shared)
     added = tuple(feature for feature in new.columns if feature.name not in old.names)
     questions = wide.features[len(wide.columns) :]
     return Schema((*wide.columns, *added, *questions), wide.target)

@@ -12,6 +12,7 @@ from holdfast.arrays import KeyArray
 from holdfast.data.input.target import Task
 from holdfast.data.split.row_keys import row_hashes
 from holdfast.data.table import Table
+from holdfast.distance.reference_schema import placed_on
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator, all_or_nothing
 from holdfast.estimators.stable_rows import training_rows
@@ -130,12 +131,12 @@ class UpdatingEstimator(TreeEstimator):
         rows = weighted_by_age(rows, age, half_life)
         questions = tuple(self.questions or ()) or self.schema_.questions
         reading = Reading(self._task, self.categorical_features, questions, widen)
-        new = update_rows(rows, self.tree_.schema, reading)
+        new = update_rows(rows, self.tree_, reading)
         n_behind, known = self._rows_behind, row_hashes(new.table)
         if prior is None:
             prior = usual_prior(n_behind, self._n_given_again(known))
         settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior)
-        deployed = self.tree_.with_schema(new.table.schema)
+        deployed = placed_on(self.tree_, new.table.schema)
         found = update_tree(
             deployed,
             new,
@@ -188,7 +189,7 @@ class UpdatingEstimator(TreeEstimator):
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
         """The references of the last training, whose questions may be asked again."""
-        return tuple(tree.with_schema(schema) for tree in vars(self).get("reference_trees_", ()))
+        return tuple(placed_on(tree, schema) for tree in vars(self).get("reference_trees_", ()))
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""

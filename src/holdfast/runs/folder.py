@@ -16,9 +16,12 @@ from holdfast.runs.swap import swapped
 
 # What a run consists of, and what tells it from a folder of someone else's.
 FILES = frozenset(
-    ("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv")
+    (
+        *("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"),
+        *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
+    )
 )
-REQUIRED = ("model.json", "summary.json")
+REQUIRED = (("model.json", "summary.json"), ("model.json", "update.json"))  # of a fit, or of an update
 
 
 def model_file(path: Path) -> Path:
@@ -51,6 +54,16 @@ def check_output(output: Path, *inputs: Path) -> None:
         raise DataError(f"Cannot write to '{output}': there is no folder '{output.parent}'. Make it first.")
 
 
+def check_apart(folder: Path, *inputs: Path) -> None:
+    """Raise a DataError if what is read lies in the folder that a run is written to, which is replaced."""
+    target = resolved(folder)
+    for path in inputs:
+        if any(each.is_relative_to(target) for each in (resolved(path), resolved(model_file(path)))):
+            raise DataError(
+                f"Cannot write the run to '{folder}': '{path}' is in it, and is used. Give another folder."
+            )
+
+
 def check_place(folder: Path) -> None:
     """Raise a DataError unless a run can be written there: to a new folder, an empty one, an earlier run."""
     refusal = f"Cannot write the run to '{folder}'"
@@ -73,7 +86,7 @@ def _check_content(target: Path, refusal: str) -> None:
             f"Give a folder in it, such as '{target / 'run'}'."
         )
     entries = {entry.name for entry in target.iterdir()}
-    if entries and not entries.issuperset(REQUIRED):
+    if entries and not any(entries.issuperset(names) for names in REQUIRED):
         raise DataError(
             f"{refusal}: it holds other things, such as '{min(entries)}', and is no earlier run of holdfast. "
             "Give a new folder, or an empty one."

@@ -21,6 +21,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
 TRUTHS = {"true": True, "false": False}
+NO_OTHERS = Choices()
 
 
 def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
@@ -41,7 +42,8 @@ def read_rows_of_both(
     `untyped` names columns that are what their cells say.
     """
     asked = sorted({*_asked(old), *_asked(new)})
-    return read_columns(source, [*_columns(old.schema, asked), *further], rules, untyped)
+    features = [*_columns(old.schema, asked), *further]
+    return read_columns(source, features, rules, others=Choices(roles=untyped))
 
 
 def read_known_rows(
@@ -80,23 +82,35 @@ def read_columns(
     source: CsvSource | FrameSource,
     features: Iterable[Feature],
     rules: ReadingOptions,
-    untyped: Sequence[str] = (),
+    *,
+    others: Choices = NO_OTHERS,
+    rest: bool = False,
+    needs: str = "Cannot predict: {} has no column {}, and the model asks about {}.",
 ) -> Frame:
-    """The columns of these features, in their types, and the untyped ones; others are left unread."""
+    """The columns of these features in their types, and the `others` that have a role.
+
+    All further columns are left unread; or, with `rest`, read as their cells and the others' choices say.
+    `needs` is what is said of columns that are not there.
+    """
     names = source.names
     known = {feature.name: feature for feature in features}
     dates = _dates(known, names, rules)
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
-    needed |= set(untyped)
-    if missing := [name for name in needed if name not in names]:
+    needed |= set(others.roles)
+    if missing := sorted(name for name in needed if name not in names):
         source.read(Choices(categorical=names), replace(rules, dates=()))  # is it a table at all?
-        raise _missing_columns(source.name, sorted(missing), names)
+        they = "it" if len(missing) == 1 else "them"
+        raise SchemaMismatch(
+            f"{needs.format(source.name, listed(missing, 30), they)} Its columns are {listed(names, 30)}."
+        )
     if not needed:
         needed = {names[0]}  # of a tree that asks nothing, the rows count
+    texts = [name for name in needed if name in known and is_text(known[name])] if known else names
     choices = Choices(
-        categorical=[name for name in needed if name in known and is_text(known[name])] if known else names,
+        categorical=[*texts, *others.categorical],
         numeric=[name for name in needed if name in known and _is_number(known[name])],
-        drop=[name for name in names if name not in needed],
+        drop=others.drop if rest else [name for name in names if name not in needed],
+        roles=others.roles,
         known={name: feature.categories for name, feature in known.items()},
     )
     frame = source.read(choices, replace(rules, dates=tuple(map(_spelt, dates))))
@@ -138,13 +152,6 @@ def _is_derived(name: str, dates: Iterable[DateColumn]) -> bool:
 
 def _spelt(column: DateColumn) -> str:
     return ":".join(filter(None, (column.name, column.form, column.order)))
-
-
-def _missing_columns(source: str, missing: list[str], names: tuple[str, ...]) -> SchemaMismatch:
-    return SchemaMismatch(
-        f"Cannot predict: {source} has no column {listed(missing, 30)}, and the model asks about "
-        f"{'it' if len(missing) == 1 else 'them'}. Its columns are {listed(names, 30)}."
-    )
 
 
 # -- columns ---------------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ import csv
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 Order = tuple[str, ...]
+Nodes = tuple[int, ...] | Literal["edited"]
 ClassWeights = str | tuple[tuple[Any, float], ...] | None  # "balanced", or weights by class
 
 
@@ -116,6 +117,38 @@ def class_weights_of(value: Any) -> ClassWeights:
     except (TypeError, ValueError):
         pairs = ()
     return _weights(pairs, value)
+
+
+def node_numbers(text: str) -> Nodes:
+    """Numbers of nodes between commas, or the word edited.
+
+    >>> node_numbers("0, 3"), node_numbers("edited")
+    ((0, 3), 'edited')
+    """
+    if text.strip() == "edited":
+        return "edited"
+    return nodes_of([int(part) if part.isdigit() else part for part in _parts(text)])
+
+
+def nodes_of(value: Any) -> Nodes:
+    """The same from a number, numbers, or a text."""
+    if isinstance(value, str):
+        return node_numbers(value)
+    nodes = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if any(not isinstance(node, Integral) or isinstance(node, bool) or int(node) < 0 for node in nodes):
+        raise ValueError(f"{value!r} has to be numbers of nodes such as 0,3, or the word edited.")
+    return tuple(int(node) for node in nodes)
+
+
+def fraction_or_none(value: Any) -> float | None:
+    """A fraction from 0 to less than 1; None for 0.
+
+    >>> fraction_or_none(0.25), fraction_or_none(0)
+    (0.25, None)
+    """
+    if value is None or (isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1):
+        return float(value or 0) or None
+    raise ValueError(f"{value!r} has to be a fraction of at least 0 and below 1.")
 
 
 def number_or_text(text: str) -> float | str:

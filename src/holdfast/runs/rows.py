@@ -118,24 +118,30 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
 
 def _with_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
     """The rows whose target is known: all of them, unless others may be left out."""
-    column = read_column(rows.frame.column(rows.target), f"the target {rows.target!r}", rows=rows.frame.rows)
-    missing = np.isnan(column.values)
+    known = target_known(rows.frame, rows.target, name, drop_missing=drop_missing)
+    return rows if known is None else rows.taken(known)
+
+
+def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
+    """Which rows have a target; None if all have one, and a DataError unless others may be left out."""
+    column = read_column(frame.column(target), f"the target {target!r}", rows=frame.rows)
+    missing: BoolArray = np.isnan(column.values)
     if not missing.any():
-        return rows
-    count, where = int(missing.sum()), first_rows(missing, rows.frame.rows)
+        return None
+    count, where = int(missing.sum()), first_rows(missing, frame.rows)
     if missing.all():
-        raise DataError(f"The target {rows.target!r} is missing in all {count} rows of {name}.")
+        raise DataError(f"The target {target!r} is missing in all {count} rows of {name}.")
     if not drop_missing:
         raise DataError(
-            f"The target {rows.target!r} is missing in {count} of {len(missing)} rows of {name}, "
+            f"The target {target!r} is missing in {count} of {len(missing)} rows of {name}, "
             f"{where}. With --drop-missing-target these rows are left out; or fill in the cells."
         )
     warnings.warn(
-        f"{count} of {len(missing)} rows have no {rows.target!r} and are left out, {where}.",
+        f"{count} of {len(missing)} rows have no {target!r} and are left out, {where}.",
         DataWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return rows.taken(~missing)
+    return ~missing
 
 
 # -- stages, groups and weights ---------------------------------------------------------------------------

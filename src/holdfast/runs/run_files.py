@@ -58,7 +58,7 @@ def read_run_files(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"'{folder}' is no run: it has no summary.json. Give a folder that a run was saved to."
         )
-    content: dict[str, Any] = {"facts": _facts(summary), "model": load_model(there / "model.json")}
+    content: dict[str, Any] = {"facts": read_facts(summary), "model": load_model(there / "model.json")}
     if frontier.is_file():
         trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
         content |= {**trees, "frontier_columns": _columns(frontier)}
@@ -69,7 +69,8 @@ def _collection(folder: Path, name: str) -> Path:
     return folder / "collections" / f"{name}.json"
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts of a fit, or of an update, from the file in its folder; a DataError if it has none."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -49,14 +49,18 @@ class Section:
 def diff_text(diff: TreeDiff, width: int = WIDTH) -> str:
     """The summary, then what changed in splits and rules, and for rows."""
     blocks = ["\n".join(_wrapped(diff.summary, width))]
-    for section in sections(diff):
-        lines = [section.title]
-        for line in section.lines:
-            lines += _wrapped(line, width, "  ", "      ")
-        if section.grid:
-            lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
-        blocks.append("\n".join(lines))
+    blocks += [section_text(section, width) for section in sections(diff)]
     return "\n\n".join(blocks)
+
+
+def section_text(section: Section, width: int = WIDTH) -> str:
+    """The heading, and what stands below it, two letters further in."""
+    lines = [section.title]
+    for line in section.lines:
+        lines += _wrapped(line, width, "  ", "      ")
+    if section.grid:
+        lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
+    return "\n".join(lines)
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
@@ -65,7 +69,12 @@ def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str
 
 def diff_html(diff: TreeDiff) -> str:
     """The same for a notebook or a page."""
-    parts = [f"<p><b>{escape(diff.summary)}</b></p>"]
+    return f"<p><b>{escape(diff.summary)}</b></p>{sections_html(diff)}"
+
+
+def sections_html(diff: TreeDiff) -> str:
+    """All but the summary."""
+    parts = []
     for section in sections(diff):
         parts.append(f"<h4>{escape(section.title)}</h4>")
         if section.lines:
@@ -85,7 +94,7 @@ def _coloured(text: str) -> str:
 def sections(diff: TreeDiff) -> Iterator[Section]:
     """All that there is to tell below the summary."""
     if diff.splits:
-        yield Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
+        yield _split_section(diff)
     if diff.rows is not None:
         yield from _row_sections(diff.rows)
     yield from _rule_sections(diff)
@@ -93,7 +102,19 @@ def sections(diff: TreeDiff) -> Iterator[Section]:
         yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
 
 
+def brief_sections(diff: TreeDiff) -> Iterator[Section]:
+    """What a first look asks for: the splits that changed, and the rows that get another answer."""
+    if diff.splits:
+        yield _split_section(diff)
+    if diff.rows is not None and (diff.rows.boxes or isnan(diff.rows.flips)):
+        yield from _row_sections(diff.rows)
+
+
 # -- the trees --------------------------------------------------------------------------------------------
+
+
+def _split_section(diff: TreeDiff) -> Section:
+    return Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
 
 
 def _split_lines(diff: TreeDiff) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The verdict on a change in words, as a table of text, and as HTML."""
 
+from dataclasses import replace
 from html import escape
+from math import inf
 
 from holdfast.stability.policy.verdict import PolicyLine, PolicyVerdict
 from holdfast.text.lines import NO_BREAK, wrapped_lines
@@ -8,6 +10,7 @@ from holdfast.text.numbers import counted, fixed_text, number_text, percent_text
 from holdfast.text.table import filled, html_table, table_lines
 
 WIDTH = 100  # columns of sentences
+MOST_SUBGROUPS = 4  # that pass, and are told one by one
 MOST_NAMED = 4  # lines that the summary names
 FRACTIONS = {"max_threshold_shift", "max_flips", "max_negative_flips"}  # shown in percent
 DIFFERENCES = {"score_margin", "subgroups"}  # shown with their sign
@@ -48,12 +51,30 @@ def _title(line: PolicyLine) -> str:
 
 def verdict_text(verdict: PolicyVerdict) -> str:
     """The summary, the lines with figure and limit, and more on those that did not pass."""
-    parts = ["\n".join(_wrapped(verdict.summary))]
+    return "\n\n".join(["\n".join(_wrapped(verdict.summary)), *verdict_blocks(verdict)])
+
+
+def verdict_blocks(verdict: PolicyVerdict, *, brief: bool = False) -> list[str]:
+    """The lines with figure and limit, and more on those that did not pass: what is below the summary.
+
+    If it is to be brief, of many subgroups that pass only the one with the least figure is told.
+    """
+    blocks = []
     if verdict.lines:
-        parts.append("\n".join(table_lines(filled(_grid(verdict)), sides=_sides(verdict))))
+        told = replace(verdict, lines=_brief(verdict.lines)) if brief else verdict
+        blocks.append("\n".join(table_lines(filled(_grid(told)), sides=_sides(told))))
     if notes := [note for line in verdict.lines if line.status != "passed" for note in _note(line)]:
-        parts.append("\n".join(notes))
-    return "\n\n".join(parts)
+        blocks.append("\n".join(notes))
+    return blocks
+
+
+def _brief(lines: tuple[PolicyLine, ...]) -> tuple[PolicyLine, ...]:
+    passed = [line for line in lines if line.name == "subgroups" and line.status == "passed"]
+    if len(passed) <= MOST_SUBGROUPS:
+        return lines
+    least = min(passed, key=lambda line: inf if line.figure is None else line.figure)
+    told = replace(least, subject=f"{least.subject} (the least of {len(passed)})")
+    return tuple(told if line is least else line for line in lines if line is least or line not in passed)
 
 
 def _sides(verdict: PolicyVerdict) -> str:
@@ -62,8 +83,12 @@ def _sides(verdict: PolicyVerdict) -> str:
 
 def verdict_html(verdict: PolicyVerdict) -> str:
     """The same for a notebook."""
-    table = html_table(_grid(verdict, words=True)) if verdict.lines else ""
-    return f"<p>{escape(verdict.summary)}</p>{table}"
+    return f"<p>{escape(verdict.summary)}</p>{verdict_table(verdict)}"
+
+
+def verdict_table(verdict: PolicyVerdict) -> str:
+    """The lines as a table of HTML, with what each figure says; nothing if there are none."""
+    return html_table(_grid(verdict, words=True)) if verdict.lines else ""
 
 
 def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:

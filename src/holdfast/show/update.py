@@ -4,13 +4,22 @@ from html import escape
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_phrases import split_texts
-from holdfast.stability.update.update import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK, TreeUpdate
+from holdfast.stability.update.update import (
+    CANDIDATE,
+    CHANGE,
+    FRESH,
+    KEEP,
+    REFIT,
+    RETRAIN,
+    SLACK,
+    TreeUpdate,
+    UpdateStep,
+)
 from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
-from holdfast.text.table import Rows, html_table, table_lines
+from holdfast.text.table import Rows, fitting, html_table, table_lines
 
-MOST_SPLITS = 2  # that a line of the table names
-WIDEST = 58  # letters of what changes
+WIDEST = 44  # letters of what changes
 WIDTH = 100  # letters of a line
 
 WORDS = {
@@ -20,6 +29,7 @@ WORDS = {
     RETRAIN: "all: a stable tree trained anew",
     CANDIDATE: "all: the nearest of bootstrap trees",
 }
+SPARE = ("fit lost", "distance")
 HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 
@@ -27,13 +37,13 @@ def update_text(update: TreeUpdate) -> str:
     """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
     verdict = [] if update.verdict is None else ["", str(update.verdict)]
     words = wrapped_lines(update_summary(update).replace(" %", f"{NO_BREAK}%"), WIDTH)
-    return "\n".join([*words, "", *table_lines(_rows(update), sides="><>>>>"), *verdict])
+    return "\n".join([*words, "", *path_lines(update), *verdict])
 
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
     verdict = "" if update.verdict is None else update.verdict._repr_html_()
-    return f"<p>{escape(update_summary(update))}</p>{html_table(_rows(update))}{verdict}"
+    return f"<p>{escape(update_summary(update))}</p>{html_table(path_rows(update))}{verdict}"
 
 
 def update_summary(update: TreeUpdate) -> str:
@@ -51,7 +61,10 @@ def update_summary(update: TreeUpdate) -> str:
         what = f"{update.metric.title} of {_scored_text(update)}"
         if update.metric.is_loss:
             what += " (counted so that more is better)"
-        sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
+        if taken.difference == 0.0 and taken.error == 0.0:
+            sentences.append(f"The {what}, stays as it is.")
+        else:
+            sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
     return " ".join(sentences)
 
 
@@ -71,7 +84,9 @@ def _taken_sentence(update: TreeUpdate) -> str:
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
-        return f"The tree changes as little as the rows ask: {kept}, and it fits {within}."
+        nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
+        far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
+        return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
     return {
         FRESH: "A fresh tree is taken: none nearer fits as well.",
         RETRAIN: "The tree is trained anew, as asked.",
@@ -79,10 +94,11 @@ def _taken_sentence(update: TreeUpdate) -> str:
     }[taken.kind]
 
 
-def _fits(update: TreeUpdate) -> bool:
-    taken = update.steps[update.taken]
-    least = update.own_loss if taken.kind == REFIT else 0.0
-    return taken.loss <= max(update.settings.tolerance, least) + SLACK
+def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
+    """True if the step, by default the one that is taken, fits well enough."""
+    step = step or update.steps[update.taken]
+    least = update.own_loss if step.kind == REFIT else 0.0
+    return step.loss <= max(update.settings.tolerance, least) + SLACK
 
 
 def _is_changed(update: TreeUpdate) -> list[bool]:
@@ -107,7 +123,14 @@ def _decimals(update: TreeUpdate) -> int:
     return 3 if known is None else max(3, known)
 
 
-def _rows(update: TreeUpdate) -> Rows:
+def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
+    """The table of the steps, line by line; where it is too wide, without the fit or the distance."""
+    rows = fitting(path_rows(update), width, SPARE)
+    return table_lines(rows, sides="><".ljust(len(rows[0]), ">"))
+
+
+def path_rows(update: TreeUpdate) -> Rows:
+    """The table of the steps: what each changes, and its figures; an arrow marks the one that is taken."""
     decimals = _decimals(update)
     rows = [[*HEADINGS, update.metric.title, "against keeping"]]
     for number, step in enumerate(update.steps):
@@ -137,6 +160,15 @@ def changes_text(update: TreeUpdate, number: int) -> str:
     told = [split_texts(diff, split)[1] for split in diff.splits]
     if not told:
         return WORDS[REFIT]
-    more = f"; {len(told) - MOST_SPLITS} more" if len(told) > MOST_SPLITS else ""
-    text = "; ".join(told[:MOST_SPLITS])
-    return f"{shortened(text, WIDEST - len(more))}{more}"
+    return _first_of(told)
+
+
+def _first_of(told: list[str]) -> str:
+    """As many of the texts as there is room for, and how many more there are."""
+    for number in range(len(told), 0, -1):
+        more = f"; {len(told) - number} more" if number < len(told) else ""
+        text = "; ".join(told[:number]) + more
+        if len(text) <= WIDEST:
+            return text
+    more = f"; {len(told) - 1} more" if len(told) > 1 else ""
+    return f"{shortened(told[0], WIDEST - len(more))}{more}"

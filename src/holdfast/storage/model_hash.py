@@ -35,9 +35,14 @@ def model_hash(model: Any, *, max_bytes: int = MAX_BYTES) -> str:
     ('sha256:', False)
     """
     if not isinstance(model, str | os.PathLike):
-        return checksum_of(_document(model_to_json(model)))
+        return content_hash(model_to_json(model))
     with refusals_of(f"the model file '{os.fspath(model)}'"):
-        return checksum_of(_document(content_of(Path(model), max_bytes)))
+        return content_hash(content_of(Path(model), max_bytes))
+
+
+def content_hash(data: bytes) -> str:
+    """The hash of the model that a model file of this content holds."""
+    return checksum_of(_document(data))
 
 
 def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002 (the word of the register)

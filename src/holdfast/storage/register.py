@@ -6,7 +6,8 @@ docs/decisions/0031-hash-chain.md.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,24 +51,41 @@ def append_record(path: str | os.PathLike[str], record: ChangeRecord) -> ChangeR
     The whole line is on the disk, or none of it. Processes write one after the other. A register that is
     broken takes no record, and a RegisterError says where it is.
     """
+    with opened_register(path) as append:
+        return append(record)
+
+
+@contextmanager
+def opened_register(path: str | os.PathLike[str]) -> Iterator[Callable[[ChangeRecord], ChangeRecord]]:
+    """Within it no other process writes to the register at `path`; what it gives adds a record.
+
+    A RegisterError says that another process has it, or that it is broken.
+    """
     refusal = f"Cannot add to the register '{os.fspath(path)}'"
     target = resolved(path, RegisterError)
     if not target.parent.is_dir():
         raise RegisterError(f"{refusal}: there is no folder '{target.parent}'. Make it first.")
     lock = aside(target, ".lock")
     with locked(lock, refusal, way_out="try again", seconds=SECONDS, error_type=RegisterError):
-        last = None
-        if target.exists():
-            check = check_register(target)
-            if not check:
-                raise RegisterError(
-                    f"{refusal}: record {check.broken} is broken: {check.reason} Keep the file as it is, "
-                    "and begin another register."
-                )
-            last = check.records[-1] if check.records else None
-        line, added = _chained(record, last)
-        append_to_file(target, line)
-    return added
+        records = _sound_records(target, refusal) if target.exists() else []
+
+        def append(record: ChangeRecord) -> ChangeRecord:
+            line, added = _chained(record, records[-1] if records else None)
+            append_to_file(target, line)
+            records.append(added)
+            return added
+
+        yield append
+
+
+def _sound_records(target: Path, refusal: str) -> list[ChangeRecord]:
+    check = check_register(target)
+    if not check:
+        raise RegisterError(
+            f"{refusal}: record {check.broken} is broken: {check.reason} Keep the file as it is, and begin "
+            "another register."
+        )
+    return list(check.records)
 
 
 def read_register(path: str | os.PathLike[str]) -> tuple[ChangeRecord, ...]:

@@ -86,6 +86,8 @@ def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
 
 def stacked_vectors(first: Any, second: Any) -> Any:
     """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
+    if isinstance(first, OrderedText) and isinstance(second, OrderedText) and first.order == second.order:
+        return OrderedText(np.concatenate([first.texts, second.texts]), first.order)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         is_mixed = len({array.dtype.kind in "biufc" for array in (first, second)}) > 1
         kind = object if is_mixed else None  # as one array, numbers next to text would turn into text

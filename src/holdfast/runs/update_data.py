@@ -1,0 +1,213 @@
+"""The rows that a deployed model is updated by, read in the types that it knows its columns by."""
+
+import os
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.files.dates import date_source
+from holdfast.data.files.reading import Choices, opened
+from holdfast.data.input.columns import read_column
+from holdfast.data.input.frame import Frame, stacked_vectors
+from holdfast.data.input.ordered import OrderedText
+from holdfast.data.input.weight import read_weight
+from holdfast.data.schema import Feature, Schema
+from holdfast.errors import DataError, DataWarning
+from holdfast.runs.new_rows import read_columns
+from holdfast.runs.rows import target_known
+from holdfast.runs.setting import option
+from holdfast.runs.update_settings import UpdateRunSettings
+from holdfast.text.lists import listed
+
+_NEEDS = "Cannot update: {} has no column {}, which the model was trained with. Give {}, empty if need be."
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateRows:
+    """Rows with their target, and what is known of each besides."""
+
+    source: str  # the path, or "a frame"
+    X: Frame
+    y: Any
+    weight: FloatArray | None
+    groups: Any  # as text; None if there are none
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.n_rows
+
+
+def read_update_rows(
+    data: Any, schema: Schema, settings: UpdateRunSettings, left_out: Sequence[str] = ()
+) -> UpdateRows:
+    """The rows of a path or a frame: the columns that the model knows and, to widen it, all others.
+
+    `left_out` are columns that were left out when it was trained, and stay out.
+    """
+    is_path = isinstance(data, str | os.PathLike)
+    rules = settings.reading_options
+    target = settings.target or schema.target.name
+    with opened(data, rules.encoding) as source:
+        name = source.name
+        roles = _checked_roles(name, source.names, schema, settings)
+        _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
+        without = [each.name for each in schema.columns if _is_without_values(each)]
+        known = [each for each in schema.columns if each.name not in without]
+        known.append(_target_feature(target, schema))
+        absent = [*settings.drop, *(each for each in left_out if each in source.names)]
+        choices = Choices(
+            categorical=[settings.groups] if settings.groups else [],
+            drop=[each for each in absent if each not in roles],
+            roles=[*roles, *without],
+        )
+        frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
+    frame = _without_text(frame, without)
+    has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
+    if has_target is not None:
+        frame = frame.taken(has_target)
+    weight = None
+    if settings.weight:
+        weight = read_weight(frame.column(settings.weight), frame.n_rows, frame.rows)
+    return UpdateRows(
+        source=os.fspath(data) if is_path else "a frame",
+        X=_in_order(frame.without(roles), schema) if settings.widen else frame.without(roles),
+        y=frame.column(target),
+        weight=weight,
+        groups=frame.column(settings.groups) if settings.groups else None,
+    )
+
+
+def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:
+    """The weights of the old rows, if there are any, and then of the new ones."""
+    if new.weight is None and (old is None or old.weight is None):
+        return None
+    both = [rows for rows in (old, new) if rows is not None]
+    parts = [np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in both]
+    return np.concatenate(parts)
+
+
+def joined_groups(old: UpdateRows | None, new: UpdateRows) -> Any:
+    """The same of groups."""
+    if old is None or new.groups is None:
+        return new.groups
+    return stacked_vectors(old.groups, new.groups)
+
+
+def with_columns_of(old: UpdateRows, new: UpdateRows) -> UpdateRows:
+    """The old rows with a column, of missing values, for each that only the new ones have."""
+    names = tuple(name for name in new.X.names if name not in old.X.names)
+    kept = old.X.without([name for name in old.X.names if name not in new.X.names])
+    empty = [_missing(new.X.column(name), old.n_rows) for name in names]
+    frame = replace(kept, names=(*kept.names, *names), columns=[*kept.columns, *empty])
+    return replace(old, X=frame)
+
+
+def _missing(like: Any, n_rows: int) -> Any:
+    if isinstance(like, np.ndarray) and like.dtype == np.float64:
+        return np.full(n_rows, np.nan)
+    return np.full(n_rows, None, object)
+
+
+# -- columns ----------------------------------------------------------------------------------------------
+
+
+def _checked_roles(
+    source: str, names: Sequence[str], schema: Schema, settings: UpdateRunSettings
+) -> list[str]:
+    """The columns that are no features; a DataError if one is not there, or is a feature of the model."""
+    target = settings.target or schema.target.name
+    if target not in names:
+        raise DataError(
+            f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
+            f"{target!r}. Name the one that has it by --target: the columns are {listed(names, 30)}."
+        )
+    roles = {"target": target, "groups": settings.groups, "weight": settings.weight}
+    used = {role: name for role, name in roles.items() if name is not None}
+    for role, name in used.items():
+        if name not in names:
+            raise DataError(
+                f"There is no column {name!r} in {source}, as {option(role)} says. Its columns are "
+                f"{listed(names, 30)}."
+            )
+        if name in _known_names(schema):
+            raise DataError(
+                f"Cannot update: column {name!r} is a feature of the model, which predicts "
+                f"{schema.target.name!r}, and cannot be its {role} too. Name another one by {option(role)}."
+            )
+    if len(set(used.values())) < len(used):
+        raise DataError(f"One column is given for several of {', '.join(map(option, used))}: choose one.")
+    return list(used.values())
+
+
+def _known_names(schema: Schema) -> set[str]:
+    """The columns of the data that the features were read from: of dates, those that they were made of."""
+    names = {column.name for column in schema.columns}
+    sources = map(date_source, names)
+    return names | {source.name for source in sources if source is not None}
+
+
+def _target_feature(target: str, schema: Schema) -> Feature:
+    classes = schema.target.classes
+    return Feature(target, "nominal", categories=classes) if classes else Feature(target)
+
+
+def _is_without_values(feature: Feature) -> bool:
+    """True if no question can be asked of the feature, since it had one value, or none, in training."""
+    return feature.kind == "numeric" and feature.low == feature.high and date_source(feature.name) is None
+
+
+def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
+    """The frame, with missing values in place of text: in the model these columns are numbers."""
+    texts = [name for name in names if read_column(frame.column(name), f"column {name!r}").kind != "numeric"]
+    if not texts:
+        return frame
+    warnings.warn(
+        f"the text in {listed(texts)} counts as missing: no question could be asked of it when the model was "
+        "trained, as it had one value, or none. To use it, train a new model.",
+        DataWarning,
+        stacklevel=4,
+    )
+    gap = np.full(frame.n_rows, np.nan)
+    columns = [
+        gap if name in texts else column for name, column in zip(frame.names, frame.columns, strict=True)
+    ]
+    return replace(frame, columns=columns)
+
+
+def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:
+    new = [name for name in names if name not in known]
+    if settings.widen or not new:
+        return
+    are = "column is" if len(new) == 1 else "columns are"
+    warnings.warn(
+        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. --widen takes them in.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _in_order(frame: Frame, schema: Schema) -> Frame:
+    """The frame with the order of categories that the model knows, where a column has no others."""
+    orders = {
+        each.name: tuple(map(str, each.categories))
+        for each in schema.columns
+        if each.kind == "ordered" and all(isinstance(label, str) for label in each.categories)
+    }
+    columns = [
+        OrderedText(column, orders[name]) if name in orders and _is_among(column, orders[name]) else column
+        for name, column in zip(frame.names, frame.columns, strict=True)
+    ]
+    return replace(frame, columns=columns)
+
+
+def _is_among(column: Any, categories: Sequence[str]) -> bool:
+    return (
+        isinstance(column, np.ndarray)
+        and column.dtype == object
+        and all(text is None or text in categories for text in column.tolist())
+    )
