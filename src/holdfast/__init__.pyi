@@ -86,6 +86,7 @@ from holdfast.stability.frontier import pareto_frontier as pareto_frontier
 from holdfast.stability.policy.policy import ChangePolicy as ChangePolicy
 from holdfast.stability.policy.verdict import PolicyLine as PolicyLine
 from holdfast.stability.policy.verdict import PolicyVerdict as PolicyVerdict
+from holdfast.stability.stages.sequence import StageSequence as StageSequence
 from holdfast.stability.update.update import TreeUpdate as TreeUpdate
 from holdfast.stability.update.update import UpdateStep as UpdateStep
 from holdfast.storage.change_record import ChangeRecord as ChangeRecord

@@ -14,12 +14,13 @@ from typing import Any, NoReturn
 import click
 
 from holdfast.cli.options import CompareSettings
+from holdfast.cli.stages_settings import StagesSettings
 from holdfast.errors import HoldfastError
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.update_settings import UpdateRunSettings
 from holdfast.runs.wording import on_terminal
 
-_KINDS: tuple[Any, ...] = (RunSettings, CompareSettings, UpdateRunSettings)
+_KINDS: tuple[Any, ...] = (RunSettings, CompareSettings, StagesSettings, UpdateRunSettings)
 _SETTINGS = [each.name for kind in _KINDS for each in fields(kind)]
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 NOT_PASSED = 3  # the exit code where all was done as asked, and the answer is no

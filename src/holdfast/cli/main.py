@@ -11,7 +11,10 @@ from holdfast._version import __version__
 from holdfast.cli.endings import InputError, one_line_errors, signals_end_it
 
 # Each is a file of verbs/, in the order of the help.
-VERBS = ("demo", "fit", "compare", "audit", "show", "edit", "predict", "update", "diff", "policy", "register")
+VERBS = (
+    *("demo", "fit", "compare", "audit", "stages", "show", "edit", "predict", "update", "diff", "policy"),
+    "register",
+)
 
 
 class Commands(click.Group):

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
+from holdfast.cli.stages_settings import StagesSettings
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.setting import Range, Setting, option, setting, setting_of
 from holdfast.runs.settings import LearningSettings, RunSettings, jobs
@@ -79,6 +80,11 @@ _AUDITED = {
     "stage": "Years, cohorts, sites in their order: trained up to one, then up to the next. No feature.",
     "groups": "Rows of one patient, say, are never divided. No feature.",
 }
+# What the options mean for stages.
+_CARRIED = {
+    "stage": "Years, cohorts, sites in their order: one tree for each. No feature.",
+    "groups": "Rows of one patient, say, are drawn together. No feature.",
+}
 # What the options mean for a comparison.
 _COMPARED = {
     "stage": "Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
@@ -124,6 +130,18 @@ def audit_options(command: Command) -> Command:
     return _with_options(
         [*_learning_options(AuditSettings, _AUDITED), file, *_options(CellSettings)], command
     )
+
+
+def stages_options(command: Command) -> Command:
+    """The command with all of the options of a sequence of stages."""
+    file = click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        help="File: a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet.",
+    )
+    learning = _learning_options(StagesSettings, _CARRIED)
+    return _with_options([*learning, file, *_options(CellSettings)], command)
 
 
 def update_options(command: Command) -> Command:

@@ -158,6 +158,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 why = "was loaded from a model file, which does not hold"
                 if "update_" in vars(self):
                     why = "was updated since it was fitted, and its tree has no"
+                elif "stages_" in vars(self):
+                    why = "was carried through stages, and its tree has no"
                 raise NotFittedError(f"This {type(self).__name__} {why} {name}. Fit the model to have it.")
             return super().__getattribute__(name)  # which raises, and knows why
 

@@ -118,6 +118,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     trained_ : StableTrees
         All of it: the collections with their grid, the settings of the distances, and `reliability`, the
         fraction of the differences between scores of candidates grown alike that is more than chance.
+    stages_ : StageSequence
+        After `fit_stages`: one tree for each stage, and when which rule moved.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
 

@@ -11,7 +11,8 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
-from holdfast.estimators.updating import OF_UPDATE, UpdatingEstimator
+from holdfast.estimators.staging import StagingEstimator
+from holdfast.estimators.updating import OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
@@ -27,7 +28,7 @@ from holdfast.tree.tree import Tree
 _UNSAID: Any = object()  # None is something that can be said
 
 
-class StableTreeEstimator(UpdatingEstimator):
+class StableTreeEstimator(StagingEstimator):
     """An estimator whose tree is chosen from many.
 
     Its parameters are the fields of `StabilitySettings` and of `SelectionRule` by name, and those of other

@@ -20,16 +20,15 @@ from holdfast.estimators.update_rows import Reading, update_rows, weighted_by_ag
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
-from holdfast.stability.update.settings import UpdateSettings, frozen_nodes
+from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
 from holdfast.stability.update.update import TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
-LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
-OF_UPDATE = ("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "_not_yet_learnt")
+OF_UPDATE = ("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_", "_not_yet_learnt")
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "max_leaf_nodes_"),
+    *("size_choice_", "max_leaf_nodes_", "stages_"),
 )
 
 
@@ -136,7 +135,7 @@ class UpdatingEstimator(TreeEstimator):
         new = update_rows(rows, self.tree_, reading)
         n_behind, known = self._rows_behind, row_hashes(new.table)
         if prior is None:
-            prior = max(n_behind - self._n_given_again(known), LEAST_PRIOR * n_behind)
+            prior = usual_prior(n_behind, self._n_given_again(known))
         settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior)
         deployed = placed_on(self.tree_, new.table.schema)
         found = update_tree(

@@ -1,5 +1,6 @@
 """The stage of every row, such as a year: the first stages are early, the last ones late."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -9,7 +10,7 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.frame import as_vector
 from holdfast.data.split.groups import numbers_in_order, raise_for_name
 from holdfast.errors import DataError
-from holdfast.text.lists import RowLabels
+from holdfast.text.lists import RowLabels, listed
 
 
 def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
@@ -61,6 +62,61 @@ def pooled_stages(stage: LongArray, most: int) -> LongArray:
     run = (middle * most / len(stage)).astype(np.int64)
     run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage that is most of the rows stays one of its own
     return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
+
+
+def joined_stages(stage: LongArray, least: int) -> LongArray:
+    """The stages, numbered anew, where one with fewer rows is joined with the next ones, or the last ones.
+
+    >>> joined_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
+    array([0, 0, 0, 1, 1, 1, 1])
+    """
+    rows_of = np.bincount(stage)
+    number, so_far, numbers = 0, 0, []
+    for n_rows in rows_of.tolist():
+        numbers.append(number)
+        so_far += n_rows
+        if so_far >= least:
+            number, so_far = number + 1, 0
+    joint = np.array(numbers, np.int64)
+    if so_far:  # too few are left for one of their own
+        joint = np.minimum(joint, max(number - 1, 0))
+    return np.asarray(joint[stage], np.int64)
+
+
+def places_in_order(stage: Any, order: Sequence[Any]) -> LongArray:
+    """The place of every row's stage in the order that is given.
+
+    >>> places_in_order(["spring", "autumn"], ["spring", "summer", "autumn"])
+    array([0, 2])
+    """
+    vector = as_vector(stage, "stage")
+    entries = vector.tolist() if isinstance(vector, np.ndarray) else vector.to_list()
+    place = {label: number for number, label in enumerate(order)}
+    if unknown := [entry for entry in dict.fromkeys(entries) if entry not in place]:
+        raise DataError(
+            f"stage has {listed(unknown)}, and stage_order={listed(order)} does not: put all into the order."
+        )
+    return np.array([place[entry] for entry in entries], np.int64)
+
+
+def stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
+    """What the data calls the stages, in the order of their numbers; a moment at midnight is a day.
+
+    >>> stage_labels([1999, 2001, 1999], np.array([0, 1, 0]))
+    ('1999', '2001')
+    """
+    vector = as_vector(stage, "stage")
+    array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
+    _, first = np.unique(numbers, return_index=True)
+    return tuple(_label(array[int(row)]) for row in first)
+
+
+def _label(entry: Any) -> str:
+    if isinstance(entry, float | np.floating) and float(entry).is_integer():
+        entry = int(entry)
+    if isinstance(entry, date | np.datetime64):
+        return str(np.array([entry], "datetime64[s]")[0]).removesuffix("T00:00:00")
+    return str(entry)
 
 
 def _rows_of_stages(stage: LongArray) -> LongArray:

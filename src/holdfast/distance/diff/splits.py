@@ -53,7 +53,7 @@ def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
             kind = "new" if asked == LEAF else "gone" if asks == LEAF else "replaced"
             yield _change(kind, old, new, (one, other), True, 1.0)
             continue
-        side = _same_side(old, new, one, other)
+        side = same_side(old, new, one, other)
         kind, share = _moved(old, new, one, other, side)
         if kind:
             yield _change(kind, old, new, (one, other), side, share)
@@ -81,7 +81,7 @@ def _change(kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool,
     )
 
 
-def _same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
+def same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
     """False if the yes side of the new split is what was the no side: a set of categories has two names."""
     before = answer(old, one, True)
     if not before.feature.is_subset:

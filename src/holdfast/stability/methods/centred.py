@@ -119,15 +119,25 @@ def taught_by(
     table: Table, groups: LongArray | None, settings: StabilitySettings, prior: Prior | None = None
 ) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
+    return lesson_of(table, teacher_answers(table, groups, settings), settings, prior)
+
+
+def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
+    """What a teacher that has learnt from the rows says of each."""
+    repeats, importance, _ = weights_of(table, settings.rules)
+    return taught(pupils_of(table, repeats * importance, groups, settings), settings.teacher)
+
+
+def lesson_of(
+    table: Table, answers: FloatArray, settings: StabilitySettings, prior: Prior | None = None
+) -> Taught:
+    """The lesson of what a teacher says, weighed against what was known before."""
     repeats, importance, exponent = weights_of(table, settings.rules)
-    weight = repeats * importance
-    pupils = pupils_of(table, weight, groups, settings)
-    answers = taught(pupils, settings.teacher)
     if prior is not None and prior.weight > 0:
         answers = prior.blended(answers, table, float(repeats.sum()))
     answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
-    return Taught(Lesson.of(table, answers, weight, rules), repeats, exponent)
+    return Taught(Lesson.of(table, answers, repeats * importance, rules), repeats, exponent)
 
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
@@ -135,7 +145,13 @@ def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySet
 
     Smaller students are the same ones, as they were when they had so many leaves.
     """
-    rows = taught_by(table, groups, settings)
+    return centred_by(taught_by(table, groups, settings), groups, settings, SMALLER)
+
+
+def centred_by(
+    rows: Taught, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
+) -> CentredTrees:
+    """The same of rows whose teacher has said what it thinks, and of these sizes as far as they are fewer."""
     students = _students(rows, groups, settings)
     distances = distance_settings(settings, [each.tree for each in students])
     most, grown = most_leaves(settings), max(each.tree.n_leaves for each in students)
@@ -145,7 +161,7 @@ def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySet
         _central(rows, students, size, distances, settings)
         if size < grown
         else replace(whole, max_leaf_nodes=size)
-        for size in SMALLER
+        for size in sizes
         if size < most
     ]
     return replace(whole, smaller=tuple(smaller))
@@ -178,7 +194,7 @@ def _central(
     search = CentreSearch.of(lesson, student, references, rows.repeats, distances)
     if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
         search = replace(search, least_rows=float(lesson.least_rows))
-    found = _found(search, tolerances, _tolerance(settings), settings.n_jobs)
+    found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
     trees = delivered([with_round_thresholds(tree, lesson.table) for tree in shapes], rows, settings)
     references = _with_weights(references, rows.exponent)
@@ -257,12 +273,13 @@ def _found(
     return found
 
 
-def _tolerance(settings: StabilitySettings) -> float:
+def chosen_tolerance(settings: StabilitySettings) -> float:
+    """The tolerance of the tree that is taken unless another is asked for."""
     return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
 
 
 def _tolerances(settings: StabilitySettings) -> tuple[float, ...]:
-    return tuple(sorted({*TOLERANCES, _tolerance(settings)}))
+    return tuple(sorted({*TOLERANCES, chosen_tolerance(settings)}))
 
 
 def _criterion(table: Table) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 from holdfast.errors import ParameterError
-from holdfast.stability.update.names import HOWS, UPDATE_TOLERANCE
+from holdfast.stability.update.names import HOWS, LEAST_PRIOR, UPDATE_TOLERANCE
 from holdfast.text.lists import listed
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import Tree
@@ -49,6 +49,11 @@ class UpdateSettings:
                 f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
                 "out frozen, or take how='nearest'."
             )
+
+
+def usual_prior(n_behind: float, n_again: float) -> float:
+    """The rows that a deployed tree stands for, of which so many are given again."""
+    return max(n_behind - n_again, LEAST_PRIOR * n_behind)
 
 
 def frozen_nodes(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ...]:

@@ -149,9 +149,7 @@ def update_tree(
     metric = metric_of(settings.scoring, rows.table.schema.target)
     given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
-    share = given.table.n_rows / (given.table.n_rows + update.prior)
-    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
-    own_loss *= MORE * share**2
+    own_loss = allowed_loss(own_loss, given.table.n_rows, update.prior)
     context = Context(settings, update, distances, tuple(more), own_loss)
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -168,7 +166,7 @@ def update_tree(
     return TreeUpdate(
         deployed,
         steps,
-        _taken(path, context),
+        taken_point(path, context),
         update,
         metric,
         distances,
@@ -177,6 +175,12 @@ def update_tree(
         n_scored=int(held_out.sum()),
         rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
+
+
+def allowed_loss(own_loss: float, n_rows: int, prior: float) -> float:
+    """What a tree that lost so much on its own rows may lose on new ones and keep its questions."""
+    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
+    return own_loss * MORE * (n_rows / (n_rows + prior)) ** 2
 
 
 # -- the path -------------------------------------------------------------------------------------------
@@ -202,17 +206,23 @@ class Context(NamedTuple):
 
 def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    settings, update, distances = context.settings, context.update, context.distances
-    prior = Prior(deployed, update.prior)
-    rows = taught_by(table, groups, _with_room(settings, deployed), prior)
+    prior = Prior(deployed, context.update.prior)
+    rows = taught_by(table, groups, with_room(context.settings, deployed), prior)
     search = UpdateSearch(
         rows,
         deployed,
         rows.lesson.grow(rows.repeats),
-        distances,
+        context.distances,
         context.more,
-        paths_above(deployed, update.frozen),
+        paths_above(deployed, context.update.frozen),
     )
+    return path_by(search, groups, context)
+
+
+def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) -> list[Point]:
+    """The points of the path of a search."""
+    settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
+    table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
     if update.how == "nearest":
         found += _changed(search, update.tolerance)
@@ -231,9 +241,9 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
             for kind, tree, room in zip(kinds, trees, spare, strict=True)
         ]
         losses = [search.loss(tree) for tree in trees]
-    away = distances_between(trees, [deployed], distances)[:, 0].tolist()
+    away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
     points = [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
-    return _efficient(points, update.how)
+    return _efficient(points, context.update.how)
 
 
 def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
@@ -289,8 +299,8 @@ def _efficient(points: list[Point], how: str) -> list[Point]:
     return sorted(kept, key=lambda point: point.kind != KEEP)
 
 
-def _taken(path: list[Point], context: Context) -> int:
-    """The refitted tree if it fits; else the nearest that does; else the one that fits best."""
+def taken_point(path: list[Point], context: Context) -> int:
+    """The place of the refitted tree if it fits; else of the nearest that does; else of the best fit."""
     kinds = [point.kind for point in path]
     if context.update.how != "nearest":
         return kinds.index(context.update.how)
@@ -303,7 +313,7 @@ def _taken(path: list[Point], context: Context) -> int:
     return min(changed, key=lambda i: path[i].loss)
 
 
-def _with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
+def with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
     """The settings, with as many leaves and questions on a path as the deployed tree has."""
     rules = settings.rules
     depth = None if rules.max_depth is None else max(rules.max_depth, deployed.depth)

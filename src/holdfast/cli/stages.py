@@ -1,0 +1,99 @@
+"""`holdfast stages`: a tree for every stage of a data file."""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from holdfast._version import __version__
+from holdfast.cli.stages_settings import StagesSettings
+from holdfast.cli.words import paragraph, plain_warnings, verbatim
+from holdfast.data.files.filetype import is_parquet
+from holdfast.data.files.writing import write_file
+from holdfast.data.table import Table
+from holdfast.errors import DataError, ParameterError
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.files import replace_file
+from holdfast.runs.folder import check_output
+from holdfast.runs.json_file import write_json
+from holdfast.runs.notes import timed
+from holdfast.runs.rows import Rows, read_rows
+from holdfast.stability.stages.sequence import StageSequence
+from holdfast.stability.stages.settings import StageSettings
+from holdfast.text.numbers import counted, duration
+
+CARRIED = (
+    *("how", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
+    "strict_groups",
+)
+TRAINED = ("max_leaf_nodes", "max_depth", "teacher", "scoring", "random_state", "n_jobs")
+
+
+def run(data: Path, output: Path | None, settings: StagesSettings, console: Console) -> None:
+    """Carry a tree through the stages, print what happened, and write it to a file."""
+    if settings.stage is None:
+        raise ParameterError("--stage is missing: name the column of the stages, such as years.")
+    StageSettings(**_carried_by(settings))  # before any work
+    if output is not None:
+        _check_name(output, data)
+    with plain_warnings():
+        rows = read_rows(data, settings)
+        table = rows.table(settings.task)
+        size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
+        paragraph(console, f"{size}, {counted(len(rows.stages), 'stage')}.\n", style="dim")
+        sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
+    verbatim(console, str(sequence))
+    paragraph(console, f"\nFitted in {duration(seconds)}.", style="dim")
+    if output is not None:
+        write_stages(sequence, output)
+
+
+def _check_name(output: Path, data: Path) -> None:
+    check_output(output, data)
+    if output.suffix.lower() in (".json", ".html", ".svg"):
+        return
+    try:
+        is_parquet(output)
+    except DataError as error:
+        others = "in .json for JSON; in .html for a page; in .svg for a picture."
+        raise DataError(f"{str(error).removesuffix('.')}; {others}") from None
+
+
+def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Console) -> StageSequence:
+    kind = StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor
+    parameters = {name: getattr(settings, name) for name in TRAINED}
+    model = kind(**parameters, questions=list(settings.question) or None, verbose=console.is_terminal)
+    model.fit_stages(
+        rows.features,
+        rows.frame.column(rows.target),
+        table.weight,
+        stage=np.array(rows.stages, object)[rows.stage],
+        stage_order=rows.stages,
+        groups=rows.groups,
+        **_carried_by(settings),
+    )
+    return model.stages_
+
+
+def _carried_by(settings: StagesSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in CARRIED}
+
+
+def write_stages(sequence: StageSequence, output: Path) -> None:
+    """A page, a picture, all figures in JSON, or one row per stage in a file of data."""
+    ending = output.suffix.lower()
+    if ending == ".html":
+        title = escape(f"{sequence.trees[0].schema.target.name}: stages")
+        page = (
+            f'<!doctype html><meta charset="utf-8"><title>{title}</title>'
+            f'<body style="font-family:system-ui,sans-serif;margin:2em">{sequence._repr_html_()}</body>\n'
+        )
+        replace_file(output, page.encode())
+    elif ending == ".svg":
+        replace_file(output, sequence.to_svg().encode())
+    elif ending == ".json":
+        write_json({"holdfast": __version__, **sequence.to_dict()}, output)
+    else:
+        write_file(sequence.columns(), output)

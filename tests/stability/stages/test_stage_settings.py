@@ -1,0 +1,35 @@
+"""What cannot be asked of a sequence of stages."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import ParameterError
+from holdfast.stability.stages.settings import StageSettings
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"how": "best"}, "how='best' is unknown"),
+        ({"memory": "none"}, "memory='none' is unknown"),
+        ({"half_life": 0}, "half_life=0 is out of range"),
+        ({"half_life": 2, "memory": "stage"}, "memory='stage' forgets them"),
+        ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
+        ({"prior": float("inf")}, "prior=inf is out of range"),
+        ({"movement_weight": 0.1}, "movement_weight=0.1 is for how='shortest-path'"),
+        ({"hindsight": True}, "hindsight=True is for how='shortest-path'"),
+        ({"how": "shortest-path", "movement_weight": "much"}, "movement_weight='much' is out of range"),
+        ({"how": "shortest-path", "prior": 10}, "prior=10 is for how='update'"),
+        ({"min_rows": 0}, "min_rows=0 is out of range"),
+    ],
+)
+def test_an_error_names_the_setting_and_the_way_out(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words.replace("(", r"\(")):
+        StageSettings(**given)
+
+
+def test_what_is_not_said_is_what_is_usual() -> None:
+    settings = StageSettings(how="shortest-path")
+    assert (settings.weight, settings.update_tolerance) == (0.02, 0.02)
+    assert StageSettings(how="shortest-path", movement_weight=0).weight == 0.0
