@@ -44,14 +44,16 @@ def test_centred_trees_are_audited_by_default_and_know_columns_by_name(
     few = {
         name: replace(known, parameters={**known.parameters, "n_estimators": 5})
         for name, known in KNOWN.items()
-        if known.stem in ("StableTree", "Forest")
+        if known.stem in ("StableTree", "UpdatedTree", "Forest")
     }
     monkeypatch.setattr("holdfast.audit.methods.KNOWN", {**KNOWN, **few})
     options = ("--repeats", 1, "--n-jobs", 1, "--changes", "columns permuted", "-o", tmp_path / "audit.json")
     result = holdfast("audit", patients, "--target", "outcome", *PLAIN, *options)
     assert result.exit_code == 0, result.output
     rows = {each["method"]: each for each in json.loads((tmp_path / "audit.json").read_text())["table"]}
-    assert list(rows) == ["cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-8", "forest"]
+    trees = ["cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-8", "updated"]
+    assert list(rows) == [*trees, "forest"]
+    assert rows["updated"]["distance"] == 0
     for name, most in (("centred", 12), ("centred-8", 8)):
         assert rows[name]["leaves"] <= most
         assert (rows[name]["distance"], rows[name]["churn"], rows[name]["identical"]) == (0, 0, 1)

@@ -358,7 +358,6 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
             {"name": "ForestClassifier", "parameters": {}},
             r"is a ForestClassifier, and it holds one tree",
         ),
-        (TREE, {"name": "StableTreeClassifier", "parameters": {}}, r"parts of it are those of another"),
         (
             FOREST,
             {"name": "TreeClassifier", "parameters": {}},

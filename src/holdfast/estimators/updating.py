@@ -24,6 +24,7 @@ from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usu
 from holdfast.stability.update.update import TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
+MOST_HASHES = 1024  # of rows, that a model remembers
 OF_UPDATE = ("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_", "_not_yet_learnt")
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
@@ -168,7 +169,7 @@ class UpdatingEstimator(TreeEstimator):
             self.previous_tree_ = self.tree_
             self._forget_training()
             self.rows_behind_, hashes = self.__dict__.pop("_not_yet_learnt")
-            self._row_hashes = np.union1d(vars(self).get("_row_hashes", hashes), hashes)
+            self._row_hashes = _sketch(np.append(vars(self).get("_row_hashes", hashes), hashes))
         if update.is_taken:
             self.teacher_loss_ = update.steps[update.taken].loss
             self._take_tree(update.tree, is_named)
@@ -182,12 +183,12 @@ class UpdatingEstimator(TreeEstimator):
         return float(vars(self).get("rows_behind_", self.tree_.count[0]))
 
     def _n_given_again(self, hashes: KeyArray) -> int:
-        """How many of the rows that the tree has learnt from are among those with these hashes."""
+        """How many of the rows that the tree has learnt from are among those with these hashes, about."""
         known = vars(self).get("_row_hashes", np.zeros(0, np.uint64))
-        return int(np.isin(known, hashes).sum())
+        return round(self._rows_behind * float(np.isin(known, hashes).mean())) if len(known) else 0
 
     def _remember_rows(self, table: Table) -> None:
-        self._row_hashes = np.sort(row_hashes(table))
+        self._row_hashes = _sketch(row_hashes(table))
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
         """The references of the last training, whose questions may be asked again."""
@@ -207,3 +208,11 @@ class UpdatingEstimator(TreeEstimator):
         for name in OF_TRAINING:
             self.__dict__.pop(name, None)
         self._left_out = tuple(OF_TRAINING)
+
+
+def _sketch(hashes: KeyArray) -> KeyArray:
+    """The least of the hashes: as good as drawn at random, and the same ones whatever else is there.
+
+    They tell which fraction of rows is given again, and take the same room for any number of rows.
+    """
+    return np.unique(hashes)[:MOST_HASHES]

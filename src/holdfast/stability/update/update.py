@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,9 +75,12 @@ class TreeUpdate:
     own_loss: float  # what the deployed tree lost on the rows that it was trained on
     n_rows: int  # learnt from
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
-    rows: JudgedRows
+    rows: JudgedRows | None  # None in another process, or after it was pickled
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
     is_forced: bool = False  # it is taken although the policy forbids it
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "rows": None}  # a model on disk holds no rows
 
     @property
     def tree(self) -> Tree:
@@ -93,6 +96,8 @@ class TreeUpdate:
         """The same update with the verdict of a policy on the step that is taken."""
         if policy is None:
             return replace(self, verdict=None, is_forced=False)
+        if self.rows is None:
+            raise ParameterError("The rows that the update was judged by are gone: update the model again.")
         step = self.steps[self.taken]
         verdict = self.rows.verdict(policy, self.deployed, step.tree, step.alike)
         return replace(self, verdict=verdict, is_forced=force and not verdict.passed)
