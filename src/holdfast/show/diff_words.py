@@ -9,7 +9,7 @@ from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
 from holdfast.show.diff_phrases import DIGITS, MOST_DIGITS, only_bound
-from holdfast.text.lines import printable
+from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import (
     counted,
     decimals_of_errors,
@@ -21,7 +21,7 @@ from holdfast.text.numbers import (
     rounded_percent,
     told_apart,
 )
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
 MOST_LABELS = 4  # categories that a phrase lists
 DEGREES = ("outcome", "question", "moved", "new", "gone", "alike")  # of what became of a rule
@@ -40,7 +40,7 @@ def diff_summary(diff: TreeDiff) -> str:
     """What changed in a few sentences: the rules, the rows, who is concerned, and which tree is better."""
     sentences = [_rules_sentence(diff)]
     if diff.rows is not None:
-        sentences += [_rows_sentence(diff.rows), _score_sentence(diff.rows)]
+        sentences += [_rows_sentence(diff.rows), _one_class_sentence(diff), _score_sentence(diff.rows)]
     return " ".join(filter(None, sentences))
 
 
@@ -145,9 +145,21 @@ def _rows_sentence(rows: RowChanges) -> str:
             return f"No prediction {of} moves."
         return f"Predictions {of} move by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
-        moved = f"; probabilities move by {fixed_text(rows.churn, 3)} on average" if rows.churn else ""
+        most = f"by {probability_text(rows.largest_move)} at most"
+        moved = (
+            f"; probabilities move by {fixed_text(rows.churn, 3)} on average, {most}" if rows.churn else ""
+        )
         return f"None {of} gets another class{moved}."
     return f"{percent_text(rows.flips)} {of} get another class{_who_text(rows)}."
+
+
+def _one_class_sentence(diff: TreeDiff) -> str:
+    """That no row can get another class, if every leaf of both trees says the same one."""
+    said = {int(each) for tree in (diff.old, diff.new) for each in tree.outcome[tree.feature == LEAF]}
+    if not diff.old.schema.target.is_classes or len(said) > 1:
+        return ""
+    only = label_text(diff.old.schema.target.classes[said.pop()])
+    return f"Every leaf of both trees says {only}: what tells rows apart is the probability."
 
 
 def _who_text(rows: RowChanges) -> str:
@@ -177,9 +189,10 @@ def _score_sentence(rows: RowChanges) -> str:
         "worse": "The new tree is worse",
         "alike": "Neither tree is clearly better",
     }[rows.verdict]
+    figures = f"{new}, as before" if new == old else f"{new} instead of {old}"
     return (
-        f"{words}: {rows.metric.title} {new} instead of {old} ({difference}; with 95 % confidence between "
-        f"{low} and {high})."
+        f"{words}: {rows.metric.title} {figures} ({difference}; with 95 % confidence between {low} and "
+        f"{high})."
     )
 
 
