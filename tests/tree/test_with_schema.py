@@ -220,3 +220,15 @@ def test_the_way_out_works() -> None:
     moved = TREE.with_schema(narrow.widened(TREE.schema))
     rows = patients(np.random.default_rng(0))
     assert moved.predict(rows).tolist() == TREE.predict(rows).tolist()
+
+
+def test_a_column_that_is_not_asked_about_may_become_of_another_kind() -> None:
+    classes = Target("y", classes=("no", "yes"))
+    age = Feature("age", low=0.0, high=90.0)
+    leaves = {"value": [9, 1], "count": 10}, {"value": [1, 9], "count": 10}
+    split = {"feature": "age", "threshold": 40, "left": 1, "right": 2}
+    tree = Tree.from_nodes(Schema((age, Feature("ward")), classes), [split, *leaves])
+    later = Schema((age, Feature("ward", "nominal", categories=("east", "west"))), classes)
+    assert tree.with_schema(later).schema == later
+    with pytest.raises(SchemaMismatch, match="'age' is numeric in the tree's schema, nominal in the new one"):
+        tree.with_schema(Schema((Feature("age", "nominal", categories=("old",)), Feature("ward")), classes))

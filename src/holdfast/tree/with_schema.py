@@ -1,6 +1,6 @@
 """The same tree on another schema."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -20,10 +20,12 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
 
     The schema may hold more of each, in any order, as long as ordered categories keep theirs. A category that
     the tree has not seen goes where missing values go; in an ordered feature it goes where its place says.
+    What the tree does not ask about may be of another kind there, such as a column that was empty before.
     """
     if schema == tree.schema:
         return tree
-    _check_fits(tree.schema, schema)
+    asked = {tree.schema.features[number].name for number in set(tree.feature.tolist()) - {LEAF}}
+    _check_fits(tree.schema, schema, asked)
     position = {name: index for index, name in enumerate(schema.names)}
     moved = np.array([*(position[name] for name in tree.schema.names), LEAF], np.int32)
     feature = moved[tree.feature]  # LEAF is -1, and so is the last of `moved`
@@ -91,16 +93,16 @@ def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
 # -- what does not fit ----------------------------------------------------------------------------------
 
 
-def _check_fits(old: Schema, new: Schema) -> None:
+def _check_fits(old: Schema, new: Schema, asked: Collection[str]) -> None:
     """Nothing, or a SchemaMismatch with all that the new schema lacks and the ways out."""
-    misfits = [*_column_misfits(old, new), *_target_misfits(old.target, new.target)]
+    misfits = [*_column_misfits(old, new, asked), *_target_misfits(old.target, new.target)]
     if misfits:
         problems = [f"  {problem}" for problem, _ in misfits]
         ways_out = dict.fromkeys(way_out for _, way_out in misfits)
         raise SchemaMismatch("\n".join(["Cannot measure the tree on the schema:", *problems, *ways_out]))
 
 
-def _column_misfits(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
+def _column_misfits(old: Schema, new: Schema, asked: Collection[str]) -> Iterator[tuple[str, str]]:
     features = {feature.name: feature for feature in new.features}
     for feature in old.features:
         what = f"{'question' if feature.kind == 'question' else 'column'} {feature.name!r}"
@@ -108,6 +110,8 @@ def _column_misfits(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
         if other is None:
             way_out = "Give the new schema all the columns and questions of the tree's; it may have more."
             yield f"{what} is in the tree's schema and not in the new one.", way_out
+        elif other.kind != feature.kind and feature.name not in asked:
+            continue
         elif other.kind != feature.kind:
             way_out = "Read both data sets with the same categorical columns."
             yield f"{what} is {feature.kind} in the tree's schema, {other.kind} in the new one.", way_out
