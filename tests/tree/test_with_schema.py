@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.check import check_tree
-from holdfast.tree.tree import KNOWN, LEAF
+from holdfast.tree.tree import KNOWN, LEAF, Tree
 from holdfast.tree.with_schema import remeasured
 from reference.trees import (
     AGE,
