@@ -122,7 +122,7 @@ def test_a_demo_folder_that_is_a_file_is_refused_before_any_work(model: Path) ->
 # -- demo -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=[80, 120])
+@pytest.fixture(scope="module", params=[80])
 def demo(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[int, Result, Path]:
