@@ -49,7 +49,11 @@ CASES = (
         True,
     ),
 )
-SMALL = {"fit": ("--method", "bootstrap", "--n-estimators", "100"), "compare": ("--models", "tree,pruned,forest"), "predict": ()}
+SMALL = {
+    "fit": ("--method", "bootstrap", "--n-estimators", "100"),
+    "compare": ("--models", "tree,pruned,forest"),
+    "predict": (),
+}
 
 
 class Workshop:

@@ -42,7 +42,7 @@ class EditOptions:
     by: str = ""
     why: str = ""
     when: str = ""
-    keep_values: bool = False
+    refit_values: bool = False
 
     def check(self) -> None:
         """Raise an EditError unless one change is asked for, at a node if it needs one."""
@@ -122,7 +122,7 @@ def _table(
 def _edited(tree: Tree, table: Table | None, options: EditOptions, fitted: Any) -> Tree:
     settings: dict[str, Any] = {
         "rules": GrowthRules(class_weight=getattr(fitted, "class_weight", None)),
-        "keep_values": options.keep_values or _is_taught(fitted),
+        "keep_values": not options.refit_values,
         "by": options.by,
         "why": options.why,
         "when": options.when,
@@ -131,11 +131,6 @@ def _edited(tree: Tree, table: Table | None, options: EditOptions, fitted: Any) 
         assert table is not None
         return round_thresholds(tree, table, options.tolerance, **settings)
     return _at_node(tree.edit(table, **settings), options).tree
-
-
-def _is_taught(fitted: Any) -> bool:
-    """True if the values of the leaves are a teacher's, which rows do not give."""
-    return getattr(fitted, "method", "") == "centred" and getattr(fitted, "leaf_values", "") == "teacher"
 
 
 def _at_node(editing: Editing, options: EditOptions) -> Editing:

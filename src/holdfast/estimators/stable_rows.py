@@ -48,6 +48,7 @@ def training_rows(
     groups: Any,
     early: Pair = NO_ROWS,
     holdout: Pair = NO_ROWS,
+    early_names: tuple[str, str] = ("X0", "y0"),
 ) -> TrainingRows:
     """All rows whose weight is above 0: those of `early`, then those of `rows`, then those of `holdout`.
 
@@ -55,7 +56,7 @@ def training_rows(
     """
     whole = _Part(frame_of(rows[0]), rows[1], ("X", "y"))
     n_early = n_held_out = 0
-    if (first := _part(early, ("X0", "y0"))) is not None:
+    if (first := _part(early, early_names)) is not None:
         if stage is not None:
             raise ParameterError("stage and X0 both say which rows are early: give one of them.")
         n_early, whole = first.X.n_rows, _joined(first, whole)

@@ -1,5 +1,6 @@
 """The rows that a deployed tree is updated by, on a schema that holds those of the tree as well."""
 
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -9,10 +10,11 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.data.input.target import Task, name_of
+from holdfast.data.input.weight import read_weight
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.reference_schema import features_asked
-from holdfast.errors import DataError, ParameterError, SchemaMismatch
+from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
 from holdfast.estimators.stable_rows import TrainingRows
 from holdfast.stability.update.update import NewRows
 from holdfast.tree.tree import Tree
@@ -33,11 +35,40 @@ class Reading:
 def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     """The rows on the schema of the tree, whose ranges hold theirs too; on request also what is new to it.
 
-    Rows of the stage 0 are old ones.
+    New categories of a column that the tree does not ask about are taken in anyway. Rows of the stage 0 are
+    old ones.
     """
-    schema = tree.schema
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
+    asked = features_asked([tree])
     if reading.widen:
+        return NewRows(_read(rows, _widened(rows, tree, reading, asked), reading), rows.groups, is_new)
+    try:
+        table = _read(rows, tree.schema, reading)
+    except SchemaMismatch as error:
+        if "columns" in str(error):  # missing, or more of them
+            raise SchemaMismatch(
+                f"{error}\n{_WIDEN}" if "not in the schema" in str(error) else str(error)
+            ) from None
+        wide = _widened(rows, tree, reading, asked)
+        known = {feature.name: feature for feature in tree.schema.features}
+        features = tuple(known[each.name] if each.name in asked else each for each in wide.features)
+        try:
+            table = _read(rows, Schema(features, tree.schema.target), reading)
+        except SchemaMismatch:
+            raise SchemaMismatch(f"{error}\n{_WIDEN}") from error
+    return NewRows(table, rows.groups, is_new)
+
+
+def _read(rows: TrainingRows, schema: Schema, reading: Reading) -> Table:
+    with warnings.catch_warnings():  # rows of one class say little, but the tree will not be a leaf
+        warnings.filterwarnings("ignore", "the target has one class", DataWarning)
+        return with_ranges(Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema))
+
+
+def _widened(rows: TrainingRows, tree: Tree, reading: Reading, asked: Collection[str]) -> Schema:
+    """The schema of the tree with all that is new in the rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # told when the rows are read on it
         fresh = Table.from_arrays(
             rows.X,
             rows.y,
@@ -47,14 +78,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
             questions=reading.questions,
             target=name_of(rows.y),
         )
-        schema = joined(schema, fresh.schema, features_asked([tree]))
-    try:
-        table = Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema)
-    except SchemaMismatch as error:
-        if reading.widen:
-            raise
-        raise SchemaMismatch(f"{error}\n{_WIDEN}") from error
-    return NewRows(with_ranges(table), rows.groups, is_new)
+    return joined(tree.schema, fresh.schema, asked)
 
 
 def joined(old: Schema, new: Schema, asked: Collection[str]) -> Schema:
@@ -106,8 +130,8 @@ def _range(values: FloatArray, scale: Feature | Target) -> tuple[float, float]:
 # -- age ------------------------------------------------------------------------------------------------
 
 
-def weighted_by_age(rows: TrainingRows, age: Any, half_life: Any) -> TrainingRows:
-    """The rows, each weighing half as much for every `half_life` of its age.
+def weights_by_age(n_old: int, n_new: int, sample_weight: Any, age: Any, half_life: Any) -> Any:
+    """The weights, of old rows and then of new ones, halved for every `half_life` of the age of a row.
 
     Without ages, old rows have the age 1 and new ones 0.
     """
@@ -116,21 +140,29 @@ def weighted_by_age(rows: TrainingRows, age: Any, half_life: Any) -> TrainingRow
             raise ParameterError(
                 "age says how old rows are, and half_life after which age they count half: give both."
             )
-        return rows
+        return sample_weight
     if not isinstance(half_life, Real) or isinstance(half_life, bool) or not 0 < float(half_life) < np.inf:
         raise ParameterError(f"half_life={half_life!r} is out of range: it must be a number above 0.")
-    n_rows = rows.X.n_rows
-    if age is None:
-        if rows.stage is None:
-            raise ParameterError(
-                "half_life needs to know how old rows are: give age=, one number per row, or X_old and y_old."
-            )
-        ages = (rows.stage == 0).astype(np.float64)
-    else:
+    if age is None and not n_old:
+        raise ParameterError(
+            "half_life needs to know how old rows are: give age=, one number per row, or X_old and y_old."
+        )
+    ages = np.repeat([1.0, 0.0], [n_old, n_new]) if age is None else _ages(age, n_old + n_new)
+    # Against the youngest row, so that very old ones are not all without weight.
+    factor = np.exp2(-(ages - ages.min()) / float(half_life))
+    weight = read_weight(sample_weight, n_old + n_new)
+    return factor if weight is None else weight * factor
+
+
+def _ages(age: Any, n_rows: int) -> FloatArray:
+    try:
         ages = np.asarray(age, np.float64).ravel()
-        if len(ages) != n_rows:
-            raise DataError(f"age has {len(ages)} values, and there are {n_rows} rows: give one per row.")
-        if not (np.isfinite(ages).all() and (ages >= 0).all()):
-            raise DataError("age must be finite numbers of at least 0, and some are not.")
-    weight = np.exp2(-ages / float(half_life))
-    return replace(rows, weight=weight if rows.weight is None else rows.weight * weight)
+    except (TypeError, ValueError):
+        raise DataError("age must be numbers, such as years, and some are not.") from None
+    if np.asarray(age).dtype.kind == "M":
+        raise DataError("age is dates: give how long ago each row was, as a number.")
+    if len(ages) != n_rows:
+        raise DataError(f"age has {len(ages)} values, and there are {n_rows} rows: give one per row.")
+    if not (np.isfinite(ages).all() and (ages >= 0).all()):
+        raise DataError("age must be finite numbers of at least 0, and some are not.")
+    return ages

@@ -1,7 +1,9 @@
 """The update of a deployed tree, with the face of an estimator."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,28 +11,41 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import KeyArray
+from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
-from holdfast.data.split.row_keys import row_hashes
+from holdfast.data.input.weight import effective_rows
+from holdfast.data.split.row_keys import label_keys, mix, row_hashes
 from holdfast.data.table import Table
 from holdfast.distance.reference_schema import placed_on
-from holdfast.errors import ParameterError
+from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.estimators.base import TreeEstimator, all_or_nothing
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.estimators.update_rows import Reading, update_rows, weighted_by_age
+from holdfast.estimators.update_rows import Reading, update_rows, weights_by_age
+from holdfast.stability.choice import SelectionRule
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
-from holdfast.stability.update.update import TreeUpdate, update_tree
+from holdfast.stability.update.update import KEEP, TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
 MOST_HASHES = 1024  # of rows, that a model remembers
-OF_UPDATE = ("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_", "_not_yet_learnt")
+OF_UPDATE = (
+    *("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_"),
+    *("_before_update", "_learnt"),
+)
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "max_leaf_nodes_", "stages_"),
+    *("size_choice_", "stages_"),
 )
+
+
+class Learnt(NamedTuple):
+    """What an update adds to what a model stands for."""
+
+    n_rows: float
+    hashes: KeyArray
 
 
 class UpdatingEstimator(TreeEstimator):
@@ -47,6 +62,9 @@ class UpdatingEstimator(TreeEstimator):
     n_classes_: int
 
     def _settings(self) -> StabilitySettings:
+        raise NotImplementedError
+
+    def _selection_rule(self) -> SelectionRule:
         raise NotImplementedError
 
     def adopt(self, model: Any) -> Self:
@@ -129,25 +147,33 @@ class UpdatingEstimator(TreeEstimator):
             `update_.verdict`. `force=True` takes it all the same, which `update_` records.
         """
         check_is_fitted(self)
-        rows = training_rows((X, y), sample_weight, stage=None, groups=groups, early=(X_old, y_old))
-        rows = weighted_by_age(rows, age, half_life)
-        questions = tuple(self.questions or ()) or self.schema_.questions
-        reading = Reading(self._task, self.categorical_features, questions, widen)
+        _check_policy(policy)
+        if not widen:
+            X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
+        n_new, n_old = (0 if each is None else frame_of(each).n_rows for each in (X, X_old))
+        weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
+        early = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
+        rows = training_rows((X, y), weight, stage=None, groups=groups, **early)
+        reading = Reading(self._task, self.categorical_features, self.schema_.questions, widen)
         new = update_rows(rows, self.tree_, reading)
-        n_behind, known = self._rows_behind, row_hashes(new.table)
-        if prior is None:
-            prior = usual_prior(n_behind, self._n_given_again(known))
-        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior)
-        deployed = placed_on(self.tree_, new.table.schema)
+        n_behind, known = self._rows_behind, unique_hashes(new.table)
+        # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
+        n_again = max(self._n_given_again(known), min(n_behind, n_old))
+        size = effective_rows(new.table.weight, new.table.n_rows)
+        prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
+        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows)
         found = update_tree(
-            deployed,
+            placed_on(self.tree_, new.table.schema),
             new,
-            self._settings(),
+            self._update_settings(),
             settings,
             own_loss=vars(self).get("teacher_loss_", 0.0),
             more=self._further_trees(new.table.schema),
+            rule=self._selection_rule(),
         )
-        self._not_yet_learnt = prior + new.table.n_rows, known
+        known_before = max(n_behind - n_again, 0.0) if prior is None else float(prior)
+        self._before_update = {name: each for name, each in vars(self).items() if name != "_before_update"}
+        self._learnt = Learnt(known_before + size, known)
         return self._stepped(found.judged(policy, force=force))
 
     def take(self, step: int, *, force: bool = False) -> Self:
@@ -157,25 +183,36 @@ class UpdatingEstimator(TreeEstimator):
         unless it is forced.
         """
         check_is_fitted(self)
-        if not hasattr(self, "update_"):
+        if "_before_update" not in vars(self):
             raise ParameterError("There is no path to take a step of: call update first.")
         return self._stepped(self.update_.take(step, force=force))
 
     def _stepped(self, update: TreeUpdate) -> Self:
-        """Take the tree of an update; where a policy forbids that, the tree before stays, or comes back."""
-        self.update_ = update
-        is_named, is_first = hasattr(self, "feature_names_in_"), "_not_yet_learnt" in vars(self)
-        if update.is_taken and is_first:
-            self.previous_tree_ = self.tree_
-            self._forget_training()
-            self.rows_behind_, hashes = self.__dict__.pop("_not_yet_learnt")
-            self._row_hashes = _sketch(np.append(vars(self).get("_row_hashes", hashes), hashes))
-        if update.is_taken:
-            self.teacher_loss_ = update.steps[update.taken].loss
-            self._take_tree(update.tree, is_named)
-        elif not is_first:  # another step of this update is in use
-            self._take_tree(self.previous_tree_, is_named)
+        """Take the tree of an update. If it is kept, or a policy forbids the step, all is as it was."""
+        before, learnt = self._before_update, self._learnt
+        self.__dict__ = {**before, "update_": update, "_before_update": before, "_learnt": learnt}
+        step = update.steps[update.taken]
+        if step.kind == KEEP or not update.is_taken:
+            return self
+        self.previous_tree_ = self.tree_
+        self._forget_training()
+        self.rows_behind_, self.teacher_loss_ = learnt.n_rows, step.loss
+        self._row_hashes = _sketch(np.append(vars(self).get("_row_hashes", learnt.hashes), learnt.hashes))
+        self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
         return self
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()  # a pickle goes on from the tree that is in use
+        return {name: each for name, each in state.items() if name not in ("_before_update", "_learnt")}
+
+    def _update_settings(self) -> StabilitySettings:
+        """The settings, with the size that folds have chosen."""
+        settings = self._settings()
+        if not settings.size_by_folds:
+            return settings
+        size = vars(self).get("max_leaf_nodes_", self.tree_.n_leaves)
+        rules = replace(settings.rules, max_leaf_nodes=size)
+        return replace(settings, rules=rules, size_by_folds=False)
 
     @property
     def _rows_behind(self) -> float:
@@ -188,11 +225,15 @@ class UpdatingEstimator(TreeEstimator):
         return round(self._rows_behind * float(np.isin(known, hashes).mean())) if len(known) else 0
 
     def _remember_rows(self, table: Table) -> None:
-        self._row_hashes = _sketch(row_hashes(table))
+        self._row_hashes = _sketch(unique_hashes(table))
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
         """The references of the last training, whose questions may be asked again."""
-        return tuple(placed_on(tree, schema) for tree in vars(self).get("reference_trees_", ()))
+        placed = []
+        for tree in vars(self).get("reference_trees_", ()):
+            with suppress(SchemaMismatch):  # it asks about a column that is of another kind now
+                placed.append(placed_on(tree, schema))
+        return tuple(placed)
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""
@@ -216,3 +257,23 @@ def _sketch(hashes: KeyArray) -> KeyArray:
     They tell which fraction of rows is given again, and take the same room for any number of rows.
     """
     return np.unique(hashes)[:MOST_HASHES]
+
+
+def unique_hashes(table: Table) -> KeyArray:
+    """Hashes of the rows, target included, that no other row equals; none if most rows have an equal.
+
+    Where rows are often alike, as in a table of few categories, an equal row need not be the same one.
+    """
+    hashes = row_hashes(table)
+    if table.schema.target.is_classes:
+        hashes = mix(hashes + label_keys(table.schema.target.classes)[table.target])
+    found, counts = np.unique(hashes, return_counts=True)
+    alone = found[counts == 1]
+    return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
+
+
+def _check_policy(policy: Any) -> None:
+    if policy is not None and not isinstance(policy, ChangePolicy):
+        raise ParameterError(
+            f"policy={policy!r} is none: give a ChangePolicy, such as ChangePolicy.load('change.toml')."
+        )

@@ -1,5 +1,6 @@
 """What is known of an update run, as plain data: what `update.json` holds."""
 
+from math import isnan
 from typing import Any
 
 from holdfast._version import __version__
@@ -51,12 +52,17 @@ def _step_facts(update: TreeUpdate, number: int) -> dict[str, Any]:
     return {
         "step": number,
         "kind": step.kind,
-        "changes": shown("changes_text", update, number),
+        "changes": shown("changes_text", update, number, 10_000),
         "distance": step.distance,
         "fit_lost": max(step.loss, 0.0),
-        "score": update.metric.shown(step.score),
-        "against_keeping": update.metric.shown(step.difference),
-        "standard_error": step.error,
+        "score": _known(update.metric.shown(step.score)),
+        "against_keeping": _known(update.metric.shown(step.difference)),
+        "standard_error": _known(step.error),
         "leaves": step.tree.n_leaves,
         "depth": step.tree.depth,
     }
+
+
+def _known(figure: float) -> float | None:
+    """The figure; None, as JSON has it, for one that cannot be told."""
+    return None if isnan(figure) else figure

@@ -155,7 +155,7 @@ def _title(diff: TreeDiff, degree: str, number: int) -> str:
 def _notes(diff: TreeDiff) -> Iterator[str]:
     distance, is_classes = diff.distance, diff.old.schema.target.is_classes
     if is_classes:
-        yield "p: fraction of the class among the training rows of the leaf"
+        yield "p: probability of the class, as the leaf says it"
     outcome = "another class" if is_classes else "the greatest change of a value"
     yield (
         f"cost: part of the distance between the trees, {_cost_text(distance.total)} (matching "

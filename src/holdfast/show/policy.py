@@ -62,7 +62,9 @@ def verdict_blocks(verdict: PolicyVerdict, *, brief: bool = False) -> list[str]:
     blocks = []
     if verdict.lines:
         told = replace(verdict, lines=_brief(verdict.lines)) if brief else verdict
-        blocks.append("\n".join(table_lines(filled(_grid(told)), sides=_sides(told))))
+        grid = filled(_grid(told))
+        sides = "".join(">" if heading == "figure" else "<" for heading in grid[0])
+        blocks.append("\n".join(table_lines(grid, sides=sides)))
     if notes := [note for line in verdict.lines if line.status != "passed" for note in _note(line)]:
         blocks.append("\n".join(notes))
     return blocks
@@ -75,10 +77,6 @@ def _brief(lines: tuple[PolicyLine, ...]) -> tuple[PolicyLine, ...]:
     least = min(passed, key=lambda line: inf if line.figure is None else line.figure)
     told = replace(least, subject=f"{least.subject} (the least of {len(passed)})")
     return tuple(told if line is least else line for line in lines if line is least or line not in passed)
-
-
-def _sides(verdict: PolicyVerdict) -> str:
-    return "<<><<" if any(line.subject for line in verdict.lines) else "<><<"
 
 
 def verdict_html(verdict: PolicyVerdict) -> str:

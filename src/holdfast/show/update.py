@@ -1,6 +1,7 @@
 """The path of an update: what it says in a few sentences, then step by step."""
 
 from html import escape
+from math import isnan
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_phrases import split_texts
@@ -19,7 +20,8 @@ from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, fitting, html_table, table_lines
 
-WIDEST = 44  # letters of what changes
+WIDEST, NARROWEST = 44, 24  # letters of what changes
+WHOLE = 10_000  # of a page, which has room
 WIDTH = 100  # letters of a line
 
 WORDS = {
@@ -43,7 +45,7 @@ def update_text(update: TreeUpdate) -> str:
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
     verdict = "" if update.verdict is None else update.verdict._repr_html_()
-    return f"<p>{escape(update_summary(update))}</p>{html_table(path_rows(update))}{verdict}"
+    return f"<p>{escape(update_summary(update))}</p>{html_table(path_rows(update, WHOLE))}{verdict}"
 
 
 def update_summary(update: TreeUpdate) -> str:
@@ -55,17 +57,24 @@ def update_summary(update: TreeUpdate) -> str:
     elif update.is_forced:
         sentences = ["The update is taken by force, against the policy.", *sentences]
     if taken is not keep:
-        decimals = _decimals(update)
-        gain = fixed_text(taken.difference, decimals, "+")
-        error = fixed_text(taken.error, decimals)
-        what = f"{update.metric.title} of {_scored_text(update)}"
-        if update.metric.is_loss:
-            what += " (counted so that more is better)"
-        if taken.difference == 0.0 and taken.error == 0.0:
-            sentences.append(f"The {what}, stays as it is.")
-        else:
-            sentences.append(f"Against keeping the tree as it is, {gain} ± {error} of the {what}.")
+        sentences.append(_score_sentence(update))
+    if update.verdict is not None and update.n_scored:
+        sentences.append(f"Scores and calibration are judged by the {update.n_scored:,} rows held out.")
     return " ".join(sentences)
+
+
+def _score_sentence(update: TreeUpdate) -> str:
+    """What the step that is taken brings."""
+    taken, decimals = update.steps[update.taken], _decimals(update)
+    what = f"{update.metric.title} of {_scored_text(update)}"
+    if isnan(taken.difference):
+        return f"Nothing can be said of the {what}: the rows are all of one kind."
+    if taken.difference == 0.0 and taken.error == 0.0:
+        return f"The {what}, stays as it is."
+    gain = fixed_text(update.metric.shown(taken.difference), decimals, "+")
+    less = " (less is better)" if update.metric.is_loss else ""
+    error = fixed_text(taken.error, decimals)
+    return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
 
 def _taken_sentence(update: TreeUpdate) -> str:
@@ -125,33 +134,33 @@ def _decimals(update: TreeUpdate) -> int:
 
 def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
     """The table of the steps, line by line; where it is too wide, without the fit or the distance."""
-    rows = fitting(path_rows(update), width, SPARE)
+    rows = fitting(path_rows(update, WIDEST - max(0, WIDTH - width)), width, SPARE)
     return table_lines(rows, sides="><".ljust(len(rows[0]), ">"))
 
 
-def path_rows(update: TreeUpdate) -> Rows:
+def path_rows(update: TreeUpdate, widest: int = WIDEST) -> Rows:
     """The table of the steps: what each changes, and its figures; an arrow marks the one that is taken."""
     decimals = _decimals(update)
     rows = [[*HEADINGS, update.metric.title, "against keeping"]]
     for number, step in enumerate(update.steps):
         against = ""
-        if number:
+        if number and not isnan(step.difference):
             difference = update.metric.shown(step.difference)
             against = f"{fixed_text(difference, decimals, '+')} ± {fixed_text(step.error, decimals)}"
         rows.append(
             [
                 f"{'-> ' if number == update.taken else ''}{number}",
-                changes_text(update, number),
+                changes_text(update, number, max(widest, NARROWEST)),
                 f"{step.distance:.2f}",
                 percent_text(max(step.loss, 0.0)),
-                fixed_text(update.metric.shown(step.score), decimals),
+                "" if isnan(step.score) else fixed_text(update.metric.shown(step.score), decimals),
                 against,
             ]
         )
     return rows
 
 
-def changes_text(update: TreeUpdate, number: int) -> str:
+def changes_text(update: TreeUpdate, number: int, widest: int = WIDEST) -> str:
     """What a step changes, compared with the step before it."""
     step = update.steps[number]
     if step.kind != CHANGE:
@@ -160,15 +169,15 @@ def changes_text(update: TreeUpdate, number: int) -> str:
     told = [split_texts(diff, split)[1] for split in diff.splits]
     if not told:
         return WORDS[REFIT]
-    return _first_of(told)
+    return _first_of(told, widest)
 
 
-def _first_of(told: list[str]) -> str:
+def _first_of(told: list[str], widest: int) -> str:
     """As many of the texts as there is room for, and how many more there are."""
     for number in range(len(told), 0, -1):
         more = f"; {len(told) - number} more" if number < len(told) else ""
         text = "; ".join(told[:number]) + more
-        if len(text) <= WIDEST:
+        if len(text) <= widest:
             return text
     more = f"; {len(told) - 1} more" if len(told) > 1 else ""
-    return f"{shortened(told[0], WIDEST - len(more))}{more}"
+    return f"{shortened(told[0], widest - len(more))}{more}"

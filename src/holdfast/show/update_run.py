@@ -5,7 +5,7 @@ from html import escape
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.diff import brief_sections, section_text, sections_html
 from holdfast.show.policy import verdict_blocks, verdict_table
-from holdfast.show.update import path_lines, path_rows, update_summary
+from holdfast.show.update import WHOLE, path_lines, path_rows, update_summary
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
 from holdfast.text.table import html_table
 
@@ -62,7 +62,7 @@ def _unbroken(text: str) -> str:
 def update_run_html(run: UpdateRun) -> str:
     """The same for a notebook, with the change rule by rule."""
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in words(run)]
-    parts.append(f"<h4>{PATH}</h4>{html_table(path_rows(run.update))}")
+    parts.append(f"<h4>{PATH}</h4>{html_table(path_rows(run.update, WHOLE))}")
     if run.verdict is not None and run.verdict.lines:
         parts.append(f"<h4>{POLICY}</h4>{verdict_table(run.verdict)}")
     return "".join([*parts, sections_html(run.diff)])

@@ -148,7 +148,8 @@ def _within_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[int, str]:
     tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
     is_largest = frontier.max_leaf_nodes == frontier.max_leaf_nodes.max()
     near = np.flatnonzero(is_largest & (frontier.student_loss <= tolerance + 1e-9))
-    size = "" if rule.max_leaf_nodes is None else f" with at most {rule.max_leaf_nodes} leaves"
+    most = int(frontier.max_leaf_nodes.max()) if rule.max_leaf_nodes is None else rule.max_leaf_nodes
+    size = f" with at most {most} leaves" if len(frontier.sizes) > 1 or rule.max_leaf_nodes else ""
     because = (
         f"It is the most stable of the trees found{size} that lose at most {percent_text(tolerance)} of what "
         "the student has learnt from the teacher."

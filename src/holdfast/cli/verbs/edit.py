@@ -37,10 +37,15 @@ from holdfast.runs.data_settings import CellSettings
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Rows (CSV or Parquet) that counts and values are fitted to, and that tell what the edit costs.",
+    help="Rows (CSV or Parquet) that counts are fitted to, and that tell what the edit costs.",
 )
 @click.option("--target", metavar="COLUMN", help="The target in --data.  [default: as in the model]")
-@click.option("--keep-values", is_flag=True, help="Fit counts alone to the rows, not values.")
+@click.option(
+    "--refit-values",
+    is_flag=True,
+    help="Fit the values of leaves below an edited question to the rows, too. A centred tree has those of its "
+    "teacher.",
+)
 @click.option(
     "-o",
     "--output",
@@ -52,9 +57,9 @@ from holdfast.runs.data_settings import CellSettings
 def command(model: Path, output: Path, data: Path | None, target: str | None, **options: Any) -> None:
     """Edit the tree in the file MODEL, or in a run folder, by hand.
 
-    The edit, with who and why, is kept in the file and shown with the tree. With --data, counts and values
-    are fitted to its rows, and what the edit costs is told on the same rows: scores on rows that a tree was
-    fitted to flatter it. In Python, price_of_edit takes others.
+    The edit, with who and why, is kept in the file and shown with the tree. With --data, counts are fitted to
+    its rows, and what the edit costs is told on the same rows: with --refit-values that flatters the edited
+    tree. In Python, price_of_edit takes other rows.
     """
     from dataclasses import fields
 

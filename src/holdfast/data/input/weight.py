@@ -42,6 +42,23 @@ def are_repetitions(weight: FloatArray) -> bool:
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
+def effective_rows(weight: FloatArray | None, n_rows: int) -> float:
+    """How many rows the weighted ones are worth: copies if the weights say how often each is there.
+
+    Otherwise it is Kish's effective size, the square of the sum over the sum of squares: ten rows of the
+    weight 1 and a thousand of nearly none are worth ten.
+
+    >>> effective_rows(np.array([2.0, 1.0]), 2), effective_rows(np.array([0.5, 0.5]), 2)
+    (3.0, 2.0)
+    """
+    if weight is None:
+        return float(n_rows)
+    if are_repetitions(weight):
+        return float(weight.sum())
+    share = weight / weight.max()
+    return float(share.sum() ** 2 / (share**2).sum())
+
+
 def weighted_rows(weight: FloatArray | None) -> BoolArray | None:
     """True for the rows of positive weight; None if all are."""
     if weight is None or (weight > 0.0).all():

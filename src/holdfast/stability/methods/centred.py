@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, without_last_digits
+from holdfast.data.input.weight import effective_rows
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
@@ -134,7 +135,7 @@ def lesson_of(
     """The lesson of what a teacher says, weighed against what was known before."""
     repeats, importance, exponent = weights_of(table, settings.rules)
     if prior is not None and prior.weight > 0:
-        answers = prior.blended(answers, table, float(repeats.sum()))
+        answers = prior.blended(answers, table, effective_rows(table.weight, table.n_rows))
     answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
     return Taught(Lesson.of(table, answers, repeats * importance, rules), repeats, exponent)

@@ -47,10 +47,18 @@ def splits(name: str, change: Change) -> Iterator[PolicyLine]:
     """The splits that changed in the way that the line is about."""
     kinds, singular, plural = _SPLITS[name]
     found = [each for each in change.diff.splits if each.kind in kinds]
-    words = f"{len(found) or 'no'} {singular if len(found) == 1 else plural}"
+    n_splits = sum(_n_splits(each) for each in found)
+    words = f"{n_splits or 'no'} {singular if n_splits == 1 else plural}"
     if found:
         words += f": {joined([_split_text(each) for each in found], MOST_NAMED)}"
-    yield permitted(name, len(found), change.limit(name), words)
+    yield permitted(name, n_splits, change.limit(name), words)
+
+
+def _n_splits(change: SplitChange) -> int:
+    """How many splits a change is: all below one that is new, replaced or gone are so too."""
+    if change.is_move:
+        return 1
+    return change.leaves[0 if change.kind == "gone" else 1] - 1
 
 
 def new_root(name: str, change: Change) -> Iterator[PolicyLine]:

@@ -126,19 +126,19 @@ class ChangePolicy:
     calibration_intercept: Interval | None = line(
         None,
         Between(),
-        (-0.3, 0.3),
+        (-0.5, 0.5),
         "What the log odds of the new tree may lack on the whole; 0 is right. Of predicted numbers: what "
         "they lack, in standard deviations of the target.",
     )
     calibration_slope: Interval | None = line(
         None,
         Between(),
-        (0.8, 1.25),
+        (0.7, 2.0),
         "What the log odds of the new tree should be multiplied by; 1 is right, and less means that they are "
         "too extreme.",
     )
     min_leaf_rows: int | None = line(
-        None, COUNT, 10, "How many of the rows at hand each leaf of the new tree must have."
+        None, COUNT, 5, "How many of the rows at hand each leaf of the new tree must have."
     )
     threshold_intervals: Mapping[str, Interval] = line(
         dict,

@@ -76,17 +76,18 @@ def _updates(
     numbers: Iterable[int] = range(rows.n_stages)
     if settings.verbose:
         numbers = with_bar(numbers, "Stages", rows.n_stages)
-    used = InUse(first.tree, first.loss, rows.n_learnt(0, stages))
+    used = InUse(first.tree, first.loss, rows.size(0, stages))
     for number in numbers:
-        lesson = StageLesson(number, rows.learnt(number, stages), rows.n_learnt(number, stages), room)
+        lesson = StageLesson(number, rows.learnt(number, stages), rows.size(number, stages), room)
         path = [Point("first", first.tree, first.loss, 0.0)]
         if number:
-            n_again = rows.n_learnt(number - 1, stages) if stages.memory == "all" else 0
+            n_again = rows.size(number - 1, stages) if stages.memory == "all" else 0.0
             prior = usual_prior(used.n_behind, n_again) if stages.prior is None else float(stages.prior)
             more = first.references if number == 1 else ()
             how = UpdateSettings(tolerance=stages.update_tolerance, validation=None, prior=prior)
             taken, path = lesson.update(used, how, more)
-            used = InUse(taken.tree, taken.loss, prior + lesson.n_rows)
+            known = prior if stages.prior is not None else max(used.n_behind - n_again, 0.0)
+            used = InUse(taken.tree, taken.loss, known + lesson.n_rows)
         yield Step(lesson, used, path)
 
 

@@ -44,7 +44,7 @@ class StageLesson:
 
     number: int
     learnt: RowsLearnt
-    n_rows: int  # learnt from, as they came
+    n_rows: float  # that those learnt from are worth
     settings: StabilitySettings
 
     @cached_property

@@ -7,6 +7,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical
+from holdfast.data.input.weight import effective_rows
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.split.stages import joined_stages
@@ -62,6 +63,11 @@ class StageRows:
     def n_learnt(self, stage: int, settings: StageSettings) -> int:
         """How many rows a stage learns from."""
         return int(self.is_learnt(stage, settings).sum())
+
+    def size(self, stage: int, settings: StageSettings) -> float:
+        """How many rows those that a stage learns from are worth."""
+        table = self.raw(stage, settings).table
+        return effective_rows(table.weight, table.n_rows)
 
     def raw(self, stage: int, settings: StageSettings) -> RowsLearnt:
         """The rows that a stage learns from, as they came, each with its weight by age."""

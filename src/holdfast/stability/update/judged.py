@@ -29,7 +29,11 @@ class JudgedRows:
         places = [line.name for line in by_trees.lines]
         lines = [
             *(line for line in by_trees.lines if line.name not in BY_TRUTH),
-            *(line for line in by_truth.lines if line.name in BY_TRUTH),
+            *(
+                replace(line, words=f"{line.words}; {by_truth.n_rows:,} rows held out")
+                for line in by_truth.lines
+                if line.name in BY_TRUTH
+            ),
         ]
         lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
         return replace(by_trees, lines=tuple(lines))

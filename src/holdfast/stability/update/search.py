@@ -33,6 +33,7 @@ class UpdateSearch:
     distances: DistanceSettings
     more: tuple[Tree, ...] = ()  # trees whose questions may be asked as well
     held: frozenset[int] = frozenset()  # paths of nodes whose questions stay, and of all nodes above them
+    is_least_given: bool = False  # the user has said how many rows a leaf must have
 
     @cached_property
     def refitted(self) -> Tree:
@@ -120,7 +121,8 @@ class UpdateSearch:
         )
 
     def _search(self, problem: CentreProblem) -> CentreSearch:
-        least_rows = LEAST_SHARE * self.rows.lesson.least_rows
+        share = 1.0 if self.is_least_given else LEAST_SHARE
+        least_rows = share * self.rows.lesson.least_rows
         return CentreSearch(problem, least_rows, problem.measured(self.student), ())
 
     def _tree(self, problem: CentreProblem, found: Found) -> Tree:

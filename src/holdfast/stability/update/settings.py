@@ -1,6 +1,6 @@
 """How a deployed tree is updated."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -62,7 +62,11 @@ def frozen_nodes(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ..
         if frozen != "edited":
             raise ParameterError(f"frozen={frozen!r} is unknown: give nodes, or 'edited'.")
         return edited_nodes(tree)
-    return (frozen,) if isinstance(frozen, int) else tuple(frozen)
+    if isinstance(frozen, Integral) and not isinstance(frozen, bool):
+        return (int(frozen),)
+    if isinstance(frozen, bool) or not isinstance(frozen, Iterable):
+        raise ParameterError(f"frozen={frozen!r} are no nodes: give numbers of nodes, or 'edited'.")
+    return tuple(frozen)
 
 
 def _is_number(value: object) -> bool:

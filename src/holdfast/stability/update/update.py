@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import nan
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical, fixed_order
+from holdfast.data.input.weight import effective_rows
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
 from holdfast.data.split.row_positions import below, random_positions, strata_of
@@ -21,6 +24,7 @@ from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
+from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
     Prior,
     Taught,
@@ -37,6 +41,7 @@ from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.judged import JudgedRows
 from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
+from holdfast.tree.edit import with_notes
 from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
@@ -104,7 +109,7 @@ class TreeUpdate:
 
     def take(self, step: int, *, force: bool = False) -> "TreeUpdate":
         """The same path with another step taken, and judged if there is a policy."""
-        if not 0 <= step < len(self.steps):
+        if not isinstance(step, Integral) or not 0 <= step < len(self.steps):
             raise ParameterError(
                 f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
             )
@@ -143,19 +148,25 @@ def update_tree(
     *,
     own_loss: float = 0.0,
     more: Sequence[Tree] = (),
+    rule: SelectionRule | None = None,
 ) -> TreeUpdate:
     """The path from a deployed tree, on the schema of the rows, and the step that the settings take.
 
     `own_loss` is what the tree lost on the rows that it was trained on: with new leaf values it need not fit
     the new rows better than it fitted those. `more` are further trees whose questions may be asked, such as
-    the references of the last training.
+    the references of the last training. `rule` chooses where a tree is trained anew.
     """
     update.check_frozen(deployed)
+    if settings.matching == "cover":
+        raise ParameterError(
+            "matching='cover' is not for updates, which look for near trees by the matching 'paper' or "
+            "'metric'."
+        )
     metric = metric_of(settings.scoring, rows.table.schema.target)
     given, rows = rows, _in_order(rows)
     distances = _distances(deployed, settings)
-    own_loss = allowed_loss(own_loss, given.table.n_rows, update.prior)
-    context = Context(settings, update, distances, tuple(more), own_loss)
+    own_loss = allowed_loss(own_loss, effective_rows(given.table.weight, given.table.n_rows), update.prior)
+    context = Context(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
     path = _path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
     like = path
@@ -177,12 +188,12 @@ def update_tree(
         distances,
         own_loss,
         n_rows=given.table.n_rows,
-        n_scored=int(held_out.sum()),
+        n_scored=_n_scored(rows.table.taken(held_out)),
         rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
 
 
-def allowed_loss(own_loss: float, n_rows: int, prior: float) -> float:
+def allowed_loss(own_loss: float, n_rows: float, prior: float) -> float:
     """What a tree that lost so much on its own rows may lose on new ones and keep its questions."""
     # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
     return own_loss * MORE * (n_rows / (n_rows + prior)) ** 2
@@ -199,6 +210,7 @@ class Context(NamedTuple):
     distances: DistanceSettings
     more: tuple[Tree, ...]
     own_loss: float
+    rule: SelectionRule = SelectionRule()
 
     def most_loss(self, kind: str) -> float:
         """What a point of this kind may lose."""
@@ -220,6 +232,7 @@ def _path(deployed: Tree, table: Table, groups: LongArray | None, context: Conte
         context.distances,
         context.more,
         paths_above(deployed, context.update.frozen),
+        is_least_given=context.settings.rules.min_samples_leaf != 1,
     )
     return path_by(search, groups, context)
 
@@ -232,13 +245,13 @@ def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) ->
     if update.how == "nearest":
         found += _changed(search, update.tolerance)
     elif update.how == "retrain":
-        found.append((RETRAIN, _retrained(table, groups, settings)))
+        found.append((RETRAIN, _retrained(table, groups, settings, context.rule)))
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
     kinds = [kind for kind, _ in found]
     losses = [search.loss(tree) for _, tree in found]
     trees = _delivered(found, deployed, rows, settings)
-    trees = [_kept(tree, deployed, update.frozen) for tree in trees]
+    trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in trees[1:])]
     if settings.leaf_values == "teacher":
         spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
         trees = [
@@ -262,12 +275,12 @@ def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
     return [(CHANGE, tree) for tree in changed] + [(FRESH, tree) for tree in fresh]
 
 
-def _retrained(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Tree:
+def _retrained(
+    table: Table, groups: LongArray | None, settings: StabilitySettings, rule: SelectionRule
+) -> Tree:
     """A stable tree that knows nothing of the deployed one."""
-    from holdfast.stability.choice import SelectionRule, choose
-
     trained = train(table, settings, groups=groups)
-    choice = choose(trained.frontier, trained.metric, SelectionRule())
+    choice = choose(trained.frontier, trained.metric, rule)
     return trained.candidates.trees[choice.candidate]
 
 
@@ -351,7 +364,9 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     for node in leaves:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
-    return tree.replace(value=value, edits=deployed.edits)
+    return with_notes(
+        tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
+    )
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
@@ -378,6 +393,11 @@ def _new_rows(rows: NewRows) -> Table:
     return new.taken(fixed_order(new))
 
 
+def _n_scored(held_out: Table) -> int:
+    """How many rows are held out, copies counted."""
+    return round(effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
+
+
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
     """The new rows that scores are measured on; none if there are too few to hold out."""
     if update.validation is None:
@@ -395,9 +415,13 @@ def _scores(
     part = rows.table.taken(scored)
     true_values = TrueValues.of(part, of_rows(rows.groups, scored))
     said = [predictions_for(metric, point.tree, part) for point in like]
+    is_known = len(np.unique(part.target)) >= metric.least_values  # an AUC of one class is none
     found = []
     for point in path:
         place = like.index(_alike(point, like))
+        if not is_known:
+            found.append((nan, nan, nan, like[place].tree))
+            continue
         difference = score_difference(metric, said[0], said[place], true_values)
         value = metric.value(said[place], true_values)
         found.append((value, difference.value, difference.error, like[place].tree))
