@@ -43,8 +43,8 @@ from holdfast.runs.data_settings import CellSettings
 @click.option(
     "--refit-values",
     is_flag=True,
-    help="Fit the values of leaves below an edited question to the rows, too. A centred tree has those of its "
-    "teacher.",
+    help="Fit the values of leaves below an edited question to the rows, too. A centred tree has its "
+    "teacher's.",
 )
 @click.option(
     "-o",
