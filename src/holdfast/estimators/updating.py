@@ -25,8 +25,9 @@ from holdfast.stability.choice import SelectionRule
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
+from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
-from holdfast.stability.update.update import KEEP, TreeUpdate, update_tree
+from holdfast.stability.update.update import TreeUpdate, update_tree
 from holdfast.tree.tree import Tree, label_array
 
 MOST_HASHES = 1024  # of rows, that a model remembers

@@ -5,17 +5,8 @@ from math import isnan
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_phrases import split_texts
-from holdfast.stability.update.update import (
-    CANDIDATE,
-    CHANGE,
-    FRESH,
-    KEEP,
-    REFIT,
-    RETRAIN,
-    SLACK,
-    TreeUpdate,
-    UpdateStep,
-)
+from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
+from holdfast.stability.update.update import TreeUpdate, UpdateStep
 from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
 from holdfast.text.table import Rows, fitting, html_table, table_lines

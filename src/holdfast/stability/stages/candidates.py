@@ -20,7 +20,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.lesson import StageLesson
 from holdfast.stability.stages.path import shortest_path
 from holdfast.stability.stages.sequence import PathPoint
-from holdfast.stability.update.update import SLACK
+from holdfast.stability.update.path import SLACK
 from holdfast.tree.tree import Tree
 
 FIRST_TREE = 0  # the number of its structure: it is the first that is suggested

@@ -19,8 +19,8 @@ from holdfast.stability.stages.rows import StageRows
 from holdfast.stability.stages.sequence import StageSequence
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees
+from holdfast.stability.update.path import Point, with_room
 from holdfast.stability.update.settings import UpdateSettings, usual_prior
-from holdfast.stability.update.update import Point, with_room
 from holdfast.tree.tree import Tree
 
 

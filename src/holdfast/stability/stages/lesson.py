@@ -24,9 +24,9 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.rows import RowsLearnt, StageRows
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
+from holdfast.stability.update.path import Context, Point, allowed_loss, path_by, taken_point
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.stability.update.update import Context, Point, allowed_loss, path_by, taken_point
 from holdfast.tree.tree import Tree
 
 
