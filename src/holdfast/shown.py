@@ -1,7 +1,8 @@
-"""The door to show/: results ask here for their text and their pictures.
+"""The door to show/: results ask here for their text, their pictures and their plots.
 
 `show/` stands above the results that it draws, so they name what they want, and it is imported when it is
-first asked for. To add a form of a result is to add a file to `show/` and a line here.
+first asked for. To add a form of a result is to add a file to `show/` and a line here; of a plot,
+to `show/plots/`.
 """
 
 from importlib import import_module
@@ -64,3 +65,13 @@ def shown(name: str, *args: Any, **options: Any) -> str:
     """What the function `name` of show/ makes of a result: text, HTML or SVG."""
     text: str = getattr(import_module(f"holdfast.show.{_HOME[name]}"), name)(*args, **options)
     return text
+
+
+# name of a display in show/plots/: the module that has it
+_PLOTS: dict[str, str] = {}
+
+
+def plotted(name: str, result: Any, *, ax: Any = None, **options: Any) -> Any:
+    """The display `name` of show/plots/ made from the result, and drawn on the axes or on a new figure."""
+    display = getattr(import_module(f"holdfast.show.plots.{_PLOTS[name]}"), name)
+    return display.from_result(result, **options).plot(ax=ax)

@@ -1,0 +1,1 @@
+"""Pictures of results on matplotlib, in scikit-learn's Display convention: one file each."""
