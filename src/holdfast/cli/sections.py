@@ -41,6 +41,7 @@ TITLES = {CHOSEN: "chosen", "most-stable": "most stable", "best-score": "best sc
 FILES = {
     "model.json": "the model, for holdfast show and holdfast predict",
     "proposal.json": "the model that the policy forbids",
+    "report.html": "all of it on one page, for a browser",
     "tree.svg": "the picture of the model, for a browser",
     "update.html": "the update as a page, with both trees",
     "diff.txt": "what changes, rule by rule",
@@ -50,6 +51,7 @@ FILES = {
     "collections": "reference and candidate trees: they hold no rows of the data",
     "frontier.csv": "every candidate",
     "summary.json": "all figures, for programs",
+    "report.json": "what the page says, for programs",
 }
 
 
