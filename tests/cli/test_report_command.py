@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from cli.command_line import holdfast, refusal, write_patients
+from command_line import holdfast, refusal, write_patients
 
 FEW = ("--method", "bootstrap", "--n-estimators", 10, "--max-depth", 3, "--n-jobs", 1, "--drop", "patient")
 

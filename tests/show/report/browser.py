@@ -54,14 +54,11 @@ class Browser:
 
     @property
     def requests(self) -> list[str]:
-        """The addresses that were asked for, but for the page itself and data within it."""
+        """The addresses that the page has asked for, but for itself and data within it."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        sent = [
-            each["params"]["request"]["url"]
-            for each in messages
-            if each["method"] == "Network.requestWillBeSent"
-        ]
-        return [url for url in sent if not url.startswith(("file:", "data:"))]
+        sent = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+        asked = [each["request"]["url"] for each in sent if each["documentURL"].startswith("file:")]
+        return [url for url in asked if not url.startswith(("file:", "data:"))]
 
 
 @pytest.fixture(scope="module")

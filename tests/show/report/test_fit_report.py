@@ -1,4 +1,4 @@
-"""The report on a fit, read without a browser: its facts, its structure, and names that would break a page."""
+"""The report on a fit, read without a browser: its facts, its structure, and names that could break it."""
 
 import json
 import re

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from browser import Browser, browser  # noqa: F401 (a fixture)
+from browser import Browser
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 from small_reports import asking_tree, features, number_tree, patients, report_of, small_run
 
-pytestmark = pytest.mark.usefixtures("browser")
 N_ROWS = 200
+LIT = "return [...document.querySelectorAll('#drawing-0 [data-node].on')].map((each) => +each.dataset.node)"
 
 
 def strange_rows() -> pandas.DataFrame:
@@ -37,7 +37,7 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["small_run", "asking_tree", "number_tree", "centred_model"])
-def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, name: str) -> None:  # noqa: F811
+def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, name: str) -> None:
     browser.open(report_of(name))
     assert browser.run("return document.readyState") == "complete"
     assert browser.errors == []
@@ -48,7 +48,7 @@ def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, n
 
 @pytest.mark.parametrize("name", ["small_run", "asking_tree", "centred_model"])
 @pytest.mark.parametrize("width", [400, 1400])
-def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: int) -> None:  # noqa: F811
+def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: int) -> None:
     browser.driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
@@ -62,7 +62,7 @@ def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: in
 
 
 @pytest.mark.parametrize("name", ["asking_tree", "small_run", "number_tree"])
-def test_the_script_says_what_the_model_says(browser: Browser, name: str) -> None:  # noqa: F811
+def test_the_script_says_what_the_model_says(browser: Browser, name: str) -> None:
     model = {"asking_tree": asking_tree, "small_run": small_run, "number_tree": number_tree}[name]()
     frame = strange_rows()
     with warnings.catch_warnings():
@@ -74,7 +74,7 @@ def test_the_script_says_what_the_model_says(browser: Browser, name: str) -> Non
     assert browser.run(script, rows) == np.asarray(said).tolist()  # to the last bit
 
 
-def entered(browser: Browser, row: dict[str, Any]) -> None:  # noqa: F811
+def entered(browser: Browser, row: dict[str, Any]) -> None:
     """Type the row into the form, as a person would."""
     browser.find("#case-form button[type=reset]").click()
     for field in browser.run("return cases.box.fields"):
@@ -88,7 +88,7 @@ def entered(browser: Browser, row: dict[str, Any]) -> None:  # noqa: F811
 
 
 def test_a_case_that_is_typed_in_gets_the_answer_of_the_model_and_lights_its_path(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
 ) -> None:
     model, frame = asking_tree(), strange_rows()
     browser.open(report_of("asking_tree"))
@@ -98,13 +98,11 @@ def test_a_case_that_is_typed_in_gets_the_answer_of_the_model_and_lights_its_pat
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             leaf = int(model.apply(frame.iloc[[number]])[0])
-        lit = browser.run(
-            "return [...document.querySelectorAll('#drawing-0 [data-node].on')].map((each) => each.dataset.node)"
-        )
+        lit = browser.run(LIT)
         passed = {leaf}
         while (parent := int(model.tree_.parent[min(passed)])) != -1:
             passed.add(parent)
-        assert set(map(int, lit)) == passed
+        assert set(lit) == passed
         told = browser.run("return cases.box.trees[0].leaves[arguments[0]]", str(leaf))
         result = browser.find("#case-result").text
         assert told["says"] in result
@@ -113,13 +111,13 @@ def test_a_case_that_is_typed_in_gets_the_answer_of_the_model_and_lights_its_pat
     assert browser.find("#case-result").text == ""
 
 
-def test_a_typical_case_is_one_click_away(browser: Browser) -> None:  # noqa: F811
+def test_a_typical_case_is_one_click_away(browser: Browser) -> None:
     browser.open(report_of("small_run"))
     browser.find("#case-typical").click()
     assert "outcome = " in browser.find("#case-result").text
 
 
-def test_a_number_beyond_what_was_seen_is_told(browser: Browser) -> None:  # noqa: F811
+def test_a_number_beyond_what_was_seen_is_told(browser: Browser) -> None:
     browser.open(report_of("asking_tree"))
     age = browser.run("return cases.box.fields.find((field) => field.name === 'age').index")
     browser.find(f"#field-{age}").send_keys("500")
@@ -129,11 +127,11 @@ def test_a_number_beyond_what_was_seen_is_told(browser: Browser) -> None:  # noq
 # -- the frontier -----------------------------------------------------------------------------------------
 
 
-def marks(browser: Browser) -> list[Any]:  # noqa: F811
+def marks(browser: Browser) -> list[Any]:
     return browser.driver.find_elements("css selector", "#frontier [data-shown]")
 
 
-def test_a_click_on_an_efficient_tree_shows_its_drawing_its_rules_and_its_diff(browser: Browser) -> None:  # noqa: F811
+def test_a_click_on_an_efficient_tree_shows_its_drawing_its_rules_and_its_diff(browser: Browser) -> None:
     browser.open(report_of("small_run"))
     facts = json.loads(report_of("small_run").with_suffix(".json").read_text())["sections"]["frontier"]
     trees = {str(tree["candidate"]): tree for tree in facts["trees"]}
@@ -151,7 +149,7 @@ def test_a_click_on_an_efficient_tree_shows_its_drawing_its_rules_and_its_diff(b
     assert len(drawings) == len(trees)
 
 
-def test_the_frontier_works_with_the_keyboard_alone(browser: Browser) -> None:  # noqa: F811
+def test_the_frontier_works_with_the_keyboard_alone(browser: Browser) -> None:
     browser.open(report_of("small_run"))
     browser.run("document.querySelector('#frontier [tabindex=\"0\"]').focus()")
     browser.keys(Keys.ARROW_RIGHT)
@@ -164,7 +162,7 @@ def test_the_frontier_works_with_the_keyboard_alone(browser: Browser) -> None:  
     assert browser.run("return document.activeElement.dataset.candidate") != place
 
 
-def test_the_first_stop_of_the_keyboard_skips_to_the_content(browser: Browser) -> None:  # noqa: F811
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(browser: Browser) -> None:
     browser.open(report_of("small_run"))
     browser.find("body").send_keys(Keys.TAB)
     assert browser.run("return document.activeElement.className") == "skip"
@@ -175,7 +173,7 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_content(browser: Browser) -
 # -- the theme, and paper -----------------------------------------------------------------------------------
 
 
-def test_the_theme_follows_the_system_and_the_button(browser: Browser) -> None:  # noqa: F811
+def test_the_theme_follows_the_system_and_the_button(browser: Browser) -> None:
     def ground() -> str:
         return str(browser.run("return getComputedStyle(document.body).backgroundColor"))
 
@@ -192,7 +190,7 @@ def test_the_theme_follows_the_system_and_the_button(browser: Browser) -> None: 
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_in_print_all_parts_are_open_and_closed_again_after(browser: Browser) -> None:  # noqa: F811
+def test_in_print_all_parts_are_open_and_closed_again_after(browser: Browser) -> None:
     browser.open(report_of("small_run"))
     closed = "return document.querySelectorAll('details:not([open])').length"
     before = browser.run(closed)
@@ -215,8 +213,9 @@ const ground = (element) => {
   return [255, 255, 255];
 };
 const poor = [];
-for (const element of document.querySelectorAll("p,li,td,th,dt,dd,a,label,h1,h2,h3,h4,span,strong,button,summary")) {
-  if (!element.offsetParent || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+const words = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+for (const element of document.querySelectorAll("main *, nav *")) {
+  if (!element.offsetParent || !words(element)) continue;
   const [a, b] = [light(numbers(getComputedStyle(element).color)), light(ground(element))];
   const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
   if (ratio < 4.5) poor.push([element.outerHTML.slice(0, 80), ratio]);
@@ -226,7 +225,7 @@ return poor;
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_has_a_contrast_of_at_least_four_and_a_half(browser: Browser, scheme: str) -> None:  # noqa: F811
+def test_all_text_has_a_contrast_of_at_least_four_and_a_half(browser: Browser, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.open(report_of("small_run"))
