@@ -79,6 +79,14 @@ from holdfast.runs.update_result import UpdateRun as UpdateRun
 from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
+from holdfast.show.plots.audit import AuditDisplay as AuditDisplay
+from holdfast.show.plots.comparison import ComparisonDisplay as ComparisonDisplay
+from holdfast.show.plots.distance import DistanceDisplay as DistanceDisplay
+from holdfast.show.plots.frontier import FrontierDisplay as FrontierDisplay
+from holdfast.show.plots.pruning import PruningDisplay as PruningDisplay
+from holdfast.show.plots.replications import ReplicationsDisplay as ReplicationsDisplay
+from holdfast.show.plots.split_support import SplitSupportDisplay as SplitSupportDisplay
+from holdfast.show.plots.stages import StagesDisplay as StagesDisplay
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier

@@ -4,12 +4,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from holdfast.show.size_picture import INSET, ROW, WIDTH, size_svg
 
 from holdfast.data.schema import Target
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.show.axis import leaf_ticks, score_ticks, widened
-from holdfast.show.size_picture import INSET, ROW, WIDTH, size_svg
 from holdfast.show.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
