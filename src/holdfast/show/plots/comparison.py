@@ -52,7 +52,7 @@ class ComparisonDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         names = self.names[:MOST_ROWS]
-        with self._drawing(ax, (7.0, rows_height(len(names)) + 0.7)) as ax:
+        with self._drawing(ax, (7.0, rows_height(len(names)) + 1.1)) as ax:
             places, n_folds = np.arange(len(names)), self.folds.shape[1]
             folds = self.folds[: len(names)]
             ax.plot(
@@ -97,7 +97,7 @@ class ComparisonDisplay(Display):
             ax.set_xlabel(f"{self.title}, {better} is better" + (f"\n{note}" if note else ""))
             ax.grid(True, axis="x")
             ax.set_title(self.heading)
-            legend_below(ax, 2)
+            legend_below(ax, points=54 if note else 40)
         return self
 
     @property

@@ -14,7 +14,9 @@ from warnings import catch_warnings, filterwarnings
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.container import Container
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.transforms import ScaledTranslation
 
 from holdfast.errors import DataError
 from holdfast.files import replace_file
@@ -124,17 +126,26 @@ def label(name: object, longest: int = LONGEST_LABEL) -> str:
     return shortened(printable(str(name)), longest)
 
 
-def legend_below(ax: Axes, columns: int = 1) -> None:
-    """What the marks mean, below the axes, where they cover none of them."""
+def legend_below(ax: Axes, columns: int = 1, points: float = 40) -> None:
+    """What the marks mean, so many points below the axes, where they cover none of them."""
+    handles, texts = ax.get_legend_handles_labels()
+    # Marks with bars first: they are what the picture is about.
+    order = sorted(range(len(texts)), key=lambda place: not isinstance(handles[place], Container))
+    below = ScaledTranslation(0, -points / 72, ax.figure.dpi_scale_trans)
     ax.legend(
+        [handles[place] for place in order],
+        [texts[place] for place in order],
         loc="upper left",
-        bbox_to_anchor=(0.0, -0.14),
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=ax.transAxes + below,
         borderaxespad=0.0,
+        borderpad=0.0,
         ncols=columns,
         fontsize=9.5,
+        markerscale=0.75,
         handlelength=1.6,
         columnspacing=1.6,
-        labelspacing=0.35,
+        labelspacing=0.4,
     )
 
 

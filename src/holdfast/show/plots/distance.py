@@ -148,7 +148,7 @@ class DistanceDisplay(Display):
         ax.grid(True)
         ax.tick_params(colors=OUTLINE)
         ax.set_xlabel(
-            f"in units of distance; the plane shows {rounded_percent(fraction)} of how far apart they are"
+            f"in units of distance; the plane shows {rounded_percent(fraction)} of the squared distances"
         )
         legend_below(ax, 2)
 

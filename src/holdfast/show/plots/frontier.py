@@ -19,8 +19,8 @@ Across = Literal["instability", "size_adjusted", "normalised", "per_rule"]
 Upward = Literal["score", "measured_score", "teacher_loss"]
 ACROSS = {
     "instability": "instability: mean distance to the reference trees",
-    "size_adjusted": "size-adjusted instability: 1 is usual for trees with so many leaves",
-    "normalised": "instability, as a fraction of the greatest distance possible",
+    "size_adjusted": "size-adjusted instability: 1 is usual for its size",
+    "normalised": "instability, as a fraction of the greatest possible",
     "per_rule": "instability: mean distance per rule",
 }
 UPWARD = {"score": "", "measured_score": " on validation rows", "teacher_loss": "of the teacher lost"}
@@ -48,6 +48,7 @@ class FrontierDisplay(Display):
     y_title: str
     is_loss: bool  # less is better
     sizes: LongArray | None = None  # of centred trees: the most leaves that each may have
+    is_joined: bool = True  # both axes are those that candidates are efficient by
 
     @classmethod
     def from_estimator(cls, model: Any, *, x: Across = "instability", y: Upward = "score") -> Self:
@@ -87,19 +88,17 @@ class FrontierDisplay(Display):
             y_title=UPWARD[y] if y == "teacher_loss" else f"{label(score)}{UPWARD[y]}",
             is_loss=y == "teacher_loss" or (metric is not None and metric.is_loss),
             sizes=frontier.max_leaf_nodes,
+            is_joined=(x, y) == ("instability", "score"),
         )
 
     @property
     def heading(self) -> str:
         """What the picture shows, in words."""
-        return (
-            f"Stability and {self.y_title}: {len(self.efficient)} of "
-            f"{counted(len(self.x), 'candidate')} efficient"
-        )
+        return f"Stability and score: {len(self.efficient)} of {counted(len(self.x), 'candidate')} efficient"
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
-        with self._drawing(ax, (7.0, 5.0)) as ax:
+        with self._drawing(ax, (7.0, 5.0 if self.sizes is None else 5.9)) as ax:
             self._draw_all(ax)
             self._draw_efficient(ax)
             self._draw_named(ax)
@@ -117,28 +116,30 @@ class FrontierDisplay(Display):
     def _draw_all(self, ax: Axes) -> None:
         """All candidates, faintly; centred trees as one line per number of leaves."""
         if self.sizes is None:
-            n_others = len(self.x) - len(self.efficient)
             others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
-            told = f"{counted(n_others, 'other candidate')}" if n_others else "_none"
+            told = counted(len(others), "other candidate") if len(others) else "_none"
             points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=told)
-            points.set_rasterized(n_others > MANY)
-            points.set_gid("candidates")
+            points.set_rasterized(len(others) > MANY)
             return
-        for place, size in enumerate(np.unique(self.sizes)[::-1].tolist()):
+        for size in np.unique(self.sizes)[::-1].tolist():
             own = np.flatnonzero(self.sizes == size)
             own = own[np.lexsort((self.y[own], self.x[own]))]
-            marker, colour = MARKERS[place % len(MARKERS)], nth_colour(place)
-            told = f"looked for with at most {counted(size, 'leaf', 'leaves')}"
-            ax.plot(self.x[own], self.y[own], marker, ls=":", lw=1, ms=4, color=colour, alpha=0.7, label=told)
+            marker, colour = self._form(int(own[0]))
+            told = f"trees looked for with at most {counted(size, 'leaf', 'leaves')}"
+            ax.plot(self.x[own], self.y[own], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+
+    def _form(self, place: int) -> tuple[str, str]:
+        """The mark and the colour of a candidate: centred trees have those of their number of leaves."""
+        if self.sizes is None:
+            return "o", BLUE
+        series = np.unique(self.sizes)[::-1].tolist().index(int(self.sizes[place]))
+        return MARKERS[series % len(MARKERS)], nth_colour(series)
 
     def _draw_efficient(self, ax: Axes) -> None:
         """The efficient candidates on their line, with bars of one standard error."""
-        if self.sizes is None:
-            own = self.efficient
-            told = f"{counted(len(own), 'efficient candidate')}, ± one standard error, with leaves"
-        else:
-            own, told = self.efficient, "efficient: no other is steadier and better"
-        ax.plot(self.x[own], self.y[own], "-", color=BLUE, lw=1.2, alpha=0.7, zorder=3)
+        own = self.efficient
+        if self.is_joined:
+            ax.plot(self.x[own], self.y[own], "-", color=BLUE, lw=1.2, alpha=0.7, zorder=3)
         ax.errorbar(
             self.x[own],
             self.y[own],
@@ -150,14 +151,16 @@ class FrontierDisplay(Display):
             alpha=0.4,
             zorder=3,
         )
+        leaves = "" if self.sizes is not None else "; with its leaves"
+        told = f"efficient: no other is both steadier and better; ± one standard error{leaves}"
         for number, place in enumerate(own.tolist()):
+            marker, colour = self._form(place)
             (mark,) = ax.plot(
-                *(self.x[[place]], self.y[[place]]),
-                *("o",),
-                ms=6,
-                mfc=BLUE,
-                mec=PAPER,
-                mew=0.7,
+                *(self.x[[place]], self.y[[place]], marker),
+                ms=6.5,
+                mfc=colour,
+                mec=PAPER if self.sizes is None else INK,
+                mew=0.8,
                 zorder=4,
                 ls="none",
                 label=told if number == 0 else "_more",
@@ -228,7 +231,7 @@ def _figures(frontier: Frontier, place: int) -> str:
     lost = (
         ""
         if frontier.teacher_loss is None
-        else (f", {percent_text(max(0.0, float(frontier.teacher_loss[place])))} of the teacher lost")
+        else (f";\n{percent_text(max(0.0, float(frontier.teacher_loss[place])))} of the teacher lost")
     )
     away = number_text(float(frontier.instability[place]), 3)
     return f"candidate {place}, {leaves} {leaf}, {title} {text}, instability {away}{lost}"

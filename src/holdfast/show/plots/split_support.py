@@ -7,20 +7,22 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from holdfast.arrays import FloatArray
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.palette import BLUE, GREY, OUTLINE, RED, SHADE
-from holdfast.show.plots.display import MOST_ROWS, Display, legend_below, named_rows, rows_height
+from holdfast.show.plots.display import MOST_ROWS, Display, label, legend_below, named_rows, rows_height
+from holdfast.show.svg import text_width
 from holdfast.text.numbers import rounded_percent
 
-BAR, WIDE = 1.16, 0.3  # where the bars of the fractions begin, and how long one is: thresholds are 0 to 1
-INDENT = "   "  # of a split for every split above it
+BAR, WIDE = 1.24, 0.3  # where the bars of the fractions begin, and how long one is: thresholds are 0 to 1
+INDENT = 10.0  # points, of a split for every split above it
 
 
 @dataclass(eq=False)
 class SplitSupportDisplay(Display):
-    """One line per split, in the order of the tree: a stroke for every threshold that other trees ask there.
+    """One line per split, in the order of the tree: a stroke at every threshold that other trees ask there.
 
-    The tree's own threshold is a diamond. Each line runs from the lowest to the highest value of its feature.
+    The longer a stroke, the more trees ask it; the tree's own threshold is a diamond. Each line runs from the lowest to the highest value of its feature.
     The bars on the right are the fraction of the reference trees that ask about the feature at this place,
     the marks on them that of the candidates.
     """
@@ -47,51 +49,52 @@ class SplitSupportDisplay(Display):
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         drawn = self.drawn
         with self._drawing(ax, (7.6, rows_height(len(drawn)) + 0.6)) as ax:
-            note = named_rows(
-                ax, [f"{INDENT * each.depth}{each.short}" for each in drawn], len(self.supports), "splits"
-            )
+            note = named_rows(ax, [""] * len(drawn), len(self.supports), "splits")
+            self._draw_names(ax)
             self._draw_thresholds(ax)
             self._draw_fractions(ax)
-            ax.set_xlim(-0.04, BAR + WIDE + 0.16)
-            ax.set_xticks([0, 1, BAR, BAR + WIDE], ["lowest\nvalue", "highest\nvalue", "0 %", "100 %"])
+            ax.set_xlim(-0.04, BAR + WIDE + 0.17)
+            ax.set_xticks([0, 1, BAR, BAR + WIDE], ["lowest", "highest value", "0 %", "100 %"])
             ax.spines[:].set_visible(False)
-            if note:
-                ax.set_xlabel(note)
-            ax.set_title("How firmly each split stands, and where other trees put its threshold")
-            if drawn:
-                legend_below(ax, 2)
-                ax.get_legend().set_bbox_to_anchor((0.0, -0.5 / rows_height(len(drawn)) - 0.08))
+            ax.set_xlabel(note)
+            ax.set_title("How firmly each split stands")
+            legend_below(ax, 2, 42 if note else 26)
         return self
 
     # -- parts ----------------------------------------------------------------------------------------
 
+    def _draw_names(self, ax: Axes) -> None:
+        """The questions on the left, those below another being indented."""
+        texts = [label(each.short) for each in self.drawn]
+        pairs = zip(texts, self.drawn, strict=True)
+        widest = max((INDENT * each.depth + text_width(text, 9.2) for text, each in pairs), default=0.0)
+        for row, (text, each) in enumerate(zip(texts, self.drawn, strict=True)):
+            ax.annotate(
+                text,
+                (0.0, row),
+                (INDENT * each.depth - widest, 0),
+                xycoords=ax.get_yaxis_transform(),
+                textcoords="offset points",
+                va="center",
+                fontsize=10,
+                annotation_clip=False,
+            )
+
     def _draw_thresholds(self, ax: Axes) -> None:
-        told = "threshold of another tree"
         for row, each in enumerate(self.drawn):
             ax.plot([0, 1], [row, row], "-", lw=6, color=SHADE, solid_capstyle="round", zorder=1)
             if each.categories is not None:
                 same = float(np.mean([fraction for _, fraction in each.categories]))
-                ax.text(
-                    *(0.5, row, f"{rounded_percent(same)} of the categories go the same way"),
-                    color=GREY,
-                    fontsize=8.5,
-                    ha="center",
-                    va="center",
-                )
+                told = f"{rounded_percent(same)} of the categories go the same way"
+                ax.text(0.5, row, told, color=GREY, fontsize=8.5, ha="center", va="center")
                 continue
-            asked = _on_scale(each, np.array(each.asked_thresholds))
             ax.plot(
-                *(asked, np.full(len(asked), row), "|"),
-                ms=13,
-                mew=1.1,
-                color=BLUE,
-                alpha=max(0.15, min(0.6, 12 / max(len(asked), 1))),
-                label=told,
-                zorder=2,
+                *_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label="thresholds of other trees"
             )
             if each.threshold is not None:
                 own = _on_scale(each, np.array([each.threshold]))
-                ax.plot(*(own, [row], "D"), ms=6.5, mfc=RED, mec="white", zorder=4, label="of this tree")
+                told = "threshold of this tree"
+                ax.plot(own, [row], "D", ms=6.5, mfc=RED, mec="white", ls="none", zorder=4, label=told)
         _first_of_each(ax)
 
     def _draw_fractions(self, ax: Axes) -> None:
@@ -102,7 +105,7 @@ class SplitSupportDisplay(Display):
             *(rows, WIDE * asked, 0.5, BAR),
             color=OUTLINE,
             zorder=2,
-            label="reference trees that ask about the feature there",
+            label="reference trees that ask about it there",
         )
         for row, fraction in zip(rows.tolist(), asked.tolist(), strict=True):
             text = rounded_percent(fraction)
@@ -118,6 +121,15 @@ class SplitSupportDisplay(Display):
                 zorder=3,
                 label="candidates that do",
             )
+
+
+def _strokes(support: SplitSupport, row: int) -> tuple[FloatArray, FloatArray]:
+    """An upright line at each threshold, the longer the more trees ask it, as one path with gaps."""
+    values, counts = np.unique(np.array(support.asked_thresholds), return_counts=True)
+    half = 0.12 + 0.26 * counts / counts.max(initial=1)
+    gaps = np.full(len(values), np.nan)
+    x = _on_scale(support, values)
+    return np.column_stack([x, x, gaps]).ravel(), np.column_stack([row - half, row + half, gaps]).ravel()
 
 
 def _on_scale(support: SplitSupport, values: Any) -> Any:
