@@ -74,7 +74,7 @@ class AuditDisplay(Display):
                 )
             ax.margins(0.12)
             if known.any():
-                ax.set_xlim(left=0.0)
+                ax.set_xlim(left=-0.04 * ax.get_xlim()[1])
             unknown = [label(name, 20) for name, there in zip(self.methods, known, strict=True) if not there]
             note = f"\nno {self.x_title}: {', '.join(unknown)}" if unknown else ""
             ax.set_xlabel(f"← steadier      {self.x_title}{note}")
@@ -82,5 +82,5 @@ class AuditDisplay(Display):
             ax.grid(True)
             ax.set_title(self.heading)
             if known.any():
-                legend_below(ax, 2)
+                legend_below(ax, 2, 54 if note else 40)
         return self

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.errors import ModelError, ParameterError
-from holdfast.growth.pruning.path import PruningPath
+from holdfast.growth.pruning.path import PruningPath, pruning_path
 from holdfast.growth.size.table import SizeTable
 from holdfast.show.axis import LARGEST_EVEN, leaf_ticks
 from holdfast.show.palette import BLUE, GREY, INK, RED
@@ -79,6 +79,18 @@ class PruningDisplay(Display):
             n_folds=result.scores.shape[1],
             by=by,
         )
+
+    @classmethod
+    def from_run(cls, run: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Self:
+        """The sizes of a run whose tree was pruned by folds; of another tree, the risks of its subtrees."""
+        found = run.facts.get("model", {}).get("sizes")
+        if found is None:
+            return cls.from_result(pruning_path(run.model), by=by)
+        names = ("n_leaves", "values", "mean", "error")
+        arrays: dict[str, Any] = {name: np.array(found[name]) for name in names}
+        others = {name: found[name] for name in ("parameter", "best", "chosen", "n_folds")}
+        metric = run.facts["metric"]
+        return cls(**arrays, **others, title=label(metric["title"]), is_loss=metric["loss"], by=by)
 
     @property
     def heading(self) -> str:

@@ -65,7 +65,7 @@ class ReplicationsDisplay(Display):
                 ax.errorbar(
                     *([x.mean()], [y.mean()], [_deviation(y)], [_deviation(x)]),
                     fmt=marker,
-                    ms=9,
+                    ms=13 - 1.5 * place,  # two models may be the same tree
                     color=colour,
                     mec="white",
                     ecolor=colour,

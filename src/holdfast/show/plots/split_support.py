@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast.arrays import FloatArray
-from holdfast.evidence.split_support import SplitSupport
+from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.show.palette import BLUE, GREY, OUTLINE, RED, SHADE
 from holdfast.show.plots.display import MOST_ROWS, Display, label, legend_below, named_rows, rows_height
 from holdfast.show.svg import text_width
@@ -22,7 +22,8 @@ INDENT = 10.0  # points, of a split for every split above it
 class SplitSupportDisplay(Display):
     """One line per split, in the order of the tree: a stroke at every threshold that other trees ask there.
 
-    The longer a stroke, the more trees ask it; the tree's own threshold is a diamond. Each line runs from the lowest to the highest value of its feature.
+    The longer a stroke, the more trees ask it; the tree's own threshold is a diamond. Each line runs from the
+    lowest to the highest value of its feature.
     The bars on the right are the fraction of the reference trees that ask about the feature at this place,
     the marks on them that of the candidates.
     """
@@ -33,6 +34,12 @@ class SplitSupportDisplay(Display):
     def from_estimator(cls, model: Any) -> Self:
         """The splits of the tree of a fitted stable tree."""
         return cls.from_result(model.split_support())
+
+    @classmethod
+    def from_run(cls, run: Any) -> Self:
+        """The splits of the tree of a run, by its reference trees and, where they are samples, candidates."""
+        candidates = () if run.frontier.has_teacher else run.candidates
+        return cls.from_result(split_support(run.model, run.references, candidates))
 
     @classmethod
     def from_result(cls, supports: Sequence[SplitSupport]) -> Self:
@@ -48,17 +55,17 @@ class SplitSupportDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         drawn = self.drawn
-        with self._drawing(ax, (7.6, rows_height(len(drawn)) + 0.6)) as ax:
+        with self._drawing(ax, (7.6, rows_height(len(drawn)) + 0.7)) as ax:
             note = named_rows(ax, [""] * len(drawn), len(self.supports), "splits")
             self._draw_names(ax)
             self._draw_thresholds(ax)
             self._draw_fractions(ax)
             ax.set_xlim(-0.04, BAR + WIDE + 0.17)
-            ax.set_xticks([0, 1, BAR, BAR + WIDE], ["lowest", "highest value", "0 %", "100 %"])
+            ax.set_xticks([0, 1, BAR, BAR + WIDE], ["lowest", "highest", "0 %", "100 %"])
             ax.spines[:].set_visible(False)
             ax.set_xlabel(note)
             ax.set_title("How firmly each split stands")
-            legend_below(ax, 2, 42 if note else 26)
+            legend_below(ax, points=42 if note else 26)
         return self
 
     # -- parts ----------------------------------------------------------------------------------------
@@ -88,9 +95,8 @@ class SplitSupportDisplay(Display):
                 told = f"{rounded_percent(same)} of the categories go the same way"
                 ax.text(0.5, row, told, color=GREY, fontsize=8.5, ha="center", va="center")
                 continue
-            ax.plot(
-                *_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label="thresholds of other trees"
-            )
+            told = "thresholds of other trees, the longer the more"
+            ax.plot(*_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label=told)
             if each.threshold is not None:
                 own = _on_scale(each, np.array([each.threshold]))
                 told = "threshold of this tree"
