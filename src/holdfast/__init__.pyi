@@ -79,6 +79,13 @@ from holdfast.runs.update_result import UpdateRun as UpdateRun
 from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
+from holdfast.show.plots.boosting import BoostingDisplay as BoostingDisplay
+from holdfast.show.plots.calibration import CalibrationDisplay as CalibrationDisplay
+from holdfast.show.plots.importance import ImportanceDisplay as ImportanceDisplay
+from holdfast.show.plots.impurity import ImpurityDisplay as ImpurityDisplay
+from holdfast.show.plots.out_of_bag import OutOfBagDisplay as OutOfBagDisplay
+from holdfast.show.plots.partition import PartitionDisplay as PartitionDisplay
+from holdfast.show.plots.roc import RocDisplay as RocDisplay
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier

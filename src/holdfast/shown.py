@@ -68,7 +68,11 @@ def shown(name: str, *args: Any, **options: Any) -> str:
 
 
 # name of a display in show/plots/: the module that has it
-_PLOTS: dict[str, str] = {}
+_PLOTS: dict[str, str] = {
+    "BoostingDisplay": "boosting",
+    "ImportanceDisplay": "importance",
+    "OutOfBagDisplay": "out_of_bag",
+}
 
 
 def plotted(name: str, result: Any, *, ax: Any = None, **options: Any) -> Any:

@@ -1,0 +1,37 @@
+"""Texts on plots: names at ticks that are never taken for formulas, and notes that fit under an axis."""
+
+from collections.abc import Sequence
+from textwrap import fill
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+
+from holdfast.show.plots.display import LONGEST_LABEL, label
+
+LETTERS_PER_INCH = 12  # of the size of axis labels
+LARGEST, SMALLEST = 10.5, 4.0  # of tick labels, in points
+
+
+def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[object]) -> None:
+    """Names at these places of an axis, as plain text and small enough not to touch."""
+    is_upright = axis is axis.axes.yaxis
+    longest = LONGEST_LABEL if is_upright else LONGEST_LABEL // 2
+    axis.set_ticks(places, [label(name, longest) for name in names])
+    size = fitting_size(axis.axes, len(names)) if is_upright else LARGEST
+    for text in axis.get_ticklabels():
+        text.set_parse_math(False)
+        text.set_fontsize(size)
+
+
+def fitting_size(ax: Axes, n_lines: int) -> float:
+    """The size of letters, in points, at which so many lines fit the height of the axes."""
+    height = ax.get_window_extent().height / ax.figure.dpi * 72
+    return min(LARGEST, max(SMALLEST, 0.8 * height / max(n_lines, 1)))
+
+
+def label_with_note(ax: Axes, text: str, note: str) -> None:
+    """What the horizontal axis shows and, in lines of their own below it, what the reader must know."""
+    beside = max((len(tick.get_text()) for tick in ax.get_yticklabels()), default=0)
+    letters = int(ax.get_window_extent().width / ax.figure.dpi * LETTERS_PER_INCH) - max(0, beside - 6)
+    lines = [text, *([fill(note, max(30, letters))] if note else [])]
+    ax.set_xlabel("\n".join(lines), parse_math=False)
