@@ -153,7 +153,7 @@ class ImportanceDisplay(Display):
             parts.append(f"{n_shown} of {len(self.names)} shown")
         if self.spread is not None:
             trees = counted(self.n_trees, "tree") if self.n_trees else "the trees"
-            parts.append(f"bars: mean over {trees}; lines: one standard deviation to either side")
+            parts.append(f"bars: mean over {trees}; lines: ± one standard deviation")
         if self.chosen is not None:
             parts.append("diamonds: the chosen tree")
         return "; ".join(parts)

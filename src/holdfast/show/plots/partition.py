@@ -160,7 +160,7 @@ class PartitionDisplay(Display):
         step = -(-len(self.points) // MOST_ROWS) or 1
         rows = np.arange(0, len(self.points), step)
         x, y = self._places(rows)
-        style: dict[str, Any] = {"s": 16, "linewidth": 0.5, "edgecolor": PAPER, "zorder": 3}
+        style: dict[str, Any] = {"s": 20, "linewidth": 0.5, "edgecolor": PAPER, "zorder": 3}
         if self.target is None:
             ax.scatter(x, y, color=INK, alpha=0.5, gid="rows", **style)
         elif self.tree.schema.target.is_classes:
@@ -178,7 +178,7 @@ class PartitionDisplay(Display):
             colour = darker(nth_colour(place), 0.8) if place >= 0 else INK
             marker = MARKS[place % len(MARKS)] if place >= 0 else "."
             ax.scatter(x[own], y[own], color=colour, marker=marker, label=name, gid="rows", **style)
-        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3)
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, markerscale=1.6)
         for text in legend.get_texts():
             text.set_parse_math(False)
 
