@@ -122,10 +122,12 @@ def test_any_name_is_plain_text_on_the_axes_that_are_given_and_no_setting_change
     assert max(len(tick.get_text()) for tick in ax.get_yticklabels()) <= 32
 
 
-def test_two_hundred_names_do_not_touch():
+@pytest.mark.parametrize("ax", [None, "small"])
+def test_two_hundred_names_do_not_touch(ax):
     names = tuple(f"measurement number {number}" for number in range(200))
-    display = hf.ImportanceDisplay(names, np.arange(200.0), max_features=200).plot()
+    ax = ax and plt.subplots()[1]
+    display = hf.ImportanceDisplay(names, np.arange(200.0), max_features=200).plot(ax=ax)
     display.figure_.draw_without_rendering()
     boxes = [tick.get_window_extent() for tick in display.ax_.get_yticklabels()]
-    assert len(boxes) == 200
+    assert len(boxes) == 200 or (ax and len(boxes) > 30)
     assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))

@@ -1,6 +1,7 @@
 """Texts on plots: names at ticks that are never taken for formulas, and notes that fit under an axis."""
 
 from collections.abc import Sequence
+from math import ceil
 from textwrap import fill
 
 from matplotlib.axes import Axes
@@ -13,9 +14,12 @@ LARGEST, SMALLEST = 10.5, 4.0  # of tick labels, in points
 
 
 def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[object]) -> None:
-    """Names at these places of an axis, as plain text, and so small or steep that they do not touch."""
+    """Names at these places of an axis, as plain text, and so small, steep or few that they do not touch."""
     ax = axis.axes
     is_upright = axis is ax.yaxis
+    if is_upright:
+        step = ceil(len(names) * SMALLEST / (0.8 * height_of(ax)))
+        places, names = places[::step], names[::step]
     labels = [label(name, LONGEST_LABEL if is_upright else LONGEST_LABEL // 2) for name in names]
     axis.set_ticks(places, labels)
     size = fitting_size(ax, len(names)) if is_upright else LARGEST
@@ -29,8 +33,12 @@ def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[object]) -> 
 
 def fitting_size(ax: Axes, n_lines: int) -> float:
     """The size of letters, in points, at which so many lines fit the height of the axes."""
-    height = ax.get_window_extent().height / ax.figure.dpi * 72
-    return min(LARGEST, max(SMALLEST, 0.8 * height / max(n_lines, 1)))
+    return min(LARGEST, max(SMALLEST, 0.8 * height_of(ax) / max(n_lines, 1)))
+
+
+def height_of(ax: Axes) -> float:
+    """The height of the axes, in points."""
+    return ax.get_window_extent().height / ax.figure.dpi * 72
 
 
 def letters_across(ax: Axes) -> int:

@@ -10,7 +10,7 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.ensembles.out_of_bag import Curve, oob_metric
 from holdfast.errors import ModelError
 from holdfast.scoring.metric import Metric
-from holdfast.show.palette import BLUE, GREY
+from holdfast.show.palette import GREY, nth_colour
 from holdfast.show.plots.display import Display, label
 from holdfast.text.numbers import counted, number_text
 
@@ -53,7 +53,8 @@ class OutOfBagDisplay(Display):
             known = np.flatnonzero(~np.isnan(self.values))
             x, y = self.n_estimators[known], self.values[known]
             marker = "o" if len(x) <= FEW else ""
-            (line,) = ax.plot(x, y, color=BLUE if not self.name else None, marker=marker, markersize=4)
+            colour = nth_colour(len(ax.lines) // 2)  # each curve comes with the line of its last value
+            (line,) = ax.plot(x, y, color=colour, marker=marker, markersize=4)
             last = f"{number_text(float(y[-1]), 3)} with {counted(int(x[-1]), 'tree')}"
             line.set_label(f"{label(self.name)}: {last}" if self.name else last)
             ax.axhline(y[-1], color=GREY, linewidth=0.8, linestyle=":", zorder=0)
