@@ -67,9 +67,12 @@ def shown(name: str, *args: Any, **options: Any) -> str:
 # name of a display in show/plots/: the module that has it
 _PLOTS: dict[str, str] = {
     "AuditDisplay": "audit",
+    "BoostingDisplay": "boosting",
     "ComparisonDisplay": "comparison",
     "DistanceDisplay": "distance",
     "FrontierDisplay": "frontier",
+    "ImportanceDisplay": "importance",
+    "OutOfBagDisplay": "out_of_bag",
     "PruningDisplay": "pruning",
     "ReplicationsDisplay": "replications",
     "SplitSupportDisplay": "split_support",
