@@ -31,6 +31,7 @@ MOST_TICKS = 24  # categories with a name
 MOST_ROWS = 2000  # drawn, at even steps through the data
 MOST_HELD = 4  # told in words
 APART = (0.7548776662, 0.5698402910)  # steps across and up: multiples of both fill a square evenly
+THIN = 0.02  # of a region that an edge would cover, as a fraction of the axis
 LEAST_SIDE = 0.09  # of a region that holds words, as a fraction of the axis
 NUMBERS = LinearSegmentedColormap.from_list("numbers", [lighter(BLUE, 0.05), BLUE, darker(BLUE, 0.45)])
 
@@ -108,6 +109,8 @@ class PartitionDisplay(Display):
 
     def _draw_region(self, ax: Axes, region: Region) -> None:
         (left, right), (low, high) = region.x, region.y
+        height = 1.0 if self.y is None else self.y.high - self.y.start
+        is_thin = right - left < THIN * (self.x.high - self.x.start) or high - low < THIN * height
         ax.add_patch(
             Rectangle(
                 (left, low),
@@ -115,12 +118,11 @@ class PartitionDisplay(Display):
                 high - low,
                 facecolor=self._colour(region.leaf),
                 edgecolor=PAPER,
-                linewidth=1.2,
+                linewidth=0.0 if is_thin else 1.2,
                 zorder=1,
                 gid=f"leaf {region.leaf}",
             )
         )
-        height = 1.0 if self.y is None else self.y.high - self.y.start
         is_wide = right - left > 1.4 * LEAST_SIDE * (self.x.high - self.x.start)
         if is_wide and high - low > LEAST_SIDE * height:
             ax.text(
