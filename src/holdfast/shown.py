@@ -37,6 +37,8 @@ _HOME: dict[str, str] = {
     "reading": "comparison",
     "register_check_text": "register",
     "replications_text": "replications",
+    "row_explanation_html": "row_explanation",
+    "row_explanation_text": "row_explanation",
     "rule_text": "rules",
     "rules_text": "rules",
     "size_choice_text": "size_choice",

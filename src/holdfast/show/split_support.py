@@ -47,6 +47,14 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     return "\n".join(lines)
 
 
+def support_words(support: SplitSupport) -> str:
+    """How often others ask about the feature at this place, and about which values, in one line."""
+    percents = [support.references, *([] if support.candidates is None else [support.candidates])]
+    long, _ = _SENTENCES[support.candidates is None]
+    asked = long.format(*map(rounded_percent, percents))
+    return "; ".join(filter(None, [asked, _detail(support)]))
+
+
 def _stem(support: SplitSupport) -> str:
     answer = ("yes: " if support.place[-1] else "no: ") if support.place else ""
     return " " * _indent(support) + answer + (support.short or support.question)
