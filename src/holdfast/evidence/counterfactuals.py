@@ -100,7 +100,8 @@ def counterfactuals(
     that changes fewer columns comes first, then the one of the first leaf.
     """
     whole = _whole_columns(row)
-    found, unanswered = [], set()
+    found: list[Counterfactual] = []
+    unanswered: set[str] = set()
     for leaf in leaves:
         conditions = conditions_at(row.tree, leaf)
         codes = _cheapest(row, conditions, limits, whole)

@@ -142,8 +142,9 @@ def _raise_for_many(model: Any) -> None:
         n_trees = len(ensemble) if isinstance(ensemble, Ensemble) else len(model.estimators_)
         raise ParameterError(
             f"explain_row follows a row through one tree, and a {type(model).__name__} has {n_trees}. "
-            "Explain one member, such as model.ensemble_[0], or fit a StableTreeClassifier or StableTreeRegressor, "
-            "whose one tree stands for many; feature_importances_ says what the ensemble goes by."
+            "Explain one member, such as model.ensemble_[0], or fit a StableTreeClassifier or a "
+            "StableTreeRegressor, whose one tree stands for many; feature_importances_ says what "
+            "the ensemble goes by."
         )
 
 

@@ -49,6 +49,9 @@ class SplitSupports(list[SplitSupport]):
     def __repr__(self) -> str:
         return shown("split_support_text", self)
 
+    def _repr_html_(self) -> str:
+        return shown("split_support_html", self)
+
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
     """The support of each split of the tree, in preorder.

@@ -21,6 +21,7 @@ from holdfast.runs.run_files import read_run_files, write_run_files
 from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
 from holdfast.scoring.metric import metric_of
+from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
@@ -95,6 +96,9 @@ class Run:
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
         reason = self.facts.get("choice", self.facts.get("model", {})).get("reason")
         return "\n".join([*lines, *filter(None, [reason]), *self.facts["disagreement"]])
+
+    def _repr_html_(self) -> str:
+        return shown("run_html", self)
 
     @property
     def _title(self) -> str:

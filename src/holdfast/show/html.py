@@ -1,8 +1,8 @@
 """What all HTML views in a notebook are made of: a sentence first, then tables, in one style.
 
 A view is one `<div>` with its own small style sheet under a class, without script or ids; where a notebook
-drops the sheet, what is left is a plain table. Text has the colour of the notebook, and all else is a tint that
-one sees through, so that it reads in the light and in the dark.
+drops the sheet, what is left is a plain table. Text has the colour of the notebook, and all else is a tint
+that one sees through, so that it reads in the light and in the dark.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -73,7 +73,7 @@ def sentences(*texts: str, strong: bool = False) -> str:
     return "".join(f"<p>{text}</p>" for text in told)
 
 
-def title(text: str) -> str:
+def heading(text: str) -> str:
     """A heading within a view."""
     return f"<h4>{escape(text)}</h4>"
 

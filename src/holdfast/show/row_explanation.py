@@ -7,7 +7,7 @@ from holdfast.evidence.counterfactuals import Change, Counterfactual
 from holdfast.evidence.one_row import Value
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.evidence.row_explanation import PathStep, RowExplanation
-from holdfast.show.html import sentences, table, title, view
+from holdfast.show.html import heading, sentences, table, view
 from holdfast.show.split_support import support_words
 from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
 from holdfast.text.lists import joined
@@ -49,7 +49,7 @@ def row_explanation_html(found: RowExplanation) -> str:
             [_changes_words(each.changes), _leads_to(each, found.target), number_text(each.cost, 2)]
             for each in found.counterfactuals
         ]
-        parts += [title(_changes_title(found)), table([heads, *rows], explained=_MEANINGS)]
+        parts += [heading(_changes_title(found)), table([heads, *rows], explained=_MEANINGS)]
     return view(*parts, sentences(*_remarks(found)))
 
 

@@ -86,6 +86,9 @@ class Frontier:
     def __repr__(self) -> str:
         return shown("frontier_text", self)
 
+    def _repr_html_(self) -> str:
+        return shown("frontier_html", self)
+
     @property
     def sizes(self) -> list[int]:
         """The numbers of leaves that centred trees were looked for with, the least first; else none."""

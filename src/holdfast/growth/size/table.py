@@ -112,7 +112,7 @@ class SizeTable:
         return shown("size_svg", self)
 
     def _repr_html_(self) -> str:
-        return self.to_svg()
+        return shown("size_table_html", self)
 
 
 def error_of(sizes: SizeTable, place: int) -> float:
