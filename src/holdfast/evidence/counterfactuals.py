@@ -66,12 +66,10 @@ class ChangeLimits:
                 raise ParameterError(f"{option}={names!r} is one text: give a list, such as [{names!r}].")
             for name in names:
                 if name not in kinds:
-                    raise ParameterError(
-                        f"{option} names {name!r}, which is no column of the model: {listed(kinds, 30)}."
-                    )
+                    raise ParameterError(f"{option}={name!r} is no column of the model: {listed(kinds, 30)}.")
                 if option != "fixed" and kinds[name] == "nominal":
                     raise ParameterError(
-                        f"{option} names {name!r}, whose categories have no order: name it in fixed, or not."
+                        f"{option}={name!r} has categories without an order: leave it out, or make it fixed."
                     )
         if not self.category_cost >= 0:
             raise ParameterError(f"category_cost={self.category_cost!r} is out of range: it is 0 or more.")

@@ -13,7 +13,7 @@ from holdfast.show.conditions import SHORT_LIST, condition_text
 from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, score_figures
 from holdfast.show.html import heading, sentences, table, view
-from holdfast.show.palette import GREY, RED
+from holdfast.show.palette import RED
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
 from holdfast.text.numbers import (
@@ -88,7 +88,7 @@ def sections_html(diff: TreeDiff) -> str:
 
 def _coloured(text: str) -> str:
     """What was, in grey, and what is no longer asked, in red."""
-    text = sub(r"\(was [^)]*\)", rf'<span style="color:{GREY}">\g<0></span>', text)
+    text = sub(r"\(was [^)]*\)", r'<span style="opacity:.65">\g<0></span>', text)
     return text.replace("no longer asked:", f'<span style="color:{RED}">no longer asked:</span>')
 
 

@@ -24,7 +24,7 @@ STYLE = (
     ".holdfast table th{font-weight:600;vertical-align:bottom;border-bottom:1px solid rgba(128,128,128,.6)}"
     ".holdfast table th[title]{text-decoration:underline dotted rgba(128,128,128,.8);cursor:help}"
     ".holdfast table tbody tr:nth-child(n){background:none;border-bottom:1px solid rgba(128,128,128,.2)}"
-    ".holdfast table tbody tr.holdfast-taken:nth-child(n){background:rgba(0,114,178,.18);font-weight:600}"
+    ".holdfast table tbody tr.holdfast-taken:nth-child(n){background:rgba(50,140,215,.24);font-weight:600}"
     ".holdfast .holdfast-alert{color:#d9480f;font-weight:600}"
     ".holdfast small{opacity:.75;font-size:.9em}"
 )

@@ -36,7 +36,7 @@ def row_explanation_html(found: RowExplanation) -> str:
         rows = [
             [
                 printable(each.condition),
-                _value_words(each),
+                _value(each.value) if each.state == "known" and not each.reads else _value_words(each),
                 _nearness(each),
                 "" if each.support is None else support_words(each.support),
             ]

@@ -91,7 +91,7 @@ def html_table(
 
 def _html_row(row: Sequence[str], sides: Sequence[str], is_taken: bool, alerts: Collection[str]) -> str:
     cells = [
-        f'<td style="text-align:{side}"{ALERT if cell in alerts else ""}>{escape(cell.strip())}</td>'
+        f'<td style="text-align:{side}"{ALERT if cell in alerts else ""}>{escape(cell.strip(" "))}</td>'
         for cell, side in zip(row, sides, strict=True)
     ]
     return f"<tr{TAKEN if is_taken else ''}>{''.join(cells)}</tr>"
