@@ -27,6 +27,7 @@ from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
+from holdfast.runs.wording import on_terminal
 from holdfast.show.row_explanation import row_explanation_text
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
@@ -36,6 +37,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
 MOST = 20  # rows that a terminal shows
+OPTIONS = ("wanted", "threshold", "positive", "fixed", "only_increase", "only_decrease")
 ENDINGS = (".txt", ".html", ".json")
 Explained = Sequence[tuple[str, RowExplanation]]  # what each row is called, and why
 
@@ -79,7 +81,7 @@ def run(model: Path, rows: Path | None, asked: Asked, cells: Mapping[str, Any], 
 
 def _check_ending(output: Path) -> None:
     if output.suffix.lower() not in ENDINGS:
-        raise DataError(f"Cannot write to '{output}': its name must end in {', '.join(ENDINGS)}.")
+        raise DataError(f"Cannot write to '{output}': its name must end in .txt, .html or .json.")
 
 
 def _text(found: Explained) -> str:
@@ -104,14 +106,13 @@ def _page(found: Explained) -> str:
 
 
 def _loaded(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[SplitSupport], ReadingOptions]:
-    """The tree, what is known of its splits, and how cells are read: in a run folder, as the run read them."""
-    is_run = model.is_dir()
-    run = open_run(model) if is_run else None
+    """The tree, what is known of its splits, and how cells are read: of a run, as the run read them."""
+    run = open_run(model) if model.is_dir() else None
     found = load_model(model_file(model)) if run is None else run.model
     if isinstance(found, Ensemble):
         raise DataError(
-            f"'{model}' holds {len(found)} trees, and a row is explained by one: fit a stable tree, whose one "
-            "tree stands for many, or see what the ensemble goes by with holdfast show."
+            f"'{model}' holds {len(found)} trees, and a row is explained by one: fit a stable tree, whose "
+            "one tree stands for many, or see what the ensemble goes by with holdfast show."
         )
     known = {} if run is None else run.facts["reading"]
     support = () if run is None else run.split_support()
@@ -120,18 +121,13 @@ def _loaded(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[Split
 
 def _explained(tree: Tree, support: Sequence[SplitSupport], row: Frame, asked: Asked) -> RowExplanation:
     classes = tree.schema.target.classes
-    return explain_row(
-        tree,
-        row,
-        wanted=_class(classes, asked.wanted),
-        threshold=asked.threshold,
-        positive=_class(classes, asked.positive),
-        fixed=asked.fixed,
-        only_increase=asked.only_increase,
-        only_decrease=asked.only_decrease,
-        n_counterfactuals=asked.changes,
-        support=support,
-    )
+    options = {name: getattr(asked, name) for name in OPTIONS}
+    for name in ("wanted", "positive"):
+        options[name] = _class(classes, options[name])
+    try:
+        return explain_row(tree, row, **options, n_counterfactuals=asked.changes, support=support)
+    except ParameterError as error:
+        raise ParameterError(on_terminal(str(error), OPTIONS)) from error
 
 
 def _class(classes: Sequence[Label], text: str | None) -> Label | None:
@@ -161,10 +157,8 @@ def _with(row: Frame, values: Mapping[str, Any]) -> Frame:
     """The row with these values in place of its own."""
     if not values:
         return row
-    given = row_frame(values)
-    columns = dict(zip(row.names, row.columns, strict=True)) | dict(
-        zip(given.names, given.columns, strict=True)
-    )
+    frames = row, row_frame(values)
+    columns = {name: column for each in frames for name, column in zip(each.names, each.columns, strict=True)}
     return Frame(tuple(columns), list(columns.values()), 1)
 
 
@@ -174,7 +168,7 @@ def _row_names(path: Path, reading: ReadingOptions, label: str | None, n_rows: i
         return [f"row {number}" for number in range(1, n_rows + 1)]
     if is_parquet(path):
         frame = parquet_columns(path)
-        names, cells = frame.names, dict(zip(frame.names, frame.columns, strict=True))
+        names, cells = list(frame.names), dict(zip(frame.names, frame.columns, strict=True))
         written = [str(each) for each in cells[label].to_list()] if label in cells else []
     else:
         names, *records = csv_records(path, reading.encoding)
