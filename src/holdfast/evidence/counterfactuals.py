@@ -7,7 +7,7 @@ answer to one are left out, and the result says so.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, isfinite, log10, nextafter
+from math import floor, inf, isfinite, log10, nextafter
 
 import numpy as np
 
@@ -173,16 +173,20 @@ def _nearest(code: float, condition: Condition, is_whole: bool) -> float | None:
             return float(allowed[0])
         middle = (allowed[0] + allowed[-1]) / 2
         return float(min(allowed, key=lambda place: abs(place - (middle if code != code else code))))
+    least, most = condition.feature.low, condition.feature.high
+    if condition.low > most or condition.high < least:
+        return None  # no row of the data was there
     if code != code:
         low, high = condition.bounds
         code = low / 2 + high / 2
-    return _round_inside(condition, code, is_whole)
+    # Another library's tree knows no range: it ends at the last thresholds, and one may go past them.
+    high = min(condition.high, most) if condition.low < most else condition.high
+    return _round_inside(max(condition.low, nextafter(least, -inf)), high, code, condition.feature, is_whole)
 
 
-def _round_inside(condition: Condition, code: float, is_whole: bool) -> float | None:
-    """The roundest number that the condition allows and that is not far from the one nearest to the code."""
-    low, high = condition.low, condition.high
-    nearest, reach = min(max(code, low), high), ROUNDING * _length(condition.feature)
+def _round_inside(low: float, high: float, code: float, feature: Feature, is_whole: bool) -> float | None:
+    """The roundest number in the interval that is not far from the one nearest to the code."""
+    nearest, reach = min(max(code, low), high), ROUNDING * _length(feature)
     first = 0 if is_whole else -floor(log10(reach)) - 3
     for decimals in [0] if is_whole else range(first, first + 20):
         number = _rounded(nearest, decimals, -1 if code > high else 1 if code <= low else 0)
@@ -190,7 +194,7 @@ def _round_inside(condition: Condition, code: float, is_whole: bool) -> float | 
             return number
     if is_whole:
         return None
-    return nextafter(low, np.inf) if code <= low else nearest
+    return nextafter(low, inf) if code <= low else nearest
 
 
 def _rounded(number: float, decimals: int, way: int) -> float:
