@@ -197,10 +197,7 @@ COUNT = Feature("count", low=0.0, high=8.0)
 
 def whole_thresholds(tree: Tree) -> Tree:
     """The tree with thresholds halfway between whole numbers, as such a column would give them."""
-    is_count = np.array(
-        [index >= 0 and tree.schema.features[index].name == "count" for index in tree.feature]
-    )
-    inside = is_count & (tree.threshold < 1e9)
+    inside = (tree.feature == tree.schema.names.index("count")) & (tree.threshold < 1e9)
     return tree.replace(threshold=np.where(inside, np.floor(tree.threshold) + 0.5, tree.threshold))
 
 
@@ -242,9 +239,8 @@ def test_a_change_leads_where_it_says_for_rows_of_any_kind(seed: int) -> None:
     }
     found = explain_row(tree, row, n_counterfactuals=9)
     assert found.outcome.prediction == predicted(tree, row)
-    assert [each.cost for each in found.counterfactuals] == sorted(
-        each.cost for each in found.counterfactuals
-    )
+    costs = [each.cost for each in found.counterfactuals]
+    assert costs == sorted(costs)
     for each in found.counterfactuals:
         assert predicted(tree, {**row, **each.values}) == each.outcome.prediction
         assert each.outcome.prediction != found.outcome.prediction

@@ -69,7 +69,7 @@ def view(*parts: str) -> str:
 
 def sentences(*texts: str, strong: bool = False) -> str:
     """A paragraph for each text that there is."""
-    told = [f"<b>{escape(text)}</b>" if strong else escape(text) for text in texts if text]
+    told = [f"<strong>{escape(text)}</strong>" if strong else escape(text) for text in texts if text]
     return "".join(f"<p>{text}</p>" for text in told)
 
 
