@@ -1,4 +1,4 @@
-"""Results in a notebook: a sentence, then tables in one style, with nothing in them that a browser would run."""
+"""Results in a notebook: a sentence, then tables in one style, and nothing that a browser would run."""
 
 import re
 from html.parser import HTMLParser
@@ -67,7 +67,7 @@ def data() -> Table:
 
 @pytest.fixture(scope="module")
 def trees(data: Table) -> list[Tree]:
-    return grow_bootstraps(data, 4, GrowthRules(max_depth=2))
+    return grow_bootstraps(data, GrowthRules(max_depth=2), 4)
 
 
 def views(data: Table, trees: list[Tree]) -> dict[str, str]:
