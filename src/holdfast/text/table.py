@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 Rows = Sequence[Sequence[str]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
+SHORT = 34  # letters of a cell that no line breaks
 TAKEN, ALERT = ' class="holdfast-taken"', ' class="holdfast-alert"'  # what a style sheet may mark
 _NUMBER = re.compile(r"(?:-> )?[<>=]{0,2} ?[+-]?\d[\d.,e+-]*(?: (?:±|%|of|to|/|s|ms|[+-]?\d[\d.,e+-]*))*")
 
@@ -78,7 +79,7 @@ def html_table(
     sides = sides or ["left"] * len(head)
     titles = [f' title="{escape(explained[cell])}"' if cell in explained else "" for cell in head]
     ths = [
-        f'<th style="text-align:{side}"{title}>{escape(cell)}</th>'
+        f'<th style="{_style(cell, side)}"{title}>{escape(cell)}</th>'
         for cell, side, title in zip(head, sides, titles, strict=True)
     ]
     lines = [_html_row(row, sides, place in taken, alerts) for place, row in enumerate(body)]
@@ -91,10 +92,15 @@ def html_table(
 
 def _html_row(row: Sequence[str], sides: Sequence[str], is_taken: bool, alerts: Collection[str]) -> str:
     cells = [
-        f'<td style="text-align:{side}"{ALERT if cell in alerts else ""}>{escape(cell.strip(" "))}</td>'
+        f'<td style="{_style(cell, side)}"{ALERT if cell in alerts else ""}>{escape(cell.strip(" "))}</td>'
         for cell, side in zip(row, sides, strict=True)
     ]
     return f"<tr{TAKEN if is_taken else ''}>{''.join(cells)}</tr>"
+
+
+def _style(cell: str, side: str) -> str:
+    """The side of the column, and a short text in one line."""
+    return f"text-align:{side}{';white-space:nowrap' if ' ' in cell and len(cell) <= SHORT else ''}"
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
