@@ -21,7 +21,8 @@ from holdfast.files import replace_file
 DOCS = Path(__file__).parents[1] / "docs"
 # A block of Python, perhaps its output, and perhaps a picture.
 BLOCK = re.compile(
-    r"^```python\n(.*?)^```\n(?:\n*```text\n.*?^```\n)?(?:\n*!\[[^\]]*\]\(([^)]+)\))?", re.DOTALL | re.MULTILINE
+    r"^```python\n(.*?)^```\n(?:\n*```text\n.*?^```\n)?(?:\n*!\[[^\]]*\]\(([^)]+)\))?",
+    re.DOTALL | re.MULTILINE,
 )
 
 

@@ -28,7 +28,9 @@ def svg_text(file: bytes, heading: str) -> str:
 
     text = sub(r' id="([^"]*)"', lambda found: kept(found[1]), text)
     text = sub(r"(url\(#|href=\"#)", lambda found: f"{found[1]}{own}-", text)
-    text = sub(r"font: ([^;\"]*?)'DejaVu Sans'[^;\"]*", rf"font: \1{FONT}", text)
+    # The reader's own font: what is measured here is wider than most.
+    text = sub(r"font-family: 'DejaVu Sans'[^;\"]*; ?", "", text)
+    text = sub(r"(font: [^;\"]*?)'DejaVu Sans'[^;\"]*", rf"\1{FONT}", text)
     text = sub(r"<!--.*?-->\n?|(?<=>)\s*\n\s*(?=<)", "", text, flags=16)
     text = sub(r"<[^>]*>", lambda found: sub(r"\d+\.\d{3,}", _rounded, found[0]), text)
     width, height = (float(each) for each in findall(r'(?:width|height)="([\d.]+)pt"', text)[:2])
@@ -47,7 +49,7 @@ def _root(text: str, width: float, height: float, heading: str) -> str:
     wide, high = round(width * 4 / 3), round(height * 4 / 3)
     root = (
         f'<svg xmlns="http://www.w3.org/2000/svg"{xlink} viewBox="0 0 {width:g} {height:g}" '
-        f'width="{wide}" height="{high}" style="max-width:100%;block-size:auto" role="img" '
+        f'width="{wide}" height="{high}" style="max-width:100%;block-size:auto" role="img" font-family="{FONT}" '
         f"aria-label={quoteattr(heading)}>"
     )
     return f"{root}\n<title>{escape(heading)}</title>{text[end:]}"
