@@ -49,7 +49,7 @@ def _root(text: str, width: float, height: float, heading: str) -> str:
     wide, high = round(width * 4 / 3), round(height * 4 / 3)
     root = (
         f'<svg xmlns="http://www.w3.org/2000/svg"{xlink} viewBox="0 0 {width:g} {height:g}" '
-        f'width="{wide}" height="{high}" style="max-width:100%;block-size:auto" role="img" font-family="{FONT}" '
-        f"aria-label={quoteattr(heading)}>"
+        f'width="{wide}" height="{high}" style="max-width:100%;block-size:auto" role="img" '
+        f'font-family="{FONT}" aria-label={quoteattr(heading)}>'
     )
     return f"{root}\n<title>{escape(heading)}</title>{text[end:]}"
