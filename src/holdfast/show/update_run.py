@@ -4,10 +4,10 @@ from html import escape
 
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.diff import brief_sections, section_text, sections_html
+from holdfast.show.html import heading, sentences, view
 from holdfast.show.policy import verdict_blocks, verdict_table
-from holdfast.show.update import WHOLE, path_lines, path_rows, update_summary
+from holdfast.show.update import path_lines, path_table, update_summary
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
-from holdfast.text.table import html_table
 
 WIDTH = 100  # columns of sentences
 PATH = "The path, from the tree as it is to a fresh one"
@@ -61,23 +61,21 @@ def _unbroken(text: str) -> str:
 
 def update_run_html(run: UpdateRun) -> str:
     """The same for a notebook, with the change rule by rule."""
-    parts = [f"<p>{escape(paragraph)}</p>" for paragraph in words(run)]
-    parts.append(f"<h4>{PATH}</h4>{html_table(path_rows(run.update, WHOLE))}")
+    parts = [sentences(*words(run)), heading(PATH), path_table(run.update)]
     if run.verdict is not None and run.verdict.lines:
-        parts.append(f"<h4>{POLICY}</h4>{verdict_table(run.verdict)}")
-    return "".join([*parts, sections_html(run.diff)])
+        parts += [heading(POLICY), verdict_table(run.verdict)]
+    return view(*parts, sections_html(run.diff))
 
 
 def update_page(run: UpdateRun) -> str:
     """A page of its own, with both trees."""
-    title = f"{printable(run.update.deployed.schema.target.name)}: update"
+    name = f"{printable(run.update.deployed.schema.target.name)}: update"
     after = "after the update" if run.is_taken else "as it was proposed"
     trees = [("as it was", run.update.deployed), (after, run.update.tree)]
     drawn = "".join(
         f'<h4>The tree {when}</h4><div class="tree">{tree.to_svg()}</div>' for when, tree in trees
     )
-    body = update_run_html(run).replace("<td>FAIL</td>", '<td class="fail">FAIL</td>')
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style><body><h2>{escape(title)}</h2>{body}{drawn}</body></html>\n"
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
+        f"<style>{STYLE}</style><body><h2>{escape(name)}</h2>{update_run_html(run)}{drawn}</body></html>\n"
     )
