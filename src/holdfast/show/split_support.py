@@ -59,7 +59,7 @@ def split_support_html(split_support: Sequence[SplitSupport]) -> str:
             rounded_percent(each.references),
             "" if each.candidates is None else rounded_percent(each.candidates),
             rounded_percent(each.same_way),
-            _detail(each),
+            support_detail(each),
         ]
         for each in split_support
     ]
@@ -81,7 +81,7 @@ def support_words(support: SplitSupport) -> str:
     percents = [support.references, *([] if support.candidates is None else [support.candidates])]
     long, _ = _SENTENCES[support.candidates is None]
     asked = long.format(*map(rounded_percent, percents))
-    return "; ".join(filter(None, [asked, _detail(support)]))
+    return "; ".join(filter(None, [asked, support_detail(support)]))
 
 
 def _stem(support: SplitSupport) -> str:
