@@ -161,9 +161,12 @@ def _positive(model: Tree | Ensemble, given: Given) -> int | None:
     if isinstance(model, Tree):
         return positive_class(model, given.positive)
     classes = model.schema.target.classes
-    if given.positive in classes:
-        return classes.index(given.positive)
-    return 1 if len(classes) == 2 else None
+    if given.positive is not None and given.positive not in classes:
+        raise ParameterError(f"positive={given.positive!r} is no class of {model.schema.target.name!r}.")
+    if len(classes) != 2:
+        return None
+    # An ensemble does not say which class is rarer: of two the second counts, as in scikit-learn.
+    return 1 if given.positive is None else classes.index(given.positive)
 
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:
