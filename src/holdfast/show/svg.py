@@ -77,21 +77,24 @@ def text_at(
 # -- text that fits ---------------------------------------------------------------------------------------
 
 
-def wrapped(text: str, width: float) -> list[str]:
-    """The text in lines of so many pixels, which end at a space or within a name at an underscore."""
+def wrapped(text: str, width: float, size: int = TEXT) -> list[str]:
+    """The text in lines of so many pixels, which end at a space or within a name at an underscore.
+
+    Letters of the size of names are taken for bold ones.
+    """
     lines = [""]
     for piece in split("(?<=[ _])", unbreakable(text)):
-        piece = fitted(piece.replace(NO_BREAK, " "), width)
-        if lines[-1] and text_width((lines[-1] + piece).rstrip(), TEXT, bold=True) > width:
+        piece = fitted(piece.replace(NO_BREAK, " "), width, size)
+        if lines[-1] and text_width((lines[-1] + piece).rstrip(), size, bold=size == TEXT) > width:
             lines.append("")
         lines[-1] += piece
     return [line.rstrip() for line in lines]
 
 
-def fitted(text: str, width: float) -> str:
+def fitted(text: str, width: float, size: int = TEXT) -> str:
     """The text, shortened to so many pixels."""
     letters = min(len(text), LONGEST)
-    while text_width(shortened(text, letters).rstrip(), TEXT, bold=True) > width:
+    while text_width(shortened(text, letters).rstrip(), size, bold=size == TEXT) > width:
         letters -= 1
     return shortened(text, letters)
 

@@ -14,7 +14,7 @@ LINE = 16  # from one line of text to the next
 PAD = 10  # between the side of a box and its text
 PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
 WIDEST, MOST_LINES = 190, 3  # of the text in a box
-WIDEST_BRANCH, MOST_BRANCH_LINES = 150, 2  # of the condition on a branch
+WIDEST_BRANCH, MOST_BRANCH_LINES = 124, (3, 2)  # of the condition on a branch: down, and right
 BAR = 6  # height of the bar of probabilities
 LEVEL = 34  # from the boxes of a level to the conditions that lead to the next
 GAP = 12  # between neighbours, and between two texts on one line
@@ -135,20 +135,22 @@ def bar_height(texts: NodeTexts) -> int:
 
 
 def _branch_lines(texts: NodeTexts, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The condition on the branch to the node: in a few lines where the tree grows down, else in one."""
+    """The condition on the branch to the node: where the tree grows down, and where it grows to the right."""
     if not node:
         return (), ()
-    narrow = _lines(texts.branches(node), WIDEST_BRANCH, MOST_BRANCH_LINES)
-    return tuple(narrow), tuple(_lines(texts.branches(node), WIDEST_BRANCH, 1))
+    downwards, rightwards = (
+        tuple(_lines(texts.branches(node), WIDEST_BRANCH, most, SMALL)) for most in MOST_BRANCH_LINES
+    )
+    return downwards, rightwards
 
 
-def _lines(answers: Iterable[str], width: float, most: int) -> list[str]:
+def _lines(answers: Iterable[str], width: float, most: int, size: int = TEXT) -> list[str]:
     """The first of the texts that fits into so many lines, or the last of them shortened."""
     for text in answers:
-        if len(lines := wrapped(text, width)) <= most:
+        if len(lines := wrapped(text, width, size)) <= most:
             return lines
     letters = min(len(text), LONGEST)
-    while len(lines := wrapped(shortened(text, letters), width)) > most:
+    while len(lines := wrapped(shortened(text, letters), width, size)) > most:
         letters -= 1
     return lines
 
@@ -163,14 +165,18 @@ def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
     """
     is_leaf = tree.feature == LEAF
     breadth = np.array(
-        [max(box.height, 18.0) if sideways else max(box.width, box.branch_width) for box in boxes]
+        [
+            max(box.height, box.branch_height) if sideways else max(box.width, box.branch_width)
+            for box in boxes
+        ]
     )
     gap = 8 if sideways else GAP
     lane = float((np.where(is_leaf, breadth + gap, (breadth + gap) / 2)).max())
     middle = (np.cumsum(is_leaf) - 0.5) * lane + MARGIN - gap / 2
     for node in reversed(np.flatnonzero(~is_leaf).tolist()):  # children stand after their parent
         middle[node] = (middle[tree.left[node]] + middle[tree.right[node]]) / 2
-    length = np.array([box.width if sideways else box.height for box in boxes])
+    # Below a leaf its lane is free, so only inner nodes keep the next level away.
+    length = np.array([box.width if sideways else box.height for box in boxes]) * ~is_leaf
     before = np.array([box.branch_width + 8 if sideways else box.branch_height for box in boxes])
     before[0] = 0.0
     level, room = np.zeros((2, tree.depth + 1))

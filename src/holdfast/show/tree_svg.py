@@ -98,40 +98,46 @@ def _check_width(width: float | None) -> None:
 
 def _heading(texts: NodeTexts, width: float, title: str | None) -> tuple[list[str], float, float]:
     """The title and what the colours mean, with the width and height that the picture then needs."""
-    widest = max(width - 2 * MARGIN, 2 * WIDEST)
-    name = fitted(printable(title or texts.tree.schema.target.name), widest)
+    name = fitted(printable(title or texts.tree.schema.target.name), max(width - 2 * MARGIN, 2 * WIDEST))
     parts = [text_at(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     width = max(width, x - 20 + MARGIN)
     right = max(width, 480.0) - MARGIN
-    for label, colour in _legend(texts):
-        label = fitted(label, WIDEST)
-        step = (18 if colour else 0) + text_width(label, SMALL) + 14
-        if x + step > right and x > MARGIN:
+    for group in _legend(texts):
+        if x + sum(_step(*item) for item in group) > right and x > MARGIN:
             x, y = MARGIN, y + 20
-        if colour:
-            parts.append(rounded_box(x, y - 10, 12, 12, colour, OUTLINE, radius=2))
-        parts.append(text_at(x + (18 if colour else 0), y, label, anchor="start"))
-        x += step
+        for label, colour in group:
+            if colour:
+                parts.append(rounded_box(x, y - 10, 12, 12, colour, OUTLINE, radius=2))
+            parts.append(text_at(x + (18 if colour else 0), y, label, anchor="start"))
+            x += _step(label, colour)
         width = max(width, x - 14 + MARGIN)
     return parts, width, y + 4
 
 
-def _legend(texts: NodeTexts) -> list[tuple[str, str]]:
-    """What each colour stands for; a label without a colour is a word between them."""
+def _step(label: str, colour: str) -> float:
+    """How far it is to the next item of the legend."""
+    return (18 if colour else 0) + text_width(label, SMALL) + 14
+
+
+_Items = list[tuple[str, str]]  # labels and colours; a label without a colour is a word before them
+
+
+def _legend(texts: NodeTexts) -> list[_Items]:
+    """What each colour stands for, in groups that stand on one line."""
     target = texts.tree.schema.target
-    names = class_names(target)
+    names = [fitted(name, WIDEST, SMALL) for name in class_names(target)]
     if texts.positive is not None:
-        risks = np.linspace(0.0, _highest_risk(texts), SWATCHES).tolist()
-        bars = [(name, _class_colour(texts, place)) for place, name in enumerate(names)]
-        scale = [(f"{100 * risk:.3g} %", _risk_colour(texts, risk)) for risk in risks]
-        return [*bars, (f"probability of {names[texts.positive]}:", ""), *scale]
+        marks = np.linspace(0.0, _highest_risk(texts), SWATCHES).tolist()
+        scale = [(f"{100 * mark:.3g} %", _risk_colour(texts, mark)) for mark in marks]
+        bars = [[(name, _class_colour(texts, place))] for place, name in enumerate(names)]
+        return [*bars, [(f"probability of {names[texts.positive]}:", ""), *scale]]
     if target.is_classes:
-        items = [(name, nth_colour(place)) for place, name in enumerate(names[:FULL_LIST])]
-        return items + ([(f"… {len(names) - FULL_LIST} more", PAPER)] if len(names) > FULL_LIST else [])
+        items = [[(name, nth_colour(place))] for place, name in enumerate(names[:FULL_LIST])]
+        return items + ([[(f"… {len(names) - FULL_LIST} more", PAPER)]] if len(names) > FULL_LIST else [])
     means = np.unique(texts.tree.value[texts.leaves, 0])
     marks = np.linspace(means[0], means[-1], SWATCHES).tolist() if len(means) > 1 else means.tolist()
-    return [(number_text(mean, 3), _mean_colour(texts, mean)) for mean in marks]
+    return [[(number_text(mean, 3), _mean_colour(texts, mean)) for mean in marks]]
 
 
 # -- branches ---------------------------------------------------------------------------------------------
@@ -146,7 +152,11 @@ def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
         (x, y), (end_x, end_y) = (above.x + above.width, above.middle[1]), (box.x, box.middle[1])
         end_x -= box.branch_width + 8
         bend = f"{(x + end_x) / 2:.1f} {y:.1f} {(x + end_x) / 2:.1f} {end_y:.1f}"
-        label = [text_at(box.x - 5, end_y + 4, line, anchor="end") for line in box.branch]
+        first = end_y + 4 - 7.5 * (len(box.branch) - 1)
+        label = [
+            text_at(box.x - 5, first + 15 * place, line, anchor="end")
+            for place, line in enumerate(box.branch)
+        ]
     else:
         (x, y), (end_x, end_y) = (above.middle[0], above.y + above.height), (box.middle[0], box.y)
         end_y -= box.branch_height
