@@ -165,7 +165,7 @@ def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
     condition = answer_text(tree, parent, is_yes, missing=True, known=texts.known)
     thickness = 1.5 + 8.5 * fraction_of_rows(tree, node)
     return (
-        f'<g class="edge" data-edge="{node}" data-parent="{parent}" '
+        f'<g data-edge="{node}" data-parent="{parent}" '
         f'data-side="{"left" if is_yes else "right"}">'
         f"<title>{escape(condition)}</title>"
         f'<path d="M{x:.1f} {y:.1f}C{bend} {end_x:.1f} {end_y:.1f}" fill="none" stroke="{EDGE}" '
@@ -184,10 +184,10 @@ def _nodes(texts: NodeTexts, boxes: list[Box], sideways: bool) -> Iterator[str]:
             drawn = (_flat_leaf if sideways else _leaf)(texts, node, box)
         else:
             kind, title, drawn = "inner", _inner_title(texts, node), _inner(texts, node, box)
-        changed = " changed" if node in texts.changed else ""
+        changed = ' data-changed="true"' if node in texts.changed else ""
         text = escape("\n".join(title))
         yield (
-            f'<g class="node {kind}{changed}" data-node="{node}" data-kind="{kind}"><title>{text}</title>'
+            f'<g data-node="{node}" data-kind="{kind}"{changed}><title>{text}</title>'
             f"{''.join(drawn)}</g>"
         )
 

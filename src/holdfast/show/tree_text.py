@@ -18,7 +18,7 @@ from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import outcome_text
 
 WIDTH = 100  # columns
-NARROWEST = 30  # columns of the conditions
+NARROWEST = 28  # columns of the conditions
 WIDEST_INDENT = 45  # columns left of a condition
 WIDEST_OUTCOME = 30  # columns of the outcome
 
