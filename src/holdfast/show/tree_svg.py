@@ -186,10 +186,7 @@ def _nodes(texts: NodeTexts, boxes: list[Box], sideways: bool) -> Iterator[str]:
             kind, title, drawn = "inner", _inner_title(texts, node), _inner(texts, node, box)
         changed = ' data-changed="true"' if node in texts.changed else ""
         text = escape("\n".join(title))
-        yield (
-            f'<g data-node="{node}" data-kind="{kind}"{changed}><title>{text}</title>'
-            f"{''.join(drawn)}</g>"
-        )
+        yield (f'<g data-node="{node}" data-kind="{kind}"{changed}><title>{text}</title>{"".join(drawn)}</g>')
 
 
 def _inner(texts: NodeTexts, node: int, box: Box) -> list[str]:
