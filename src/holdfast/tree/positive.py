@@ -15,7 +15,7 @@ def positive_class(tree: Tree, positive: Any = None) -> int | None:
     Of two classes alike in number the second is taken, as scikit-learn does.
     """
     place = _said(tree, positive)
-    if len(tree.schema.target.classes) != 2:
+    if len(tree.schema.target.classes) != 2 or tree.criterion == "density":  # whose clusters are no outcomes
         return None
     if place is not None:
         return place
