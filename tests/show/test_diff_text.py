@@ -160,3 +160,12 @@ def test_plain_data_is_json() -> None:
     assert content["rows"]["flips"] == pytest.approx(1 / 3)
     assert content["rows"]["old_score"] is None
     assert tree_diff(OLD, new).to_dict()["rows"] is None
+
+
+def test_both_trees_are_told_by_the_positive_class_of_the_old_one() -> None:
+    mostly_yes = grown(split("age", 44.7, leaf(10, 0.9, 0.1), leaf(90, 0.2, 0.8)))  # where no is rarer
+    diff = tree_diff(OLD, mostly_yes)
+    assert (diff.positive, tree_diff(mostly_yes, OLD).positive) == ("yes", "no")
+    assert "p(no)" not in str(diff)
+    assert "p(yes)" in str(diff)
+    assert "p(no)" in str(tree_diff(OLD, mostly_yes, positive="no"))
