@@ -109,7 +109,7 @@ def chance_text(rule: Rule, positive: int | None) -> str:
     return f"{probability_name(rule.target, positive)} {probability}"
 
 
-def outcome_change_text(old: Rule, new: Rule, positive: int | None = None) -> str:
+def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
     """What the new rule says, with what the old one said where that is another thing."""
     if not new.target.is_classes:
         before, after = (number_text(rule.value[0], 4) for rule in (old, new))
