@@ -20,7 +20,7 @@ def risk_colour(fraction: float) -> str:
     """The colour of a risk, as a fraction of the highest: the higher the deeper, dark letters stay readable.
 
     >>> risk_colour(0.0), risk_colour(1.0)
-    ('#f5fafc', '#73b1d5')
+    ('#f5f9fc', '#73b1d5')
     """
     return lighter(BLUE, 0.04 + 0.51 * min(max(fraction, 0.0), 1.0))
 

@@ -20,6 +20,7 @@ from holdfast.show.palette import (
     PAPER,
     RED,
     SHADE,
+    darker,
     lighter,
     nth_colour,
     risk_colour,
@@ -46,6 +47,7 @@ from holdfast.tree.wording import class_names, outcome_text
 
 MOST_TOLD = 24  # conditions in the title of a leaf
 SWATCHES = 5  # of a scale of colours
+NEWS = darker(RED, 0.75)  # of letters on a light ground
 
 
 def tree_svg(
@@ -195,7 +197,8 @@ def _inner(texts: NodeTexts, node: int, box: Box) -> list[str]:
     stroke = RED if node in texts.changed else OUTLINE
     parts = [rounded_box(box.x, box.y, box.width, box.height, SHADE, stroke)]
     for place, line in enumerate(box.lines):
-        colour = RED if _is_news(texts, node, box, place) else INK
+        is_news = node in texts.changed and place == len(box.lines) - 1
+        colour = NEWS if is_news else INK
         parts.append(text_at(x, y + LINE * place, line, size=TEXT, bold=True, colour=colour))
     parts += _bar(texts, node, box, y + LINE * len(box.lines) - 9)
     return [*parts, text_at(x, box.y + box.height - 9, box.support[0], colour=GREY)]
@@ -205,7 +208,7 @@ def _leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
     """Line below line: what it says, the bar, and what stands behind it."""
     x, y = box.middle[0], box.y + 19 + first_size(texts) - TEXT
     parts = [_leaf_box(texts, node, box)]
-    parts += [_leaf_text(texts, node, box, place, x, y + LINE * place) for place in range(len(box.lines))]
+    parts += [_leaf_text(texts, box, place, x, y + LINE * place) for place in range(len(box.lines))]
     y += LINE * len(box.lines)
     parts += _bar(texts, node, box, y - 9)
     y += bar_height(texts) - 1
@@ -216,7 +219,7 @@ def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
     """All on one line, in columns, and the bar below."""
     y, n_columns = box.y + 18, len(box.places)
     said = [
-        _leaf_text(texts, node, box, place, box.x + box.places[place], y, "start")
+        _leaf_text(texts, box, place, box.x + box.places[place], y, "start")
         for place in range(len(box.lines))
     ]
     support = [
@@ -232,18 +235,10 @@ def _leaf_box(texts: NodeTexts, node: int, box: Box) -> str:
     return rounded_box(box.x, box.y, box.width, box.height, fill, stroke)
 
 
-def _leaf_text(
-    texts: NodeTexts, node: int, box: Box, place: int, x: float, y: float, anchor: str = "middle"
-) -> str:
+def _leaf_text(texts: NodeTexts, box: Box, place: int, x: float, y: float, anchor: str = "middle") -> str:
     """One line of what a leaf says, the first of them large."""
     size = SMALL if place else first_size(texts)
-    colour = RED if _is_news(texts, node, box, place) else INK
-    return text_at(x, y, box.lines[place], size=size, bold=not place, colour=colour, anchor=anchor)
-
-
-def _is_news(texts: NodeTexts, node: int, box: Box, place: int) -> bool:
-    """True of the line that tells what changed."""
-    return node in texts.changed and place == len(box.lines) - 1
+    return text_at(x, y, box.lines[place], size=size, bold=not place, anchor=anchor)
 
 
 def _bar(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
