@@ -6,7 +6,7 @@ from holdfast.data.schema import Target
 from holdfast.text.lines import shortened
 from holdfast.tree.wording import class_names
 
-LONGEST_NAME = 20  # letters of a class in a heading
+LONGEST_NAME = 16  # letters of a class in a heading
 
 
 def probability_name(target: Target, place: int | None) -> str:

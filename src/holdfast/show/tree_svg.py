@@ -11,6 +11,7 @@ from holdfast.errors import ParameterError
 from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.edits import edit_lines
 from holdfast.show.node_texts import NodeTexts
+from holdfast.show.node_titles import MOST_TOLD, inner_title, leaf_title
 from holdfast.show.palette import (
     BLUE,
     EDGE,
@@ -39,13 +40,12 @@ from holdfast.show.svg import (
     wrapped,
 )
 from holdfast.show.tree_layout import BAR, LINE, PAD, WIDEST, Box, bar_height, extent, first_size, layout
-from holdfast.text.lines import CUT, left_out_text, printable
-from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
+from holdfast.text.lines import printable
+from holdfast.text.numbers import number_text
 from holdfast.tree.rule import fraction_of_rows
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import class_names, outcome_text
+from holdfast.tree.wording import class_names
 
-MOST_TOLD = 24  # conditions in the title of a leaf
 SWATCHES = 5  # of a scale of colours
 NEWS = darker(RED, 0.75)  # of letters on a light ground
 
@@ -182,10 +182,10 @@ def _nodes(texts: NodeTexts, boxes: list[Box], sideways: bool) -> Iterator[str]:
     told = leaf_conditions(texts.tree, most=FULL_LIST, first=MOST_TOLD + 1)
     for node, box in enumerate(boxes):
         if node in told:
-            kind, title = "leaf", _leaf_title(texts, node, told[node])
+            kind, title = "leaf", leaf_title(texts, node, told[node])
             drawn = (_flat_leaf if sideways else _leaf)(texts, node, box)
         else:
-            kind, title, drawn = "inner", _inner_title(texts, node), _inner(texts, node, box)
+            kind, title, drawn = "inner", inner_title(texts, node), _inner(texts, node, box)
         changed = ' data-changed="true"' if node in texts.changed else ""
         text = escape("\n".join(title))
         yield (f'<g data-node="{node}" data-kind="{kind}"{changed}><title>{text}</title>{"".join(drawn)}</g>')
@@ -297,33 +297,3 @@ def _mean_colour(texts: NodeTexts, mean: float) -> str:
     means = texts.tree.value[texts.leaves, 0]
     low, high = float(means.min()), float(means.max())
     return risk_colour((mean - low) / (high - low) if high > low else 1.0)
-
-
-# -- titles -----------------------------------------------------------------------------------------------
-
-
-def _leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list[str]:
-    tree = texts.tree
-    lines = list(conditions[:MOST_TOLD])
-    if len(conditions) > MOST_TOLD:
-        lines.append(f"{CUT} and more")
-    lines.append(f"{printable(tree.schema.target.name)} = {outcome_text(tree, node)}")
-    lines += _fraction_lines(texts, node)
-    return [*lines, left_out_text("rules()")] if any(CUT in line for line in lines) else lines
-
-
-def _inner_title(texts: NodeTexts, node: int) -> list[str]:
-    return [texts.feature(node), *_fraction_lines(texts, node)]
-
-
-def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
-    """The probabilities of the classes, the rows that were seen, and their share of all."""
-    tree = texts.tree
-    lines = []
-    if tree.schema.target.is_classes:
-        fractions = zip(class_names(tree.schema.target), tree.value[node].tolist(), strict=True)
-        lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
-    if texts.positive is not None and len(support := texts.support(node)) == 2:
-        name = class_names(tree.schema.target)[texts.positive]
-        lines.append(f"{support[0]} rows were {name}, 95 % interval {support[1]}")
-    return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]
