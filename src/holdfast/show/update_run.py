@@ -73,7 +73,8 @@ def update_page(run: UpdateRun) -> str:
     after = "after the update" if run.is_taken else "as it was proposed"
     trees = [("as it was", run.update.deployed), (after, run.update.tree)]
     drawn = "".join(
-        f'<h4>The tree {when}</h4><div class="tree">{tree.to_svg()}</div>' for when, tree in trees
+        f'<h4>The tree {when}</h4><div class="tree">{tree.to_svg(positive=run.diff.positive)}</div>'
+        for when, tree in trees
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
