@@ -29,7 +29,7 @@ def rules_section(fitted: Fitted) -> Section:
         "target": tree.schema.target.name,
         "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
-        "text": tree.rules(missing=True),
+        "text": tree.rules(missing=True, positive=fitted.positive_label),
         "by_teacher": _says_other_than_seen(tree),
     }
     return Section("rules", _title(fitted), "clinician", "rules.html", facts)
