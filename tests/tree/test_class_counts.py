@@ -1,9 +1,12 @@
 """Rows of each class at every node: counted, whatever the leaves say and whatever rows weigh."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-from holdfast import GrowthRules, StableTreeClassifier, Table, grow
+from holdfast import GrowthRules, StableTreeClassifier, Table, grow, load, save
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError
 from holdfast.growth.leaf_values import refit_leaf_values
@@ -102,3 +105,12 @@ def test_counts_that_cannot_be_are_refused(observed: np.ndarray, message: str) -
 def test_a_number_has_no_classes_to_count() -> None:
     with pytest.raises(BrokenTreeError, match="the target is a number"):
         check_tree(PRICE.replace(observed=np.zeros((PRICE.n_nodes, 1))))
+
+
+def test_of_three_classes_copies_of_a_row_count_as_often_as_they_are_there(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)  # two flowers are alike
+    tree = StableTreeClassifier(teacher="linear", n_estimators=3, max_depth=2, n_jobs=1).fit(X, y).tree_
+    assert tree.count[0] == 150
+    assert class_counts(tree)[0].tolist() == [50, 50, 50]
+    save(tree, tmp_path / "tree.json")
+    assert class_counts(load(tmp_path / "tree.json"))[0].tolist() == [50, 50, 50]

@@ -234,9 +234,9 @@ def _with_observed(tree: Tree, rows: Taught) -> Tree:
     if not table.schema.target.is_classes:
         return tree
     n_classes = len(table.schema.target.classes)
-    return with_class_counts(
-        tree, rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
-    )
+    counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
+    # Of three classes or more, the lesson has taken copies of a row for one, of a larger weight.
+    return with_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
