@@ -350,3 +350,22 @@ def test_replications_and_baselines_stand_in_the_page_if_they_are_given() -> Non
     ]
     forest = next(row for row in found.rows if row.model == "random forest")
     assert f"{forest.score.mean:.3f}" in facts["rows"][0][-1]
+
+
+def test_a_rule_that_says_another_class_than_most_rows_had_is_marked() -> None:
+    tree = grow(Table.from_arrays([[1.0], [1.0], [2.0]], ["no", "no", "yes"]))
+    leaf = int(tree.apply([[1.0]])[0])
+    other = tree.with_leaf_value(leaf, 0.6)  # of yes, by hand
+    marked = {rule["leaf"]: rule["warning"] for rule in sections_of(other)["rules"]["rules"]}
+    assert marked.pop(leaf) == "Most of these rows had no, and the tree says yes."
+    assert set(marked.values()) == {""}
+
+
+def test_each_rule_tells_what_came_true_of_the_rows_given() -> None:
+    frame = patients(seed=1)
+    leaves = asking_tree().apply(features(frame))
+    died = (frame["outcome"] == "died").to_numpy()
+    for rule in facts_of("asking_tree")["sections"]["rules"]["rules"]:
+        here = leaves == rule["leaf"]
+        told = f"{died[here].sum()} of {here.sum()} had died" if here.any() else "None of the rows given"
+        assert told in rule["tested"]

@@ -77,7 +77,7 @@ def tree_data(
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = known_before(tree)
     rules = {
-        str(each["leaf"]): {part: each[part] for part in ("says", "sentence", "conditions")}
+        str(each["leaf"]): {part: each[part] for part in ("says", "sentence", "warning", "conditions")}
         for each in rule_facts(tree, positive, noun, training)
     }
     return {

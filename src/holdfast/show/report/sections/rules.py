@@ -58,10 +58,11 @@ def tested_sentences(fitted: Fitted) -> dict[int, str]:
             found[leaf] = f"None of the {test.name} is like this."
         elif tree.schema.target.is_classes:
             place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
-            seen = int((own == place).sum())
-            found[leaf] = f"Of the {test.name}: {seen} of {len(own)} ({rounded_percent(seen / len(own))})."
+            seen, name = int((own == place).sum()), class_names(tree.schema.target)[place]
+            share = rounded_percent(seen / len(own))
+            found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
         else:
-            found[leaf] = f"Of the {test.name}: mean {number_text(float(own.mean()), 4)} of {len(own):,}."
+            found[leaf] = f"Of {len(own):,} {test.name}, the mean was {number_text(float(own.mean()), 4)}."
     return found
 
 
@@ -96,6 +97,7 @@ def _fact(
         return {
             **fact,
             "value": rule.value[0],
+            "warning": "",
             "says": number_text(rule.value[0], 4),
             "sentence": sentence,
             "interval": interval,
@@ -110,9 +112,19 @@ def _fact(
         "value": value,
         "says": rounded_percent(value),
         "sentence": sentence,
+        "warning": _warning(rule, counts[rule.leaf]),
         "seen": seen,
         "interval": list(wilson_interval(seen, total)),
     }
+
+
+def _warning(rule: Rule, counts: FloatArray) -> str:
+    """What to say where the tree names another class than most rows of the leaf had."""
+    names, most = class_names(rule.target), int(counts.argmax())
+    said = rule.target.classes.index(rule.outcome)
+    if counts[most] <= counts[said]:
+        return ""
+    return f"Most of these rows had {names[most]}, and the tree says {names[said]}."
 
 
 def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:

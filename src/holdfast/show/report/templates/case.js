@@ -88,7 +88,7 @@ const cases = (() => {
     const leaf = tree.leaves[nodes.at(-1)], value = tree.value[nodes.at(-1)];
     const head = made("p", "", "outcome"), place = box.positive ?? value.indexOf(Math.max(...value));
     head.append(made("strong", leaf.says), made("span", box.classes.length ? `${box.target} = ${box.classes[place]}` : box.target));
-    return [head, made("p", leaf.sentence)];
+    return [head, made("p", leaf.sentence), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
   };
   const light = (place, nodes) => {
     const drawing = byId(`drawing-${place}`);
