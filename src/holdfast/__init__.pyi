@@ -79,6 +79,7 @@ from holdfast.runs.update_result import UpdateRun as UpdateRun
 from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score
 from holdfast.scoring.clusters import purity_score as purity_score
+from holdfast.show.report.write import write_report as write_report
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier

@@ -1,0 +1,95 @@
+"""A page: sections with their facts, and the HTML text that is made of them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from markupsafe import Markup
+
+from holdfast.runs.json_file import finite
+
+# Who a section is for, and the heading over all sections for them.
+AUDIENCES = {
+    "clinician": "The tree and what it says",
+    "data scientist": "The evidence behind it",
+    "risk manager": "The record of the change",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a page: facts, and the template that shows them."""
+
+    id: str  # of the element, and the key of its facts in the JSON
+    title: str
+    audience: str  # a key of AUDIENCES
+    template: str  # a file in templates/
+    facts: Mapping[str, Any]  # plain data: text, numbers, lists and dicts
+    figures: Mapping[str, Markup] = field(default_factory=dict)  # pictures, which are not among the facts
+    script: str = ""  # a file in templates/ that the section needs, if any
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number that the reader should see first, what it is, and what it means."""
+
+    value: str
+    label: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: what it is about in one sentence or two, the key figures, and the sections."""
+
+    kind: str  # "fit", "update", ...
+    title: str
+    subtitle: str
+    headline: tuple[str, ...]  # paragraphs: the first is set large
+    key_figures: tuple[KeyFigure, ...]
+    sections: tuple[Section, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
+
+    @property
+    def parts(self) -> Iterator[tuple[str, str, list[Section]]]:
+        """The sections by audience: who they are for, the heading, and the sections."""
+        for audience, sections in groupby(self.sections, lambda section: section.audience):
+            yield audience, AUDIENCES[audience], list(sections)
+
+    @property
+    def scripts(self) -> list[str]:
+        """The scripts that the sections need, each once."""
+        return list(dict.fromkeys(section.script for section in self.sections if section.script))
+
+    @property
+    def all_facts(self) -> dict[str, Any]:
+        """All that the page says, as plain data: as it stands in the page, and in the file beside it."""
+        head = {
+            "page": self.kind,
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "headline": list(self.headline),
+            "key_figures": [[each.value, each.label, each.note] for each in self.key_figures],
+        }
+        return {**head, **self.facts, "sections": {each.id: dict(each.facts) for each in self.sections}}
+
+    @property
+    def html(self) -> str:
+        """The text of the file."""
+        from holdfast.show.report.environment import rendered
+
+        return rendered(self)
+
+
+def json_for_html(content: Any) -> Markup:
+    """JSON that can stand inside a script element, whatever names the content holds.
+
+    >>> str(json_for_html({"name": "</script>"}))
+    '{"name":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)  # nothing in it can end the element

@@ -1,0 +1,58 @@
+"""Writing a report: the page of a result, and the facts beside it."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from holdfast.data.schema import Label
+from holdfast.errors import ParameterError
+from holdfast.files import replace_file
+from holdfast.runs.json_file import write_json
+from holdfast.show.report.about import About, read_about
+from holdfast.show.report.given import Given
+from holdfast.show.report.page import Page
+
+# name of a class, or of one that it is made from: the module of pages/ that has its page
+_PAGES: dict[str, str] = {
+    "Ensemble": "fit",
+    "Run": "fit",
+    "TableEstimator": "fit",
+    "Tree": "fit",
+}
+
+
+def write_report(
+    subject: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    about: About = None,
+    positive: Label | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a report on a model, a run or a result: one HTML file, and its facts as JSON beside it.
+
+    The page is one file that makes no request. `X` and `y` are rows to test by, if the subject has none.
+    `about` is a file `about.toml`, or a dict, with the user's own words: intended use, population, outcome.
+    """
+    target = Path(path)
+    page = page_of(subject, Given(X, y, read_about(about), positive, title))
+    replace_file(target, page.html.encode())
+    write_json(page.all_facts, target.with_suffix(".json"))
+
+
+def page_of(subject: Any, given: Given | None = None) -> Page:
+    """The page of a result."""
+    given = given or Given()
+    for kind in type(subject).__mro__:
+        if kind.__name__ in _PAGES:
+            page: Page = import_module(f"holdfast.show.report.pages.{_PAGES[kind.__name__]}").page_of(
+                subject, given
+            )
+            return page
+    raise ParameterError(
+        f"There is no report of a {type(subject).__name__}: give a fitted model, a run, an update, "
+        "a diff, an audit or a comparison."
+    )
