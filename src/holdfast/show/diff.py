@@ -9,6 +9,7 @@ from re import sub
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.scoring.population import LITTLE, MUCH
 from holdfast.show.conditions import SHORT_LIST, condition_text
 from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, score_figures
@@ -30,7 +31,6 @@ from holdfast.tree.rule import Condition, Rule, conditions_at
 WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
-LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
 # Spaces where no line should end: in conditions, and between a word and its number.
 TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 _Grid = list[list[str]]
