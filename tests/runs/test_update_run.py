@@ -12,6 +12,7 @@ import pytest
 from drifting_patients import FEW, fitted, write_year
 
 from holdfast import (
+    AboutError,
     ChangePolicy,
     DataError,
     DataWarning,
@@ -331,8 +332,9 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)
-    with pytest.raises(ParameterError, match="by and why are for the record of a register"):
-        update_run(folder / "model.json", folder / "again.csv", by="me")
+    with pytest.raises(AboutError, match="subgroups names the column 'wrad', which the rows do not have"):
+        about = {"subgroups": ["wrad"]}
+        update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
 
 
 # -- the folder ---------------------------------------------------------------------------------------------

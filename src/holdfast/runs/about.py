@@ -38,9 +38,7 @@ class About:
     intended_use: str | None = line(
         None, TEXT, "Whom to invite to a blood test first.", "What its answers are used for, and by whom."
     )
-    not_for: tuple[str, ...] = line(
-        (), Texts(), ("Diagnosis.", "Children."), "What it must not be used for."
-    )
+    not_for: tuple[str, ...] = line((), Texts(), ("Diagnosis.", "Children."), "What it must not be used for.")
     population: str | None = line(
         None, TEXT, "Adults from 20 years on, at home, not pregnant.", "Whom it is for."
     )

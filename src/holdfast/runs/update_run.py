@@ -80,8 +80,13 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> "Prepared
         settings = UpdateRunSettings.of({**deployed.reading, **given})
         about = about_of(deployed.about if settings.about is None else settings.about)
         schema = deployed.estimator.tree_.schema
-        of_model = {"schema": schema, "settings": settings, "left_out": deployed.left_out}
-        read = partial(read_update_rows, **of_model, others=about.subgroups)
+        read = partial(
+            read_update_rows,
+            schema=schema,
+            settings=settings,
+            left_out=deployed.left_out,
+            others=about.subgroups,
+        )
         rows, seconds = timed(lambda: read(data))
         old = None if settings.old is None else with_columns_of(read(settings.old), rows)
     _check_subgroups(policy, [*rows.X.names, *schema.names])

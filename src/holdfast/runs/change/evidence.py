@@ -1,4 +1,4 @@
-"""All that is recorded of an update besides the change itself: data, outputs, edits, the words of its owners."""
+"""What is recorded of an update besides the change: data, outputs, edits, the words of its owners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class ChangeEvidence:
 
     @property
     def _profile(self) -> dict[str, Any] | None:
-        """Of the rows that the model in use has learnt from last: what the next update holds its rows against."""
+        """Of the rows that the model in use has learnt from last: the next update is held against it."""
         update = self.update
         if update.is_taken and update.steps[update.taken].kind != KEEP:
             return rows_profile(self.table).to_dict()

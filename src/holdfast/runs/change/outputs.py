@@ -1,8 +1,8 @@
 """What both trees say of the same rows: moves and decisions of all new ones, scores of those held out.
 
-Who is touched is told by the tree that would be deployed, on all new rows. Scores and calibration are those of
-a tree made the same way without the rows held out, as policies judge them: a tree looks too good on rows that
-it has learnt from.
+Who is touched is told by the tree that would be deployed, on all new rows. Scores and calibration are those
+of a tree made the same way without the rows held out, as policies judge them: a tree looks too good on rows
+that it has learnt from.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,9 +57,7 @@ class Outputs:
             "touched": list(self._touched()),
         }
 
-    def subgroup_facts(
-        self, columns: Mapping[str, Column], n_bands: int, least: int
-    ) -> list[dict[str, Any]]:
+    def subgroup_facts(self, columns: Mapping[str, Column], n_bands: int, least: int) -> list[dict[str, Any]]:
         """Of every subgroup; one of fewer than `least` rows held out is marked as small."""
         found = []
         for column, values in columns.items():

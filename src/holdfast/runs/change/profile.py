@@ -26,7 +26,9 @@ class RowsProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as JSON has it."""
-        columns = [{key: _plain(value) for key, value in asdict(each).items()} for each in self.columns.values()]
+        columns = [
+            {key: _plain(value) for key, value in asdict(each).items()} for each in self.columns.values()
+        ]
         return {"rows": self.n_rows, "target": dict(self.target), "columns": columns}
 
     @classmethod

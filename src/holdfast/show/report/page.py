@@ -12,6 +12,7 @@ from holdfast.runs.json_file import finite
 
 # Who a section is for, and the heading over all sections for them.
 AUDIENCES = {
+    "change": "What changes, and for whom",
     "clinician": "The tree and what it says",
     "data scientist": "The evidence behind it",
     "risk manager": "The record of the change",
@@ -38,6 +39,7 @@ class KeyFigure:
     value: str
     label: str
     note: str = ""
+    tone: str = ""  # "good", "bad" or "warn", where it is one of these
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ _PAGES: dict[str, str] = {
     "Run": "fit",
     "TableEstimator": "fit",
     "Tree": "fit",
+    "UpdateRun": "update",
 }
 
 
