@@ -59,6 +59,13 @@ def replications_text(found: Replications, width: int) -> str:
     return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
 
 
+def replication_rows(found: Replications) -> list[_Row]:
+    """The table with its headings, each mean with its deviation beside it."""
+    heads = ["", *(" ".join(parts) for parts in _HEADS)]
+    lines = [_line(found, name, label.format(score=found.metric.title)) for name, label in _FIGURES.items()]
+    return [heads, *(_side_by_side(line) for line in lines)]
+
+
 def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
     """How much nearer the chosen tree is than others, and for how much score: one sentence for each."""
     several = found.n_replications > 1

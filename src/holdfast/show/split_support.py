@@ -43,7 +43,7 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     lines = []
     for each, stem, text in zip(split_support, stems, asked, strict=True):
         lines.append(f"{shortened(stem, column):{column}}  {text}")
-        lines += _indented(_detail(each), _indent(each) + 4, width)
+        lines += _indented(support_detail(each), _indent(each) + 4, width)
     return "\n".join(lines)
 
 
@@ -66,7 +66,7 @@ def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
     return [sentence.format(*map(str.rjust, row, widths)) for row in percents]
 
 
-def _detail(support: SplitSupport) -> str:
+def support_detail(support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
     if support.categories is not None:
         return _sides_text(support.categories)

@@ -15,3 +15,4 @@ class Given:
     about: dict[str, str] = field(default_factory=dict)  # in the user's words, by name
     positive: Label | None = None  # the class that matters; None: the rarer of two
     title: str | None = None
+    replications: Any = None  # of a stable tree, from model.replicate(X, y)

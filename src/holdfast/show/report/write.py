@@ -32,14 +32,16 @@ def write_report(
     about: About = None,
     positive: Label | None = None,
     title: str | None = None,
+    replications: Any = None,
 ) -> None:
     """Write a report on a model, a run or a result: one HTML file, and its facts as JSON beside it.
 
     The page is one file that makes no request. `X` and `y` are rows to test by, if the subject has none.
-    `about` is a file `about.toml`, or a dict, with the user's own words: intended use, population, outcome.
+    `about` is a file `about.toml`, or a dict, with the user's own words: intended use, population, outcome;
+    `case` is what a row is called ("patient"). `replications` come from `model.replicate(X, y)`.
     """
     target = Path(path)
-    page = page_of(subject, Given(X, y, read_about(about), positive, title))
+    page = page_of(subject, Given(X, y, read_about(about), positive, title, replications))
     replace_file(target, page.html.encode())
     write_json(page.all_facts, target.with_suffix(".json"))
 

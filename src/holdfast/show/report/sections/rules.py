@@ -1,0 +1,118 @@
+"""The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.table import Table
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.conditions import FULL_LIST, condition_text
+from holdfast.show.report.fitted import Fitted
+from holdfast.show.report.page import Section
+from holdfast.show.report.sentences import frequency_sentence, mean_sentence
+from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.rule import Rule, tree_rules
+from holdfast.tree.tree import Tree
+from holdfast.tree.wording import class_names
+
+SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
+
+
+def rules_section(fitted: Fitted) -> Section:
+    """All rules of the tree."""
+    tree = fitted.model
+    assert isinstance(tree, Tree)
+    facts = {
+        "rules": rule_facts(tree, fitted.positive, fitted.noun, fitted.training),
+        "target": tree.schema.target.name,
+        "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
+        "range": None if tree.schema.target.is_classes else _range(tree),
+        "text": tree.rules(missing=True),
+        "by_teacher": _says_other_than_seen(tree),
+    }
+    return Section("rules", "The rules, the highest risk first", "clinician", "rules.html", facts)
+
+
+def rule_facts(
+    tree: Tree, positive: int | None, noun: str, training: Table | None = None
+) -> list[dict[str, Any]]:
+    """Each rule as plain data: conditions, sentence, what the tree says, what was seen, and an interval."""
+    counts = class_counts(tree) if tree.schema.target.is_classes else None
+    halves = {} if training is None else _middle_halves(tree, training)
+    rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
+    return [_fact(rule, counts, positive, noun, halves) for rule in rules]
+
+
+def _fact(
+    rule: Rule,
+    counts: FloatArray | None,
+    positive: int | None,
+    noun: str,
+    halves: dict[int, FloatArray],
+) -> dict[str, Any]:
+    fact: dict[str, Any] = {
+        "leaf": rule.leaf,
+        "conditions": [condition_text(each, most=FULL_LIST) for each in rule.conditions],
+        "rows": rule.count,
+        "share": rule.fraction,
+    }
+    target = rule.target
+    if counts is None:
+        half = halves.get(rule.leaf)
+        sentence = mean_sentence(target, rule.count, rule.value[0], noun, half)
+        interval = None if half is None else half.tolist()
+        return {
+            **fact,
+            "value": rule.value[0],
+            "says": number_text(rule.value[0], 4),
+            "sentence": sentence,
+            "interval": interval,
+        }
+    place = target.classes.index(rule.outcome) if positive is None else positive
+    seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
+    sentence = frequency_sentence(target, counts[rule.leaf], noun, positive)
+    value = rule.value[place]
+    return {
+        **fact,
+        "class": class_names(target)[place],
+        "value": value,
+        "says": rounded_percent(value),
+        "sentence": sentence,
+        "seen": seen,
+        "interval": list(wilson_interval(seen, total)),
+    }
+
+
+def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:
+    """What rules are ordered by: the risk, the mean, or how far it is from the usual class."""
+    if not rule.target.is_classes:
+        return round(rule.value[0], 9)
+    usual = int(np.argmax(tree.value[0]))
+    return round(1 - rule.value[usual] if positive is None else rule.value[positive], 9)
+
+
+def _range(tree: Tree) -> list[float]:
+    values = tree.value[tree.feature < 0, 0]
+    return [min(0.0, float(values.min())), float(values.max())]
+
+
+def _middle_halves(tree: Tree, training: Table) -> dict[int, FloatArray]:
+    """The quartiles of a number in every leaf."""
+    if tree.schema.target.is_classes:
+        return {}
+    leaves = tree.apply(training)
+    return {
+        leaf: np.quantile(training.target[leaves == leaf], [0.25, 0.75])
+        for leaf in np.unique(leaves).tolist()
+    }
+
+
+def _says_other_than_seen(tree: Tree) -> bool:
+    """True if leaf values are not the fractions of the rows: of a teacher, or by hand."""
+    if not tree.schema.target.is_classes:
+        return False
+    counts = class_counts(tree)
+    seen = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return bool((np.abs(seen - tree.value)[tree.feature < 0] > SAME).any())

@@ -1,0 +1,95 @@
+"""Sentences of a report: how many of how many, with an interval; plain words for a reader in a hurry."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Target
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.text.lines import printable
+from holdfast.text.numbers import count_text, number_text, rounded_percent
+from holdfast.tree.wording import class_names
+
+MOST_CLASSES = 3  # that a sentence names besides the first
+
+
+def plural(noun: str) -> str:
+    """The noun for many.
+
+    >>> plural("patient"), plural("policy")
+    ('patients', 'policies')
+    """
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
+def rows_of(count: float, noun: str) -> str:
+    """So many cases.
+
+    >>> rows_of(1, "case"), rows_of(12345, "case")
+    ('1 case', '12,345 cases')
+    """
+    text = f"{count:,.0f}" if count == round(count) else number_text(count, 4)
+    return f"{text} {noun if count == 1 else plural(noun)}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval of fractions in percent.
+
+    >>> interval_text(0.257, 0.534)
+    '26 to 53 %'
+    """
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+def frequency_sentence(target: Target, counts: FloatArray, noun: str, positive: int | None) -> str:
+    """How many rows of a leaf are of the class that matters, or of each class if none does.
+
+    >>> target = Target("stroke", classes=("no", "yes"))
+    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1)
+    'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
+    """
+    total, names = float(counts.sum()), class_names(target)
+    if total <= 0:
+        return f"No {noun} like this is known."
+    order = np.argsort(-counts, kind="stable").tolist()
+    first = order[0] if positive is None else positive
+    found = float(counts[first])
+    low, high = wilson_interval(found, total)
+    text = (
+        f"Of {rows_of(total, noun)} like this, {count_text(found)} had {printable(target.name)} = "
+        f"{names[first]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
+    )
+    if positive is not None:
+        return f"{text}."
+    others = [place for place in order[1:] if counts[place] > 0]
+    return f"{text}{_others_text(names, counts, others)}."
+
+
+def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) -> str:
+    if not places:
+        return ""
+    told = [f"{count_text(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
+    more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
+    return f"; the others: {', '.join(told)}{more}"
+
+
+def mean_sentence(target: Target, count: float, mean: float, noun: str, middle: FloatArray | None) -> str:
+    """The mean of the rows of a leaf, and where the middle half of them lies, if they are known."""
+    if count <= 0:
+        return f"No {noun} like this is known."
+    text = f"{rows_of(count, noun)} like this: mean {printable(target.name)} {number_text(mean, 4)}"
+    if middle is None:
+        return f"{text}."
+    low, high = (number_text(float(each), 4) for each in middle)
+    return f"{text}, half of them between {low} and {high}."
+
+
+def listing(parts: Iterable[str]) -> str:
+    """The parts as people list them.
+
+    >>> listing(["age", "sex", "ward"])
+    'age, sex and ward'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
