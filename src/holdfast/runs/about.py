@@ -35,6 +35,7 @@ class About:
     """
 
     name: str | None = line(None, TEXT, "Diabetes risk, primary care", "What the model is called.")
+    case: str | None = line(None, TEXT, "patient", "What one row of the data is.")
     intended_use: str | None = line(
         None, TEXT, "Whom to invite to a blood test first.", "What its answers are used for, and by whom."
     )

@@ -1,13 +1,15 @@
 """The page of an update: what was decided, why and for whom; then the record that a risk manager keeps."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import KeyFigure, Page, Section
 from holdfast.show.report.sections import change_record as record
-from holdfast.show.report.sections.both_trees import both_trees_section
+from holdfast.show.report.sections.both_trees import CHANGE, both_trees_section
+from holdfast.show.report.sections.case import case_section, tree_data
 from holdfast.show.report.sections.performance import performance_section
 from holdfast.show.report.sections.periods import periods_section
 from holdfast.show.report.sections.policy import policy_section
@@ -20,7 +22,7 @@ from holdfast.tree.positive import positive_class
 
 def page_of(run: UpdateRun, given: Given) -> Page:
     """The page of an update run."""
-    about = {**run.facts["about"], **given.about}
+    about = given.about
     name = about.get("name") or run.update.deployed.schema.target.name
     return Page(
         kind="update",
@@ -37,6 +39,7 @@ def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
     after = "after the update" if run.is_taken else "as it was proposed"
     yield both_trees_section(run.diff, after)
     yield rule_changes_section(run.diff, _place(run))
+    yield _case_section(run, about.get("case", "case"))
     yield touched_section(run)
     yield policy_section(run.verdict)
     yield performance_section(run)
@@ -48,6 +51,14 @@ def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
     yield record.identity_section(run)
     yield record.register_section(run)
     yield record.sign_off_section(about)
+
+
+def _case_section(run: UpdateRun, noun: str) -> Section:
+    """One case through both trees."""
+    trees, place = (run.diff.old, run.diff.new), _place(run)
+    names = "Before", "After" if run.is_taken else "As proposed"
+    data = [tree_data(name, tree, place, noun) for name, tree in zip(names, trees, strict=True)]
+    return replace(case_section(data, trees, place, noun), audience=CHANGE)
 
 
 def _place(run: UpdateRun) -> int | None:

@@ -18,7 +18,7 @@ def both_trees_section(diff: TreeDiff, after: str = "after the change") -> Secti
         "leaves": [diff.old.n_leaves, diff.new.n_leaves],
         "depth": [diff.old.depth, diff.new.depth],
         "distance": diff.distance.total,
-        "same_questions": not diff.splits,
+        "changed": not diff.is_empty,
         "splits": [_split_facts(diff, place) for place in range(len(diff.splits))],
     }
     figures = {
