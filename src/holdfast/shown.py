@@ -50,7 +50,6 @@ _HOME: dict[str, str] = {
     "summary_text": "summary",
     "tree_svg": "tree_svg",
     "update_html": "update",
-    "update_page": "update_run",
     "update_run_html": "update_run",
     "update_run_text": "update_run",
     "update_summary": "update",
@@ -65,6 +64,11 @@ def shown(name: str, *args: Any, **options: Any) -> str:
     """What the function `name` of show/ makes of a result: text, HTML or SVG."""
     text: str = getattr(import_module(f"holdfast.show.{_HOME[name]}"), name)(*args, **options)
     return text
+
+
+def write_page_of(result: Any, path: Any) -> None:
+    """Write the page of a result, and its facts beside it."""
+    import_module("holdfast.show.report.write").write_report(result, path)
 
 
 # name of a display in show/plots/: the module that has it

@@ -19,6 +19,7 @@ FILES = frozenset(
     (
         *("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"),
         *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
+        *("report.html", "report.json"),
     )
 )
 REQUIRED = (("model.json", "summary.json"), ("model.json", "update.json"))  # of a fit, or of an update

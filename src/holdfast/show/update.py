@@ -42,7 +42,7 @@ def update_html(update: TreeUpdate) -> str:
 def update_summary(update: TreeUpdate) -> str:
     """What is taken and why, and what keeping the tree would cost."""
     taken, keep = update.steps[update.taken], update.steps[0]
-    sentences = [_taken_sentence(update)]
+    sentences = [taken_sentence(update)]
     if not update.is_taken:
         sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
     elif update.is_forced:
@@ -68,7 +68,8 @@ def _score_sentence(update: TreeUpdate) -> str:
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
 
-def _taken_sentence(update: TreeUpdate) -> str:
+def taken_sentence(update: TreeUpdate) -> str:
+    """What is taken, and why that is enough."""
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:

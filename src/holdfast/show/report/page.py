@@ -53,6 +53,7 @@ class Page:
     key_figures: tuple[KeyFigure, ...]
     sections: tuple[Section, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
+    answers: tuple[tuple[str, str], ...] = ()  # below the key figures: what a reader asks, and the answer
 
     @property
     def parts(self) -> Iterator[tuple[str, str, list[Section]]]:
@@ -74,6 +75,7 @@ class Page:
             "subtitle": self.subtitle,
             "headline": list(self.headline),
             "key_figures": [[each.value, each.label, each.note] for each in self.key_figures],
+            "answers": [list(each) for each in self.answers],
         }
         return {**head, **self.facts, "sections": {each.id: dict(each.facts) for each in self.sections}}
 

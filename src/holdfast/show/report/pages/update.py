@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.runs.update_result import UpdateRun
+from holdfast.show.diff_words import rules_sentence
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import KeyFigure, Page, Section
 from holdfast.show.report.sections import change_record as record
@@ -14,10 +15,14 @@ from holdfast.show.report.sections.performance import performance_section
 from holdfast.show.report.sections.periods import periods_section
 from holdfast.show.report.sections.policy import policy_section
 from holdfast.show.report.sections.rule_changes import rule_changes_section
-from holdfast.show.report.sections.touched import touched_section
-from holdfast.show.update import update_summary
+from holdfast.show.report.sections.touched import touched_section, touched_sentence
+from holdfast.show.report.sentences import listing
+from holdfast.show.update import taken_sentence
+from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, fixed_text, percent_text
 from holdfast.tree.positive import positive_class
+
+MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
 
 
 def page_of(run: UpdateRun, given: Given) -> Page:
@@ -28,9 +33,10 @@ def page_of(run: UpdateRun, given: Given) -> Page:
         kind="update",
         title=given.title or f"{name}: update",
         subtitle=_subtitle(run),
-        headline=tuple(_headline(run)),
+        headline=(_outcome(run),),
         key_figures=tuple(_key_figures(run)),
         sections=tuple(_sections(run, about)),
+        answers=tuple(_answers(run)),
         facts={"time": run.facts["time"], "by": run.facts["by"], "taken": run.is_taken},
     )
 
@@ -76,13 +82,50 @@ def _subtitle(run: UpdateRun) -> str:
 # -- the first screen -------------------------------------------------------------------------------------
 
 
-def _headline(run: UpdateRun) -> Iterator[str]:
-    yield _outcome(run)
+def _answers(run: UpdateRun) -> Iterator[tuple[str, str]]:
+    """Why, what, for whom, and what to keep an eye on."""
     reasons = [run.facts["trigger"], run.facts["why"]]
     told = " ".join(text if text[-1] in ".!?" else f"{text}." for text in reasons if text)
-    yield f"Why: {told}" if told else "Why: no reason was given (--trigger, --why)."
-    summary = f"What: {update_summary(run.update)}"
-    yield summary if run.diff.is_empty else f"{summary} {run.diff.summary}"
+    yield "Why", told or "No reason was given (--trigger, --why)."
+    changes = "" if run.diff.is_empty else rules_sentence(run.diff)
+    taken = f"{taken_sentence(run.update)} " if run.is_taken else "As proposed: "
+    yield "What", f"{taken}{changes}".strip()
+    yield "For whom", touched_sentence(run)
+    if watched := list(_watched(run)):
+        yield "Watch", f"{'; '.join(watched)}."
+
+
+def _watched(run: UpdateRun) -> Iterator[str]:
+    """What should not be overlooked: subgroups in which the new tree is off or worse, columns that moved."""
+    for part in run.facts["subgroups"]:
+        scores = part["scores"]
+        if part["is_small"] or scores is None:
+            continue
+        if scores["difference"]["verdict"] == "worse":
+            yield f"{run.facts['metric']['title']} is worse where {part['name']}"
+    yield from _first(_off(run), MOST_WATCHED)
+    moved = [each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much"]
+    if moved:
+        yield f"much moved: {joined(moved, MOST_WATCHED)}"
+
+
+def _off(run: UpdateRun) -> list[str]:
+    """Subgroups where what was observed, with its interval, is not what is expected; the farthest first."""
+    found = []
+    for part in run.facts["subgroups"]:
+        scores = part["scores"]
+        if part["is_small"] or scores is None or scores.get("observed_low") is None:
+            continue
+        expected = scores["new_calibration"]["expected"]
+        if not scores["observed_low"] <= expected <= scores["observed_high"]:
+            said = f"{percent_text(expected)} expected, {percent_text(scores['observed'])} observed"
+            found.append((abs(expected - scores["observed"]), f"{said} where {part['name']}"))
+    return [text for _, text in sorted(found, key=lambda each: -round(each[0], 9))]
+
+
+def _first(texts: list[str], most: int) -> list[str]:
+    rest = len(texts) - most
+    return texts if rest <= 0 else [*texts[:most], f"and {counted(rest, 'more subgroup')} like that"]
 
 
 def _outcome(run: UpdateRun) -> str:
@@ -90,11 +133,12 @@ def _outcome(run: UpdateRun) -> str:
     verdict = run.verdict
     if verdict is None:
         return "The update is taken. No policy was stated, so nothing was judged."
-    if run.facts["forced"]:
-        return f"The update is taken by force, against the policy. {verdict.summary}"
-    if run.is_taken:
+    if verdict.passed:
         return f"The update is taken. {verdict.summary}"
-    return f"The update is not taken: the deployed model stays in use. {verdict.summary}"
+    failed = f"it breaks {listing(dict.fromkeys(line.name for line in verdict.failed))}"
+    if run.facts["forced"]:
+        return f"The update is taken by force, against the policy: {failed}."
+    return f"The update is not taken, and the deployed model stays in use: {failed} of the policy."
 
 
 def _key_figures(run: UpdateRun) -> Iterator[KeyFigure]:

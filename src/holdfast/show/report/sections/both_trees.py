@@ -32,4 +32,10 @@ def _split_facts(diff: TreeDiff, place: int) -> dict[str, Any]:
     split = diff.splits[place]
     where, what, size = split_texts(diff, split)
     reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
-    return {"where": where, "what": what, "how_much": "; ".join(filter(None, [size, reach])), "kind": split.kind}
+    what = what.replace(" -> ", " → ")
+    return {
+        "where": where,
+        "what": what,
+        "how_much": "; ".join(filter(None, [size, reach])),
+        "kind": split.kind,
+    }

@@ -64,7 +64,11 @@ def identity_section(run: UpdateRun) -> Section:
 
 def limits_section(run: UpdateRun, about: dict[str, Any]) -> Section:
     """What the owners say it cannot do, and what this page cannot tell."""
-    facts = {"stated": _texts(about.get("limits")), "found": list(_found_limits(run)), "notes": run.facts["notes"]}
+    facts = {
+        "stated": _texts(about.get("limits")),
+        "found": list(_found_limits(run)),
+        "notes": run.facts["notes"],
+    }
     return Section("limits", "Limits", RISK, "limits.html", facts)
 
 

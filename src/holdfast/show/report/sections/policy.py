@@ -11,7 +11,10 @@ RISK = "risk manager"
 
 def policy_section(verdict: PolicyVerdict | None) -> Section:
     """Every line with its figure, its limit and whether it passed; that there is no policy, if so."""
-    facts: dict[str, Any] = {"summary": "No policy was given: nothing says what the update may change.", "lines": []}
+    facts: dict[str, Any] = {
+        "summary": "No policy was given: nothing says what the update may change.",
+        "lines": [],
+    }
     if verdict is not None:
         facts = {
             "summary": verdict.summary,

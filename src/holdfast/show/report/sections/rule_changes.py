@@ -5,13 +5,13 @@ from typing import Any
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.diff_phrases import condition_change_text
+from holdfast.show.diff_phrases import condition_change_parts
 from holdfast.show.diff_words import DEGREES, degree_of
 from holdfast.show.report.page import Section
 from holdfast.show.report.sections.both_trees import CHANGE
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import label_text
-from holdfast.tree.rule import Rule
+from holdfast.tree.rule import Condition, Rule
 
 SAME = "same"
 WORDS = {
@@ -53,12 +53,12 @@ def _answer_title(diff: TreeDiff, place: int | None) -> str:
 def _facts(change: RuleChange, degree: str, place: int | None) -> dict[str, Any]:
     rule = change.new or change.old
     assert rule is not None
-    moved = {each.name: condition_change_text(each) for each in change.conditions}
-    conditions = [moved.pop(each.name, None) or _condition(each) for each in rule.conditions]
+    moved = {each.name: condition_change_parts(each) for each in change.conditions}
+    conditions = [moved.pop(each.name, None) or (_condition(each), "") for each in rule.conditions]
     return {
         "degree": degree,
-        "conditions": conditions or ["everyone"],
-        "dropped": list(moved.values()) if change.new is not None and change.old is not None else [],
+        "conditions": conditions or [("everyone", "")],  # each with what it was, if that is another thing
+        "dropped": [text for text, _ in moved.values()] if change.new is not None else [],
         "before": _answer(change.old, place),
         "after": _answer(change.new, place),
         "said_before": _said(change.old, place),
@@ -68,7 +68,7 @@ def _facts(change: RuleChange, degree: str, place: int | None) -> dict[str, Any]
     }
 
 
-def _condition(condition: Any) -> str:
+def _condition(condition: Condition) -> str:
     return condition_text(condition, most=SHORT_LIST)
 
 

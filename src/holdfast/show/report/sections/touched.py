@@ -8,6 +8,7 @@ from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.report.page import Section
 from holdfast.show.report.sections.both_trees import CHANGE
 from holdfast.text.lines import label_text
+from holdfast.text.numbers import counted, percent_text, rounded_percent
 
 # What is counted of decisions, and what it is.
 COUNTED = {
@@ -19,6 +20,8 @@ COUNTED = {
     "acted_on_before": "acted on before",
     "acted_on_after": "acted on now",
 }
+
+TELLING = ("swap_ins", "swap_outs", "acted_on_before", "acted_on_after")  # how many turned out so
 
 
 def touched_section(run: UpdateRun) -> Section:
@@ -42,6 +45,38 @@ def touched_section(run: UpdateRun) -> Section:
     return Section("touched", "Who is affected", CHANGE, "touched.html", facts)
 
 
+def touched_sentence(run: UpdateRun) -> str:
+    """How many get another decision, which way, and where most of them are."""
+    outputs = run.facts["outputs"]
+    part, decisions = outputs["all"], outputs["all"]["decisions"]
+    changed, n_rows = decisions["changed"], counted(part["rows"], "new row")
+    if not changed["rows"]:
+        move = percent_text(part["churn"]) if outputs["positive"] is not None else f"{part['churn']:.3g}"
+        return f"None of {n_rows} gets another decision; answers move by {move} on average."
+    sides = ""
+    if "swap_ins" in decisions:
+        parts = [_side_text(decisions[name], name, outputs) for name in ("swap_ins", "swap_outs")]
+        sides = f": {' and '.join(parts)}"
+    most = next(each for each in outputs["touched"] if each["decided_before"] != each["decided_after"])
+    who = " and ".join(most["who"]) or "everyone"
+    share = rounded_percent(most["rows"] / changed["rows"])
+    return (
+        f"{changed['rows']:,} of {n_rows} ({percent_text(changed['fraction'])}) get another decision{sides}. "
+        f"{share} of them have {who}."
+    )
+
+
+def _side_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> str:
+    noun = name.replace("_", "-").removesuffix("s")
+    if not part["rows"]:
+        return f"no {noun}s"
+    text = counted(part["rows"], noun)
+    if outputs["positive"] is None:
+        return text
+    rate = rounded_percent(part["events"] / part["rows"])
+    return f"{text} ({rate} turned out {label_text(outputs['positive'])})"
+
+
 def decision_text(run: UpdateRun) -> str:
     """What "acted on" means, in a sentence."""
     outputs, target = run.facts["outputs"], run.update.deployed.schema.target
@@ -58,7 +93,7 @@ def decision_text(run: UpdateRun) -> str:
 
 def _counted(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
     rate = None
-    if part["events"] is not None and part["rows"]:
+    if name in TELLING and part["events"] is not None and part["rows"]:
         rate = [part["events"] / part["rows"], *wilson_interval(part["events"], part["rows"])]
     return {"name": name, "title": COUNTED[name], **part, "rate": rate}
 
