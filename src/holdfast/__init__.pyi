@@ -39,6 +39,7 @@ from holdfast.errors import ParameterError as ParameterError
 from holdfast.errors import PolicyError as PolicyError
 from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
+from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
 from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier

@@ -65,5 +65,9 @@ class ModelFileWarning(UserWarning):
     """A model file does not hold all that the estimator has."""
 
 
+class ReportWarning(UserWarning):
+    """A report could not be written; what it tells of is whole without it."""
+
+
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk."""

@@ -1,4 +1,4 @@
-"""The door to show/: results ask here for their text, their pictures and their plots.
+"""The door to show/: results ask here for their text, their pictures, their plots and their reports.
 
 `show/` stands above the results that it draws, so they name what they want, and it is imported when it is
 first asked for. To add a form of a result is to add a file to `show/` and a line here; of a plot,
@@ -66,11 +66,6 @@ def shown(name: str, *args: Any, **options: Any) -> str:
     return text
 
 
-def write_page_of(result: Any, path: Any) -> None:
-    """Write the page of a result, and its facts beside it."""
-    import_module("holdfast.show.report.write").write_report(result, path)
-
-
 # name of a display in show/plots/: the module that has it
 _PLOTS: dict[str, str] = {}
 
@@ -79,3 +74,8 @@ def plotted(name: str, result: Any, *, ax: Any = None, **options: Any) -> Any:
     """The display `name` of show/plots/ made from the result, and drawn on the axes or on a new figure."""
     display = getattr(import_module(f"holdfast.show.plots.{_PLOTS[name]}"), name)
     return display.from_result(result, **options).plot(ax=ax)
+
+
+def reported(subject: Any, path: Any, **options: Any) -> None:
+    """Write the report on a result: a page at the path, and its facts beside it."""
+    import_module("holdfast.show.report.write").write_report(subject, path, **options)

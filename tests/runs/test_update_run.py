@@ -183,7 +183,7 @@ def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore:no question can be asked")
 def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path) -> None:
     first = frame_of(folder / "first.csv").assign(tv=np.nan)
-    fit_run(first, "outcome", test=0, **FEW).save(tmp_path / "run")
+    fit_run(first, "outcome", test=0, **FEW).save(tmp_path / "run", report=False)
     for tv in ("2 hours", 2.0):
         later = frame_of(folder / "again.csv").assign(tv=tv)
         with warnings.catch_warnings(record=True) as given:
@@ -244,7 +244,7 @@ def test_a_run_folder_has_the_settings_and_the_reading_of_its_run(folder: Path, 
     text = (folder / "first.csv").read_text().replace("\n20,", "\n?!,")
     (tmp_path / "first.csv").write_text(text)
     settings = {**FEW, "drop": ["clinic", "patient"], "test": 0, "missing": "?!", "random_state": 7}
-    fit_run(tmp_path / "first.csv", "outcome", **settings).save(tmp_path / "run")
+    fit_run(tmp_path / "first.csv", "outcome", **settings).save(tmp_path / "run", report=False)
     (tmp_path / "again.csv").write_text(text)
     run = update_run(tmp_path / "run", tmp_path / "again.csv")
     own = {name: run.model.get_params()[name] for name in FEW}
@@ -332,8 +332,8 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)
+    about = {"subgroups": ["wrad"]}
     with pytest.raises(AboutError, match="subgroups names the column 'wrad', which the rows do not have"):
-        about = {"subgroups": ["wrad"]}
         update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
 
 

@@ -95,6 +95,10 @@ _COMPARED = {
 }
 
 
+# A page of a second or two at the end of a run.
+report_option = click.option("--no-report", is_flag=True, help="Write no report.html.")
+
+
 def fit_options(command: Command) -> Command:
     """The command with all of the options of a fit."""
     folder = click.option(

@@ -18,8 +18,8 @@ from holdfast.runs.swap import swapped
 FILES = frozenset(
     (
         *("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"),
-        *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
         *("report.html", "report.json"),
+        *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
     )
 )
 REQUIRED = (("model.json", "summary.json"), ("model.json", "update.json"))  # of a fit, or of an update

@@ -80,13 +80,14 @@ class Run:
         """The probabilities of the classes, in the order of `model.schema.target.classes`."""
         return self.model.predict_proba(self._features(data))
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, report: bool = True) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
 
-        An earlier run is replaced in one step, and files that others have put there stay.
+        An earlier run is replaced in one step, and files that others have put there stay. `report.html` tells
+        all of it on one page; `report=False` leaves it out.
         """
         with new_run(Path(folder)) as draft:
-            write_run_files(self, draft)
+            write_run_files(self, draft, report=report)
 
     def __repr__(self) -> str:
         return f"<Run: {self._title}>"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.files import replace_file
 from holdfast.runs.json_file import write_json
-from holdfast.shown import write_page_of
+from holdfast.runs.run_files import write_run_report
 from holdfast.storage.collection_file import save_trees
 
 if TYPE_CHECKING:
@@ -26,4 +26,4 @@ def write_update_files(run: "UpdateRun", folder: Path) -> None:
 
 def write_page(run: "UpdateRun", folder: Path) -> None:
     """Write the page and its facts, anew once the run has a record in a register."""
-    write_page_of(run, folder / "report.html")
+    write_run_report(run, folder / "report.html")

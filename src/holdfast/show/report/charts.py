@@ -79,7 +79,8 @@ class Chart:
         """Many small discs, which take little room in the file."""
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in (self.at(*place) for place in places))
         self.parts.append(
-            f'<path d="{dots}" fill="none" stroke="{colour}" stroke-width="{2 * radius:.1f}" stroke-linecap="round"/>'
+            f'<path d="{dots}" fill="none" stroke="{colour}" stroke-width="{2 * radius:.1f}" '
+            'stroke-linecap="round"/>'
         )
 
     def upright(

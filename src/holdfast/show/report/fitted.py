@@ -94,7 +94,7 @@ def _of_run(run: Run, given: Given) -> Fitted:
     details, model = run.details, run.model
     is_stable = bool(run.references)
     sampled = () if run.facts["settings"].get("method") == "centred" else run.candidates
-    stable = isinstance(details, StableFit)
+    stable = details if isinstance(details, StableFit) else None
     return Fitted(
         model=model,
         positive=_positive(model, given),
@@ -105,8 +105,8 @@ def _of_run(run: Run, given: Given) -> Fitted:
         candidates=run.candidates,
         references=run.references,
         sampled_candidates=sampled,
-        supports=details.split_support if stable else _supports(model, run.references, sampled),
-        uses=details.uses if stable else _uses(model, [*run.references, *sampled]),
+        supports=_supports(model, run.references, sampled) if stable is None else stable.split_support,
+        uses=_uses(model, [*run.references, *sampled]) if stable is None else stable.uses,
         test=_given_rows(model, given) or _test_rows(run),
         training=None if details is None else details.roles.training,
         record=run.facts,

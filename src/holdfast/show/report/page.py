@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from holdfast.runs.json_file import finite
 
+MOST_BYTES = 500_000  # of a page
 # Who a section is for, and the heading over all sections for them.
 AUDIENCES = {
     "change": "What changes, and for whom",
@@ -30,6 +31,7 @@ class Section:
     facts: Mapping[str, Any]  # plain data: text, numbers, lists and dicts
     figures: Mapping[str, Markup] = field(default_factory=dict)  # pictures, which are not among the facts
     script: str = ""  # a file in templates/ that the section needs, if any
+    spare: tuple[str, ...] = ()  # figures that a page can do without, those it would miss least first
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,23 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The text of the file."""
+        """The text of the file, without as many of the spare figures as make it too long."""
         from holdfast.show.report.environment import rendered
 
-        return rendered(self)
+        text = rendered(self)
+        excess = len(text.encode()) - MOST_BYTES
+        return text if excess <= 0 else rendered(self._without(excess))
+
+    def _without(self, excess: int) -> "Page":
+        """The page without spare figures of so many bytes."""
+        sections = list(self.sections)
+        for place, section in enumerate(sections):
+            figures = dict(section.figures)
+            for name in section.spare:
+                if excess > 0:
+                    excess -= len(figures.pop(name).encode())
+            sections[place] = replace(section, figures=figures)
+        return replace(self, sections=tuple(sections))
 
 
 def json_for_html(content: Any) -> Markup:

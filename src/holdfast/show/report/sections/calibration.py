@@ -61,7 +61,7 @@ def _outcome(fitted: Fitted) -> str:
 
 
 def _groups(said: FloatArray, truth: FloatArray, is_classes: bool) -> list[dict[str, Any]]:
-    """Rows that are told the same, or, of very many different answers, tenths of the rows by what they are told."""
+    """Rows that are told the same; where answers are very many, tenths of the rows."""
     values = np.unique(said)
     if len(values) > 4 * BINS:
         values = np.unique(np.quantile(said, np.linspace(0, 1, BINS + 1)))[:-1]
@@ -126,7 +126,7 @@ def _roc_chart(roc: dict[str, list[float]]) -> Markup:
             chart.point(
                 x,
                 y,
-                f"risk of at least {rounded_percent(threshold)}: sensitivity {y:.2f}, specificity {1 - x:.2f}",
+                f"risk from {rounded_percent(threshold)}: sensitivity {y:.2f}, specificity {1 - x:.2f}",
             )
     return chart.svg("roc", "ROC curve")
 

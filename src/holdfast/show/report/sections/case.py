@@ -1,7 +1,7 @@
 """A box to enter one case and see its path: form fields, and trees as data that the script walks.
 
-The script answers the questions of the trees itself, those that users wrote too: an expression becomes a nested
-list of an operation and its operands.
+The script answers the questions of the trees itself, those that users wrote too: an expression becomes a
+nested list of an operation and its operands.
 """
 
 from collections.abc import Sequence
@@ -139,10 +139,12 @@ def _field(schema: Schema, index: int, training: Table | None, is_first: bool) -
     if feature.kind == "numeric":
         ends = [number_text(feature.low, 4), number_text(feature.high, 4)]
         return {**field, "low": feature.low, "high": feature.high, "ends": ends}
+    texts = [label_text(label) for label in feature.categories]
     return {
         **field,
         "categories": list(feature.categories),
-        "texts": [label_text(label) for label in feature.categories],
+        # Only where they are others: a category may be a number, or hold what cannot be seen.
+        "texts": None if texts == list(feature.categories) else texts,
     }
 
 

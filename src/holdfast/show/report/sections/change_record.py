@@ -75,7 +75,7 @@ def limits_section(run: UpdateRun, about: dict[str, Any]) -> Section:
 def _found_limits(run: UpdateRun) -> Iterator[str]:
     outputs, subgroups = run.facts["outputs"], run.facts["subgroups"]
     if not outputs["scored_on_rows_held_out"]:
-        yield "No rows were held out: scores and calibration are of rows that the tree has learnt from, too good."
+        yield "No rows were held out: scores and calibration are of rows learnt from, and too good."
     if small := [each["name"] for each in subgroups if each["is_small"]]:
         yield f"Too few rows to say much of {counted(len(small), 'subgroup')}: {', '.join(small)}."
     if not subgroups:

@@ -17,7 +17,6 @@ from holdfast.show.report.page import Section
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.stability.frontier import Frontier
 from holdfast.text.numbers import counted, number_text, with_error
-from holdfast.tree.tree import Tree
 
 MOST_TREES = 12  # efficient trees that can be looked at
 
@@ -29,16 +28,18 @@ def frontier_section(fitted: Fitted) -> Section:
     assert chosen is not None
     shown = shown_candidates(frontier, chosen)
     figures = {"frontier": _chart(fitted, shown)}
-    for candidate in shown:
+    others = [candidate for candidate in shown if candidate != chosen]
+    for candidate in others:
         figures[f"tree-{candidate}"] = inline_svg(fitted.candidates[candidate].to_svg(), f"tree{candidate}")
     facts = {
         "metric": fitted.metric.title,
+        "is_loss": fitted.metric.is_loss,
         "reason": fitted.reason,
         "chosen": chosen,
         "candidates": _columns(fitted),
         "n_efficient": len(frontier.efficient_order),
         "trees": [_tree_facts(fitted, candidate) for candidate in shown],
-        "left_out": 0,
+        "chosen_is_efficient": bool(frontier.efficient[chosen]),
     }
     return Section(
         "frontier",
@@ -48,6 +49,7 @@ def frontier_section(fitted: Fitted) -> Section:
         facts,
         figures,
         "frontier.js",
+        spare=tuple(f"tree-{candidate}" for candidate in _ends_last(others)),
     )
 
 
@@ -58,6 +60,12 @@ def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_TREES).round().astype(np.int64))]
     places = {*order.tolist(), chosen}
     return sorted(places, key=lambda place: (frontier.instability[place], place))
+
+
+def _ends_last(candidates: list[int]) -> list[int]:
+    """The trees in the middle of the frontier first: its two ends would be missed most."""
+    middle = (len(candidates) - 1) / 2
+    return sorted(candidates, key=lambda each: abs(candidates.index(each) - middle))
 
 
 def _columns(fitted: Fitted) -> dict[str, list[Any]]:
@@ -108,8 +116,9 @@ def candidate_text(fitted: Fitted, candidate: int) -> str:
     assert frontier is not None
     score = fitted.metric.shown(float(frontier.score[candidate]))
     kinds = ["chosen"] * (candidate == fitted.chosen) + ["efficient"] * bool(frontier.efficient[candidate])
+    kind = f" ({', '.join(kinds)})" if kinds else ""
     return (
-        f"Tree {candidate}{f' ({kinds[0]})' if len(kinds) == 1 else ' (chosen, efficient)' if kinds else ''}: "
+        f"Tree {candidate}{kind}: "
         f"{fitted.metric.title} {with_error(score, float(frontier.score_error[candidate]))}, instability "
         f"{number_text(float(frontier.instability[candidate]), 4)}, "
         f"{counted(int(frontier.n_leaves[candidate]), 'leaf', 'leaves')}"

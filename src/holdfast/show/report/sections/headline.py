@@ -1,9 +1,10 @@
-"""The first screen: what the model says, how good it is, and whether another sample would have said the same."""
+"""The first screen: what the model says, how good it is, and how firmly it stands."""
 
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import KeyFigure
+from holdfast.show.report.sections.schema import file_name
 from holdfast.show.report.sections.scores import score_sentence, test_score
-from holdfast.show.report.sentences import listing, plural
+from holdfast.show.report.sentences import interval_text, listing, plural
 from holdfast.text.lines import printable, shortened
 from holdfast.text.numbers import counted, in_words, number_text, rounded_percent, with_errors
 from holdfast.tree.tree import LEAF, Tree
@@ -44,7 +45,8 @@ def _tree_says(fitted: Fitted, tree: Tree) -> str:
     groups = f"The tree sorts {plural(noun)} into {in_words(tree.n_leaves)} groups by {columns}."
     if tree.schema.target.is_classes and fitted.positive is None:
         said = len(set(tree.outcome[tree.feature == LEAF].tolist()))
-        return f"{groups} They say {in_words(said)} of {len(tree.schema.target.classes)} classes of {_outcome(fitted)}."
+        classes = f"{in_words(said)} of {len(tree.schema.target.classes)} classes of {_outcome(fitted)}"
+        return f"{groups} They say {classes}."
     low, high = _ends(fitted, tree)
     if not tree.schema.target.is_classes:
         return (
@@ -74,9 +76,10 @@ def _stands(fitted: Fitted) -> str:
         return ""
     firm, first = sum(each.references >= FIRM for each in supports), supports[0]
     return (
-        f"Grown again on {len(fitted.references)} other samples, {rounded_percent(first.references)} of the trees "
-        f"ask about {_name(first.feature)} first, as this one does; {in_words(firm)} of its {in_words(len(supports))} "
-        f"splits {'is' if firm == 1 else 'are'} asked at the same place by at least half of them."
+        f"Grown again on {len(fitted.references)} other samples, {rounded_percent(first.references)} of the "
+        f"trees ask about {_name(first.feature)} first, as this one does; {in_words(firm)} of its "
+        f"{in_words(len(supports))} splits {'is' if firm == 1 else 'are'} asked at the same place by at "
+        "least half of them."
     )
 
 
@@ -101,11 +104,7 @@ def _figures(fitted: Fitted) -> list[KeyFigure]:
     if isinstance(model, Tree):
         if fitted.positive is not None and model.n_leaves > 1:
             low, high = _ends(fitted, model)
-            found.append(
-                KeyFigure(
-                    f"{rounded_percent(low)} to {rounded_percent(high)}", "Risk by group", _outcome(fitted)
-                )
-            )
+            found.append(KeyFigure(interval_text(low, high), "Risk by group", _outcome(fitted)))
         if fitted.supports:
             first = fitted.supports[0]
             found.append(
@@ -132,8 +131,7 @@ def _figures(fitted: Fitted) -> list[KeyFigure]:
 
 def subtitle(fitted: Fitted) -> str:
     """What kind of model it is, and of which data."""
-    source = fitted.record.get("data", {}).get("source", "")
-    name = source.replace("\\", "/").rsplit("/", 1)[-1]
+    name = file_name(fitted.record.get("data", {}).get("source", ""))
     kinds = {
         "stable": "Stable decision tree",
         "tree": "Decision tree",

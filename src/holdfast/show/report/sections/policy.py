@@ -7,14 +7,12 @@ from holdfast.show.report.page import Section
 from holdfast.stability.policy.verdict import PolicyVerdict
 
 RISK = "risk manager"
+NONE = "No policy was given: nothing says what the update may change."
 
 
 def policy_section(verdict: PolicyVerdict | None) -> Section:
     """Every line with its figure, its limit and whether it passed; that there is no policy, if so."""
-    facts: dict[str, Any] = {
-        "summary": "No policy was given: nothing says what the update may change.",
-        "lines": [],
-    }
+    facts: dict[str, Any] = {"summary": NONE, "lines": []}
     if verdict is not None:
         facts = {
             "summary": verdict.summary,

@@ -54,7 +54,7 @@ def _facts(change: RuleChange, degree: str, place: int | None) -> dict[str, Any]
     rule = change.new or change.old
     assert rule is not None
     moved = {each.name: condition_change_parts(each) for each in change.conditions}
-    conditions = [moved.pop(each.name, None) or (_condition(each), "") for each in rule.conditions]
+    conditions = [moved.pop(each.name, (_condition(each), "")) for each in rule.conditions]
     return {
         "degree": degree,
         "conditions": conditions or [("everyone", "")],  # each with what it was, if that is another thing

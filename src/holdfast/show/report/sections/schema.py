@@ -23,7 +23,7 @@ def schema_section(fitted: Fitted) -> Section:
         if index >= 0
     }
     facts: dict[str, Any] = {
-        "source": data.get("source", ""),
+        "source": file_name(data.get("source", "")),
         "rows": rows,
         "target": {"name": fitted.target.name, **data.get("target", _target(fitted))},
         "most": MOST,
@@ -40,6 +40,11 @@ def schema_section(fitted: Fitted) -> Section:
         ],
     }
     return Section("schema", "The data", "data scientist", "schema.html", facts)
+
+
+def file_name(source: str) -> str:
+    """The last part of a path: the rest is the business of the machine that it was read on."""
+    return source.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _target(fitted: Fitted) -> dict[str, Any]:

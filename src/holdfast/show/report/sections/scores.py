@@ -4,7 +4,9 @@ from typing import Any
 
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
+from holdfast.text.lines import printable
 from holdfast.text.numbers import rounded_percent, with_errors
+from holdfast.tree.wording import class_names
 
 NAMES = {
     "chosen": "The chosen tree",
@@ -91,6 +93,11 @@ def test_score(fitted: Fitted) -> tuple[float, float] | None:
     return found["score"], found["standard_error"] or 0.0
 
 
+def _outcome(fitted: Fitted) -> str:
+    assert fitted.positive is not None
+    return f"{printable(fitted.target.name)} = {class_names(fitted.target)[fitted.positive]}"
+
+
 def score_sentence(fitted: Fitted) -> str:
     """How good the model is, in words that need no textbook; empty if no rows tell."""
     found = test_score(fitted)
@@ -105,8 +112,9 @@ def score_sentence(fitted: Fitted) -> str:
     stated = f"{title} {with_errors([score], [error])[0]}"
     if fitted.metric.name == "auc" and fitted.positive is not None:
         return (
-            f"On {rows:,} {name}: of a {noun} with and one without, it gives the right one the higher risk in "
-            f"{rounded_percent(score)} of such pairs ({stated}); a coin would in half of them."
+            f"On {rows:,} {name}: shown a {noun} with {_outcome(fitted)} and one without, it gives the right "
+            f"one the higher risk in {rounded_percent(score)} of such pairs ({stated}); a coin would in half "
+            "of them."
         )
     if fitted.metric.name == "r2":
         return (

@@ -16,7 +16,6 @@ PARTS = {
     "reading": "Reading the data",
     "division": "Division of the rows",
     "distance": "Distance between trees",
-    "seconds": "Seconds",
 }
 
 

@@ -81,7 +81,9 @@ def _figures(said: FloatArray, others: FloatArray, is_risk: bool) -> dict[str, f
 
 
 def _chart(fitted: Fitted, said: FloatArray, near: FloatArray, sampled: FloatArray) -> Markup:
-    order = np.argsort(said, kind="stable")
+    # By what other trees say, too, so that the picture does not depend on the order of the rows.
+    keys = [each.mean(axis=0) for each in (sampled, near) if len(each)]
+    order = np.lexsort([*(np.round(key, 12) for key in keys), said])
     if len(order) > MOST_ROWS:
         order = order[np.linspace(0, len(order) - 1, MOST_ROWS).round().astype(int)]
     ends = np.concatenate([said[order], *(each[:, order].ravel() for each in (near, sampled))])

@@ -116,6 +116,8 @@ const cases = (() => {
       result.append(part);
     });
   };
+  for (const field of box.fields) if (field.categories)
+    byId(`field-${field.index}`).append(...(field.texts ?? field.categories).map((text, place) => new Option(text, place)));
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(show));
