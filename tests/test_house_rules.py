@@ -21,6 +21,7 @@ WITH_PRODUCTS = {
     "growth/grow.py",
     "growth/sample.py",
     "storage/density_part.py",
+    "show/plots/distance.py",
     "distance/distances.py",
     "tree/summary.py",
     "tree/tree.py",

@@ -13,7 +13,6 @@ _HOME: dict[str, str] = {
     "answer_text": "conditions",
     "audit_html": "audit",
     "audit_summary": "audit",
-    "audit_svg": "audit_picture",
     "audit_text": "audit",
     "changes_text": "update",
     "comparison_html": "comparison",
@@ -40,12 +39,10 @@ _HOME: dict[str, str] = {
     "rule_text": "rules",
     "rules_text": "rules",
     "size_choice_text": "size_choice",
-    "size_svg": "size_picture",
     "size_table_text": "size_table",
     "split_support_text": "split_support",
     "stages_html": "stages",
     "stages_summary": "stages",
-    "stages_svg": "stages_picture",
     "stages_text": "stages",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
@@ -67,13 +64,35 @@ def shown(name: str, *args: Any, **options: Any) -> str:
 
 
 # name of a display in show/plots/: the module that has it
-_PLOTS: dict[str, str] = {}
+_PLOTS: dict[str, str] = {
+    "AuditDisplay": "audit",
+    "BoostingDisplay": "boosting",
+    "ComparisonDisplay": "comparison",
+    "DistanceDisplay": "distance",
+    "FrontierDisplay": "frontier",
+    "ImportanceDisplay": "importance",
+    "OutOfBagDisplay": "out_of_bag",
+    "PruningDisplay": "pruning",
+    "ReplicationsDisplay": "replications",
+    "SplitSupportDisplay": "split_support",
+    "StagesDisplay": "stages",
+}
 
 
 def plotted(name: str, result: Any, *, ax: Any = None, **options: Any) -> Any:
     """The display `name` of show/plots/ made from the result, and drawn on the axes or on a new figure."""
-    display = getattr(import_module(f"holdfast.show.plots.{_PLOTS[name]}"), name)
-    return display.from_result(result, **options).plot(ax=ax)
+    return display_class(name).from_result(result, **options).plot(ax=ax)
+
+
+def plotted_svg(name: str, result: Any, **options: Any) -> str:
+    """The same as the text of an SVG file, which no window or notebook shows."""
+    text: str = display_class(name).from_result(result, **options).to_svg()
+    return text
+
+
+def display_class(name: str) -> Any:
+    """The class of this name in show/plots/."""
+    return getattr(import_module(f"holdfast.show.plots.{_PLOTS[name]}"), name)
 
 
 def reported(subject: Any, path: Any, **options: Any) -> None:

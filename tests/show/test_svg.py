@@ -7,15 +7,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from holdfast import Table, TreeClassifier, grow
+from holdfast import Table, grow
 from holdfast.show.palette import PALETTE, lighter, nth_colour
 from holdfast.show.svg import picture, text_at
 
 ROWS = [[float(age), float(age % 7)] for age in range(60)]
 LABELS = ["<no>" if age < 30 or age % 7 == 3 else "yes & more" for age in range(60)]
 TREE = grow(Table.from_arrays(ROWS, LABELS)).to_svg()
-SIZES = TreeClassifier(ccp_alpha="cv", cv=3).fit(ROWS, LABELS).size_table_.to_svg()
-PICTURES = pytest.mark.parametrize("text", [TREE, SIZES], ids=["tree", "sizes"])
+PICTURES = pytest.mark.parametrize("text", [TREE], ids=["tree"])
 
 
 @PICTURES

@@ -13,7 +13,7 @@ from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 from holdfast.text.lists import listed
 
 
@@ -206,6 +206,10 @@ class ModelComparison:
 
     def __repr__(self) -> str:
         return "\n".join([self.text(), " ".join([self.reading, *self.notes])])
+
+    def plot(self, ax: Any = None) -> Any:
+        """A `ComparisonDisplay`, drawn: the score of every model with its standard error."""
+        return plotted("ComparisonDisplay", self, ax=ax)
 
     def _repr_html_(self) -> str:
         return shown("comparison_html", self)

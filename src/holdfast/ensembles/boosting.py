@@ -21,6 +21,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch
+from holdfast.shown import plotted
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingSettings", "boost"]
@@ -42,6 +43,10 @@ class Boosting:
     def n_estimators(self) -> int:
         """Rounds that the ensemble has; more may have been tried."""
         return self.ensemble.n_rounds
+
+    def plot(self, ax: Any = None) -> Any:
+        """A `BoostingDisplay`, drawn: the losses by rounds."""
+        return plotted("BoostingDisplay", self, ax=ax)
 
 
 def boost(

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 
 
 class Spread(NamedTuple):
@@ -60,6 +60,10 @@ class Importances:
         columns = self.columns()
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
         return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
+
+    def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
+        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        return plotted("ImportanceDisplay", self, ax=ax, kind=kind, max_features=max_features)
 
     def __repr__(self) -> str:
         return shown("importances_text", self)

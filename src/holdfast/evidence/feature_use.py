@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.errors import ParameterError
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 from holdfast.tree.tree import LEAF, Tree
 
 NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not ask about
@@ -27,6 +28,10 @@ class FeatureUse:
 
 class FeatureUses(list[FeatureUse]):
     """The uses of all features, which print themselves as a table of those that are asked about most."""
+
+    def plot(self, ax: Any = None, *, max_features: int = 20) -> Any:
+        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        return plotted("ImportanceDisplay", self, ax=ax, max_features=max_features)
 
     def __repr__(self) -> str:
         return shown("feature_table", self)

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.feature_use import first_features, importance_spread
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
@@ -184,6 +184,10 @@ class Replications:
 
     def __repr__(self) -> str:
         return self.text()
+
+    def plot(self, ax: Any = None) -> Any:
+        """A `ReplicationsDisplay`, drawn: the score and the instability of every replication."""
+        return plotted("ReplicationsDisplay", self, ax=ax)
 
 
 def _forest_spread(results: Sequence[Result]) -> float:

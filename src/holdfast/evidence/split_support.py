@@ -4,16 +4,16 @@ A place is the sequence of yes and no answers that leads to it from the root, wh
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.schema import Label
+from holdfast.data.schema import Feature, Label
 from holdfast.distance.reference_schema import on_one_schema
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 from holdfast.tree.rule import conditions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -41,6 +41,9 @@ class SplitSupport:
     n_known: int  # of the trees that ask, those that only ask whether the value is known
     levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
     short: str = ""  # the question with a long list cut, for a line of text
+    threshold: float | None = None  # of the tree itself; None for a set, or if it asks whether it is known
+    range: tuple[float, float] = (0.0, 1.0)  # lowest and highest value of the feature in the reference data
+    asked_thresholds: tuple[float, ...] = field(default=(), repr=False)  # of the trees that ask, in order
 
 
 class SplitSupports(list[SplitSupport]):
@@ -48,6 +51,10 @@ class SplitSupports(list[SplitSupport]):
 
     def __repr__(self) -> str:
         return shown("split_support_text", self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """A `SplitSupportDisplay`, drawn: how many trees ask each split, and where their thresholds fall."""
+        return plotted("SplitSupportDisplay", self, ax=ax)
 
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
@@ -83,6 +90,7 @@ def _split_support(
     """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
     is_known = stacked.threshold[at] >= KNOWN
+    asked = np.sort(stacked.threshold[at[~is_known]])
     return SplitSupport(
         node=node,
         depth=len(place),
@@ -93,12 +101,22 @@ def _split_support(
         candidates=fractions[1],
         same_way=fractions[2] or 0.0,
         n_asking=len(at),
-        thresholds=None if feature.is_subset else _quantiles(stacked.threshold[at[~is_known]]),
+        thresholds=None if feature.is_subset else _quantiles(asked),
         categories=_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,
         place=place,
         n_known=int(is_known.sum()),
         levels=feature.categories if feature.kind == "ordered" else (),
+        threshold=None if feature.is_subset or tree.threshold[node] >= KNOWN else float(tree.threshold[node]),
+        range=_range(feature),
+        asked_thresholds=() if feature.is_subset else tuple(asked.tolist()),
     )
+
+
+def _range(feature: Feature) -> tuple[float, float]:
+    """From the lowest value to the highest; of ordered categories, from the first place to the last."""
+    if feature.kind == "ordered":
+        return 0.0, float(max(len(feature.categories) - 1, 1))
+    return float(feature.low), float(feature.high)
 
 
 def _place(tree: Tree, node: int) -> tuple[bool, ...]:

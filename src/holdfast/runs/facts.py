@@ -19,6 +19,8 @@ from holdfast.stability.methods.centred import most_leaves
 from holdfast.stability.training import StableTrees
 from holdfast.tree.wording import class_names
 
+NOT_FACTS = ("short", "threshold", "range", "asked_thresholds")  # of a split
+
 
 def stable_facts(fit: StableFit) -> dict[str, Any]:
     """The facts of a stable tree."""
@@ -129,8 +131,8 @@ def score_facts(score: Score | None, metric: Metric) -> dict[str, Any] | None:
 
 
 def _split_facts(support: SplitSupport) -> dict[str, Any]:
-    """The support of a split, but for the question as a line of text has it."""
-    return {name: fact for name, fact in asdict(support).items() if name != "short"}
+    """The support of a split, but for what only a line of text or a picture needs."""
+    return {name: fact for name, fact in asdict(support).items() if name not in NOT_FACTS}
 
 
 def _target_facts(roles: RowRoles) -> dict[str, Any]:

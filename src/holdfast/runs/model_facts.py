@@ -47,9 +47,21 @@ def _size_facts(model: Tree | Ensemble) -> dict[str, Any]:
 
 
 def _choice_facts(fit: ModelFit) -> dict[str, Any]:
-    """Why the tree has its size, where it was chosen."""
+    """Why the tree has its size, where it was chosen, and what folds said of all sizes."""
     sizes = fit.grown.sizes
-    return {} if sizes is None else {sizes.parameter: sizes.chosen_value, "reason": sizes.reason}
+    if sizes is None:
+        return {}
+    table = {
+        "parameter": sizes.parameter,
+        "values": sizes.values.tolist(),
+        "n_leaves": sizes.n_leaves.tolist(),
+        "mean": [sizes.metric.shown(score) for score in sizes.score.tolist()],
+        "error": sizes.error.tolist(),
+        "n_folds": sizes.scores.shape[1],
+        "best": sizes.best,
+        "chosen": sizes.chosen,
+    }
+    return {sizes.parameter: sizes.chosen_value, "reason": sizes.reason, "sizes": table}
 
 
 def _feature_facts(model: Tree | Ensemble) -> list[dict[str, Any]]:

@@ -48,16 +48,16 @@ def read_rows_of_both(
 
 def read_known_rows(
     source: CsvSource | FrameSource,
-    tree: Tree,
+    model: Tree | Ensemble,
     also: Iterable[int],
     target: str | None,
     rules: ReadingOptions,
 ) -> Table:
-    """The rows on the schema of the tree, with their target: a column of the name that it has there, or this.
+    """The rows on the schema of the model, with their target: a column of the name it has there, or this.
 
-    Only what the tree asks about, and `also` these features, is read: all else counts as missing.
+    Only what the model asks about, and `also` these features, is read: all else counts as missing.
     """
-    schema, features = tree.schema, sorted({*_asked(tree), *also})
+    schema, features = model.schema, sorted({*_asked(model), *also})
     name = target or schema.target.name
     if name not in source.names:
         raise DataError(

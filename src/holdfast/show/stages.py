@@ -9,7 +9,6 @@ from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
 from holdfast.show.diff_phrases import outcome_change_text, split_texts
-from holdfast.show.stages_picture import stages_svg
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (
     CHANGED,
@@ -63,7 +62,7 @@ def stages_text(sequence: StageSequence, width: int = WIDTH) -> str:
 
 def stages_html(sequence: StageSequence) -> str:
     """The same for a notebook or a page, with the picture."""
-    parts = [f"<p>{escape(sequence.summary)}</p>", html_table(_rows(sequence)), stages_svg(sequence)]
+    parts = [f"<p>{escape(sequence.summary)}</p>", html_table(_rows(sequence)), sequence.to_svg()]
     moves = list(_moves(sequence))
     if moves:
         parts.append("<h4>Which rule moved when</h4>")

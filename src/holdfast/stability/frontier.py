@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, shown
 from holdfast.stability.methods.method import Grown
 from holdfast.tree.tree import Tree
 
@@ -85,6 +85,10 @@ class Frontier:
 
     def __repr__(self) -> str:
         return shown("frontier_text", self)
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """A `FrontierDisplay`, drawn; options are those of its `from_result`, such as `chosen`."""
+        return plotted("FrontierDisplay", self, ax=ax, **options)
 
     @property
     def sizes(self) -> list[int]:

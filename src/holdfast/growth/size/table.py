@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, plotted_svg, shown
 from holdfast.text.numbers import counted
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
@@ -109,7 +109,11 @@ class SizeTable:
 
     def to_svg(self) -> str:
         """A picture: the score of every size with its standard error, and which size was taken."""
-        return shown("size_svg", self)
+        return plotted_svg("PruningDisplay", self)
+
+    def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
+        """A `PruningDisplay`, drawn: the score by the number of leaves, or by="parameter"."""
+        return plotted("PruningDisplay", self, ax=ax, by=by)
 
     def _repr_html_(self) -> str:
         return self.to_svg()

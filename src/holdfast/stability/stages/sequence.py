@@ -12,7 +12,7 @@ from holdfast.distance.diff.splits import SplitChange, split_changes
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.settings import DistanceSettings
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
+from holdfast.shown import plotted, plotted_svg, shown
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.tree.tree import Tree
 
@@ -164,7 +164,11 @@ class StageSequence:
 
     def to_svg(self) -> str:
         """A picture: what is asked at each place of the tree, stage by stage."""
-        return shown("stages_svg", self)
+        return plotted_svg("StagesDisplay", self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """A `StagesDisplay`, drawn: what is asked at each place of the tree, stage by stage."""
+        return plotted("StagesDisplay", self, ax=ax)
 
     def __repr__(self) -> str:
         return shown("stages_text", self)

@@ -1,0 +1,176 @@
+"""`holdfast plot`: from a run, or a model file, and perhaps rows, to a picture."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.cli.plot_names import PLOTS
+from holdfast.cli.words import plain_warnings
+from holdfast.data.files.reading import opened
+from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.schema import Label
+from holdfast.data.table import Table
+from holdfast.errors import DataError, ParameterError
+from holdfast.evidence.feature_use import feature_use
+from holdfast.files import replace_file
+from holdfast.growth.pruning.path import pruning_path
+from holdfast.runs.folder import check_output, model_file, unfinished
+from holdfast.runs.new_rows import read_known_rows
+from holdfast.runs.run import Run, open_run
+from holdfast.show.plots.display import picture_form
+from holdfast.storage.collection_file import load_trees
+from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
+from holdfast.storage.model_file import load, load_model
+from holdfast.text.lists import listed
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True)
+class PlotOrder:
+    """What is to be drawn, of which run or model, with which rows."""
+
+    path: Path
+    what: str
+    data: Path | None
+    target: str | None
+    positive: str | None
+    reading: ReadingOptions
+
+    @cached_property
+    def run(self) -> Run | None:
+        """The run in the folder; None for a model file, or the folder of an update."""
+        is_run = (unfinished(self.path) / "summary.json").is_file()
+        return open_run(self.path) if is_run else None
+
+    @cached_property
+    def stable(self) -> Run:
+        """The run, which must be of a stable tree."""
+        if self.run is None or self.run.frontier is None:
+            raise self.refusal(f"is {'one tree' if isinstance(self.model, Tree) else 'an ensemble'} alone")
+        return self.run
+
+    @cached_property
+    def model(self) -> Tree | Ensemble:
+        """The tree or the ensemble."""
+        return load_model(model_file(self.path)) if self.run is None else self.run.model
+
+    @property
+    def tree(self) -> Tree:
+        """The model, which must be one tree."""
+        if isinstance(self.model, Ensemble):
+            raise self.refusal(f"holds {len(self.model.trees)} trees")
+        return self.model
+
+    @cached_property
+    def rows(self) -> tuple[Table, Any]:
+        """The rows of the file, and their true values."""
+        if self.data is None:
+            raise ParameterError(f"--what {self.what} needs rows: name a file of them with --data.")
+        schema = self.model.schema
+        with opened(self.data, self.reading.encoding) as source:
+            there = [place for place, name in enumerate(schema.names) if name in source.names]
+            table = read_known_rows(source, self.model, there, self.target, self.reading)
+        classes = np.array(schema.target.classes, object)
+        return table, classes[table.target] if schema.target.is_classes else table.target
+
+    @property
+    def positive_class(self) -> Label | None:
+        """The class of this name; None if none was named."""
+        classes = self.model.schema.target.classes
+        known = {str(label): label for label in classes}
+        if self.positive is not None and self.positive not in known:
+            raise ParameterError(f"--positive {self.positive!r} is no class of the model: {listed(classes)}.")
+        return None if self.positive is None else known[self.positive]
+
+    def refusal(self, why: str) -> DataError:
+        """Why this cannot be drawn, and of what it can be."""
+        needs = PLOTS[self.what].needs
+        return DataError(f"Cannot draw {self.what} of '{self.path}': it is drawn of {needs}, and this {why}.")
+
+
+def run(order: PlotOrder, output: Path) -> None:
+    """Draw it to the file."""
+    form = picture_form(output)
+    check_output(output, order.path, *([] if order.data is None else [order.data]))
+    with plain_warnings():
+        if order.what != "tree":
+            display = getattr(import_module("holdfast"), PLOTS[order.what].display)
+            _DRAWN[order.what](order, display).save(output)
+        elif form == "svg":
+            replace_file(output, f"{order.tree.to_svg()}\n".encode())
+        else:
+            raise DataError(f"Cannot draw the tree to '{output}': its picture is SVG. End the name in .svg.")
+
+
+# -- one function per plot: the display made of what there is -----------------------------------------------
+
+
+def _sizes(order: PlotOrder, display: Any) -> Any:
+    tree = order.tree
+    return display.from_result(pruning_path(tree)) if order.run is None else display.from_run(order.run)
+
+
+def _distances(order: PlotOrder, display: Any, kind: str) -> Any:
+    trees = _collection(order.path)
+    return (
+        display.from_run(order.stable, kind=kind) if trees is None else display.from_trees(trees, kind=kind)
+    )
+
+
+def _collection(path: Path) -> Sequence[Tree] | None:
+    """The trees of a file of several; None if it is a folder, or the file of one model."""
+    if not path.is_file():
+        return None
+    with refusals_of(f"the model file '{path}'"):
+        kind = kind_of(content_of(path, MAX_BYTES))
+    return load_trees(path) if kind == "trees" else None
+
+
+def _importance(order: PlotOrder, display: Any) -> Any:
+    found, model = order.run, order.model
+    if found is not None and found.frontier is not None:
+        candidates = () if found.frontier.has_teacher else found.candidates
+        made = display.from_result(feature_use([*found.references, *candidates]))
+        own = dict(zip(model.schema.names, model.importances.tolist(), strict=True))
+        made.chosen = np.array([own[name] for name in made.names])
+        return made
+    if isinstance(model, Tree):
+        return display.from_result(model)
+    return display(tuple(model.schema.names), model.importances, n_trees=len(model.trees))
+
+
+def _boosting(order: PlotOrder, display: Any) -> Any:
+    estimator = None if order.run is not None else load(model_file(order.path))
+    if not hasattr(estimator, "train_loss_"):
+        raise order.refusal("has no losses by rounds")
+    return display.from_estimator(estimator)
+
+
+def _partition(order: PlotOrder, display: Any) -> Any:
+    return display.from_estimator(order.tree, *order.rows, positive=order.positive_class)
+
+
+def _of_classes(order: PlotOrder, display: Any) -> Any:
+    if not order.model.schema.target.is_classes:
+        raise order.refusal("predicts numbers")
+    return display.from_estimator(order.model, *order.rows, positive=order.positive_class)
+
+
+_DRAWN: dict[str, Callable[[PlotOrder, Any], Any]] = {
+    "frontier": lambda order, display: display.from_run(order.stable),
+    "sizes": _sizes,
+    "split-support": lambda order, display: display.from_run(order.stable),
+    "distance": lambda order, display: _distances(order, display, "map"),
+    "distance-matrix": lambda order, display: _distances(order, display, "matrix"),
+    "importance": _importance,
+    "boosting": _boosting,
+    "partition": _partition,
+    "calibration": _of_classes,
+    "roc": _of_classes,
+}

@@ -1,0 +1,237 @@
+"""The frontier of stable trees: instability against score."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.errors import ParameterError
+from holdfast.show.frontier import leaves_text
+from holdfast.show.palette import BLUE, GREY, INK, OUTLINE, PAPER, RED, nth_colour
+from holdfast.show.plots.display import MARKERS, Display, label, legend_below
+from holdfast.stability.frontier import Frontier
+from holdfast.text.lists import listed
+from holdfast.text.numbers import counted, number_text, percent_text, with_error
+
+Across = Literal["instability", "size_adjusted", "normalised", "per_rule"]
+Upward = Literal["score", "measured_score", "teacher_loss"]
+ACROSS = {
+    "instability": "instability: mean distance to the reference trees",
+    "size_adjusted": "size-adjusted instability: 1 is usual for its size",
+    "normalised": "instability, as a fraction of the greatest possible",
+    "per_rule": "instability: mean distance per rule",
+}
+UPWARD = {"score": "", "measured_score": " on validation rows", "teacher_loss": "of the teacher lost"}
+MANY = 300  # more candidates are drawn as one picture, which keeps files small
+APART = (0.045, 0.055)  # fractions of the axes between two numbers
+
+
+@dataclass(eq=False)
+class FrontierDisplay(Display):
+    """Every candidate as a point: the more stable to the left, the better upwards.
+
+    The efficient candidates are joined and have bars of one standard error and their numbers of leaves; the
+    chosen one and both ends are named. Centred trees are joined by the number of leaves that they were looked
+    for with. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
+    """
+
+    x: FloatArray
+    y: FloatArray  # with the sign that people expect
+    x_error: FloatArray | None
+    y_error: FloatArray | None
+    n_leaves: LongArray
+    efficient: LongArray  # places of the efficient candidates, the most stable first
+    names: dict[int, str]  # of the chosen candidate and of the ends, in words
+    x_title: str
+    y_title: str
+    is_loss: bool  # less is better
+    sizes: LongArray | None = None  # of centred trees: the most leaves that each may have
+    is_joined: bool = True  # both axes are those that candidates are efficient by
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, x: Across = "instability", y: Upward = "score") -> Self:
+        """The frontier of a fitted `StableTreeClassifier` or `StableTreeRegressor`."""
+        return cls.from_result(model.frontier_, chosen=model.choice_.candidate, x=x, y=y)
+
+    @classmethod
+    def from_run(cls, run: Any, *, x: Across = "instability", y: Upward = "score") -> Self:
+        """The frontier of a run, with the tree that it chose."""
+        return cls.from_result(run.frontier, chosen=run.facts["choice"]["candidate"], x=x, y=y)
+
+    @classmethod
+    def from_result(
+        cls, frontier: Frontier, *, chosen: int | None = None, x: Across = "instability", y: Upward = "score"
+    ) -> Self:
+        """The frontier, of which one candidate may be the chosen one."""
+        for name, value, known in (("x", x, ACROSS), ("y", y, UPWARD)):
+            if value not in known:
+                raise ParameterError(f"{name}={value!r} is unknown: choose one of {listed(tuple(known))}.")
+        if y == "teacher_loss" and frontier.teacher_loss is None:
+            raise ParameterError("y='teacher_loss' is for method='centred': other methods have no teacher.")
+        order, metric = frontier.efficient_order, frontier.metric
+        score = "score" if metric is None else metric.title
+        values = np.asarray(getattr(frontier, y), np.float64)
+        if y != "teacher_loss" and metric is not None:
+            values = np.array([metric.shown(value) for value in values.tolist()])
+        errors = {"score": frontier.score_error, "measured_score": frontier.measured_error}
+        return cls(
+            x=getattr(frontier, x),
+            y=values,
+            x_error=frontier.instability_error if x == "instability" else None,
+            y_error=_finite(errors.get(y)),
+            n_leaves=frontier.n_leaves,
+            efficient=order,
+            names=_names(frontier, order, chosen),
+            x_title=ACROSS[x],
+            y_title=UPWARD[y] if y == "teacher_loss" else f"{label(score)}{UPWARD[y]}",
+            is_loss=y == "teacher_loss" or (metric is not None and metric.is_loss),
+            sizes=frontier.max_leaf_nodes,
+            is_joined=(x, y) == ("instability", "score"),
+        )
+
+    @property
+    def heading(self) -> str:
+        """What the picture shows, in words."""
+        return f"Stability and score: {len(self.efficient)} of {counted(len(self.x), 'candidate')} efficient"
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
+        with self._drawing(ax, (7.0, 5.0 if self.sizes is None else 5.9)) as ax:
+            self._draw_all(ax)
+            self._draw_efficient(ax)
+            self._draw_named(ax)
+            ax.grid(True)
+            ax.margins(0.07)
+            self._label_sizes(ax)
+            ax.set_xlabel(f"← steadier      {self.x_title}")
+            ax.set_ylabel(f"{self.y_title}, {'less' if self.is_loss else 'more'} is better")
+            ax.set_title(self.heading)
+            legend_below(ax)
+        return self
+
+    # -- parts ----------------------------------------------------------------------------------------
+
+    def _draw_all(self, ax: Axes) -> None:
+        """All candidates, faintly; centred trees as one line per number of leaves."""
+        if self.sizes is None:
+            others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
+            told = counted(len(others), "other candidate") if len(others) else "_none"
+            points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=told)
+            points.set_rasterized(len(others) > MANY)
+            return
+        for size in np.unique(self.sizes)[::-1].tolist():
+            own = np.flatnonzero(self.sizes == size)
+            own = own[np.lexsort((self.y[own], self.x[own]))]
+            marker, colour = self._form(int(own[0]))
+            told = f"trees looked for with at most {counted(size, 'leaf', 'leaves')}"
+            ax.plot(self.x[own], self.y[own], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+
+    def _form(self, place: int) -> tuple[str, str]:
+        """The mark and the colour of a candidate: centred trees have those of their number of leaves."""
+        if self.sizes is None:
+            return "o", BLUE
+        series = np.unique(self.sizes)[::-1].tolist().index(int(self.sizes[place]))
+        return MARKERS[series % len(MARKERS)], nth_colour(series)
+
+    def _draw_efficient(self, ax: Axes) -> None:
+        """The efficient candidates on their line, with bars of one standard error."""
+        own = self.efficient
+        if self.is_joined:
+            ax.plot(self.x[own], self.y[own], "-", color=BLUE, lw=1.2, alpha=0.7, zorder=3)
+        ax.errorbar(
+            self.x[own],
+            self.y[own],
+            None if self.y_error is None else self.y_error[own],
+            None if self.x_error is None else self.x_error[own],
+            fmt="none",
+            ecolor=BLUE,
+            elinewidth=0.8,
+            alpha=0.4,
+            zorder=3,
+        )
+        leaves = "" if self.sizes is not None else "; with its leaves"
+        told = f"efficient: no other is both steadier and better; ± one standard error{leaves}"
+        for number, place in enumerate(own.tolist()):
+            marker, colour = self._form(place)
+            (mark,) = ax.plot(
+                *(self.x[[place]], self.y[[place]], marker),
+                ms=6.5,
+                mfc=colour,
+                mec=PAPER if self.sizes is None else INK,
+                mew=0.8,
+                zorder=4,
+                ls="none",
+                label=told if number == 0 else "_more",
+            )
+            mark.set_gid(f"candidate-{place}")
+
+    def _draw_named(self, ax: Axes) -> None:
+        """The chosen candidate and the ends, with marks that stand around those of the candidates."""
+        forms = {"chosen": ("D", RED, 12), "most stable": ("<", INK, 13), "best": ("^", INK, 13)}
+        for place, name in self.names.items():
+            marker, colour, size = next(form for begin, form in forms.items() if name.startswith(begin))
+            ax.plot(
+                *(self.x[[place]], self.y[[place]]),
+                *(marker,),
+                ms=size,
+                mfc="none",
+                mec=colour,
+                mew=1.6,
+                zorder=5,
+                ls="none",
+                label=name,
+            )
+
+    def _label_sizes(self, ax: Axes) -> None:
+        """The numbers of leaves beside the efficient candidates, as far as there is room."""
+        if self.sizes is not None:
+            return
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        taken: list[tuple[float, float]] = []
+        first = [place for place in self.names if place in set(self.efficient.tolist())]
+        for place in dict.fromkeys([*first, *self.efficient.tolist()]):
+            x, y = float(self.x[place]), float(self.y[place])
+            at = (x - left) / (right - left), (y - low) / (high - low)
+            if any(abs(at[0] - a) < APART[0] and abs(at[1] - b) < APART[1] for a, b in taken):
+                continue
+            taken.append(at)
+            ax.annotate(
+                str(self.n_leaves[place]),
+                (x, y),
+                (7, -11),
+                textcoords="offset points",
+                fontsize=8.5,
+                color=GREY,
+            )
+
+
+def _finite(errors: FloatArray | None) -> FloatArray | None:
+    """Errors that a bar can show; those that are not known have none."""
+    return None if errors is None else np.where(np.isfinite(errors), errors, 0.0)
+
+
+def _names(frontier: Frontier, order: LongArray, chosen: int | None) -> dict[int, str]:
+    """What is said of the chosen candidate and of the ends; of one that is several, all."""
+    roles: dict[int, list[str]] = {}
+    for role, place in (("chosen", chosen), ("most stable", int(order[0])), ("best score", int(order[-1]))):
+        if place is not None:
+            roles.setdefault(place, []).append(role)
+    return {place: f"{' and '.join(own)}: {_figures(frontier, place)}" for place, own in roles.items()}
+
+
+def _figures(frontier: Frontier, place: int) -> str:
+    score, metric = float(frontier.score[place]), frontier.metric
+    title, value = ("score", score) if metric is None else (label(metric.title, 24), metric.shown(score))
+    leaves = leaves_text(frontier, place)
+    leaf = "leaf" if leaves == "1" else "leaves"
+    error = float(frontier.score_error[place])
+    text = with_error(value, error) if np.isfinite(error) else number_text(value, 4)
+    lost = (
+        ""
+        if frontier.teacher_loss is None
+        else (f";\n{percent_text(max(0.0, float(frontier.teacher_loss[place])))} of the teacher lost")
+    )
+    away = number_text(float(frontier.instability[place]), 3)
+    return f"candidate {place}, {leaves} {leaf}, {title} {text}, instability {away}{lost}"
