@@ -1,7 +1,6 @@
 """`holdfast audit`: every method trained again on samples of a data file."""
 
 import warnings
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
+from holdfast.show.report.write import page_of
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
@@ -98,11 +98,7 @@ def write_audit(audit: RetrainAudit, output: Path) -> None:
     """All pairs in a file of data, all figures in JSON, or a page."""
     ending = output.suffix.lower()
     if ending == ".html":
-        page = (
-            f'<!doctype html><meta charset="utf-8"><title>{escape(audit.target.name)}: retraining</title>'
-            f'<body style="font-family:system-ui,sans-serif;margin:2em">{audit._repr_html_()}</body>\n'
-        )
-        replace_file(output, page.encode())
+        replace_file(output, page_of(audit).html.encode())
     elif ending == ".json":
         content = {
             "holdfast": __version__,

@@ -34,19 +34,19 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
     Where it has more columns than the `width`, it does without times, and other metrics stand below each
     other.
     """
-    cells = _cells(comparison)
+    cells = comparison_cells(comparison)
     without = [line[:-2] for line in cells]
     parts = [aligned(cells if times and _fits(cells, width) else without)]
     if len(comparison.metrics) > 1:
-        parts += _other_parts(_other_cells(comparison), width)
-    parts += [_failure_text(comparison, name) for name in comparison.names]
+        parts += _other_parts(other_cells(comparison), width)
+    parts += [failure_text(comparison, name) for name in comparison.names]
     return "\n\n".join(filter(None, parts))
 
 
 def comparison_html(comparison: ModelComparison) -> str:
     """The table for a notebook, the sentences below it."""
-    grids = [_cells(comparison)] + [_other_cells(comparison)] * (len(comparison.metrics) > 1)
-    failures = [text for name in comparison.names if (text := _failure_text(comparison, name))]
+    grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)
+    failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
     notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading, *comparison.notes]]
     return "".join([*map(html_table, grids), *notes])
 
@@ -73,7 +73,8 @@ def _verdict(differences: Differences, place: int) -> str:
 # -- cells ------------------------------------------------------------------------------------------------
 
 
-def _cells(comparison: ModelComparison) -> _Grid:
+def comparison_cells(comparison: ModelComparison) -> _Grid:
+    """One line per model, the best first: score, difference, size and times."""
     differences = comparison.differences()
     decimals = _decimals(comparison.mean, comparison.error)
     heads = [
@@ -98,7 +99,7 @@ def _cells(comparison: ModelComparison) -> _Grid:
     return [heads, *lines]
 
 
-def _other_cells(comparison: ModelComparison) -> _Grid:
+def other_cells(comparison: ModelComparison) -> _Grid:
     """The metrics that do not decide."""
     others = [comparison.by(metric.name) for metric in comparison.metrics[1:]]
     decimals = [_decimals(other.mean, other.error) for other in others]
@@ -172,7 +173,14 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 # -- failures ------------------------------------------------------------------------------------------------
 
 
-def _failure_text(comparison: ModelComparison, name: str) -> str:
+def readable_tree(comparison: ModelComparison) -> int | None:
+    """The best of the single trees that are small enough for a person to read; None if there is none."""
+    leaves = mean_known(comparison.leaves)
+    whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
+    return next((place for place in whole if leaves[place] <= MOST_READ), None)
+
+
+def failure_text(comparison: ModelComparison, name: str) -> str:
     """The first failure of the model, and on how many folds it failed."""
     own = [failure for failure in comparison.failures if failure.model == name]
     if not own:

@@ -110,6 +110,15 @@ def brief_sections(diff: TreeDiff) -> Iterator[Section]:
         yield from _row_sections(diff.rows)
 
 
+def row_sections(diff: TreeDiff) -> Iterator[Section]:
+    """What it means for the rows, and how they differ from those of the old tree."""
+    if diff.rows is None:
+        return
+    yield from _row_sections(diff.rows)
+    if diff.rows.leaf_shares:
+        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
+
+
 # -- the trees --------------------------------------------------------------------------------------------
 
 

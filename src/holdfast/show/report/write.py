@@ -18,9 +18,13 @@ from holdfast.show.report.page import Page
 # name of a class, or of one that it is made from: the module of pages/ that has its page
 _PAGES: dict[str, str] = {
     "Ensemble": "fit",
+    "ModelComparison": "comparison",
+    "RetrainAudit": "audit",
     "Run": "fit",
+    "StageSequence": "stages",
     "TableEstimator": "fit",
     "Tree": "fit",
+    "TreeDiff": "diff",
     "UpdateRun": "update",
 }
 
