@@ -84,7 +84,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "BaggingClassifier": fitted(BaggingClassifier(6, oob_score=True, permutation_importance=True)),
     "BaggingRegressor": fitted(BaggingRegressor(6)),
     "ForestClassifier": fitted(ForestClassifier(6, oob_score="auc", max_features="oob")),
-    "ForestRegressor": fitted(ForestRegressor(6, max_features="cv", permutation_importance=True)),
+    "ForestRegressor": fitted(ForestRegressor(6, max_features="cv", cv=2, permutation_importance=True)),
     "BoostingClassifier": fitted(BoostingClassifier(n_estimators=6, splits="binned")),
     "BoostingRegressor": fitted(BoostingRegressor(n_estimators=6, early_stopping=True)),
     "AdaBoostClassifier": fitted(AdaBoostClassifier(n_estimators=6)),

@@ -403,7 +403,7 @@ def test_of_equal_columns_the_first_is_asked() -> None:
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_clusters_are_found_though_values_are_missing(covariance: str) -> None:
-    X, group = three_groups(200)
+    X, group = three_groups(100)
     X = np.column_stack([X, X + np.random.default_rng(1).normal(0, 0.5, X.shape)])
     X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
     # With a full covariance, the rows that more than half of the seeds hold out speak for one cluster alone.

@@ -11,7 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
-from holdfast.arrays import FloatArray, frozen, without_last_digits
+from holdfast.arrays import FloatArray
 from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
@@ -20,11 +20,10 @@ from holdfast.show.plots.display import Display, label
 from holdfast.show.plots.feature_axis import MARGIN, FeatureAxis
 from holdfast.show.plots.labels import label_with_note, name_ticks
 from holdfast.show.plots.models import is_class, tree_of
-from holdfast.show.plots.regions import Held, Region, held_values, regions
+from holdfast.show.plots.regions import Held, Region, features_shown, held_values, regions, rows_elsewhere
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import counted, number_text, rounded_percent
 from holdfast.tree.positive import positive_class
-from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -32,6 +31,7 @@ MOST_TICKS = 24  # categories with a name
 MOST_ROWS = 2000  # drawn, at even steps through the data
 MOST_HELD = 4  # told in words
 APART = (0.7548776662, 0.5698402910)  # steps across and up: multiples of both fill a square evenly
+THIN = 0.02  # of a region that an edge would cover, as a fraction of the axis
 LEAST_SIDE = 0.09  # of a region that holds words, as a fraction of the axis
 NUMBERS = LinearSegmentedColormap.from_list("numbers", [lighter(BLUE, 0.05), BLUE, darker(BLUE, 0.45)])
 
@@ -69,7 +69,7 @@ class PartitionDisplay(Display):
         Of two classes the probability of `positive` is told, by default the rarer one.
         """
         tree = tree_of(model)
-        shown = _shown(tree, features)
+        shown = features_shown(tree, features)
         used = sorted({*np.unique(tree.feature[tree.feature != LEAF]).tolist(), *shown})
         rows = encoded(X, tree.schema, used)
         columns = {number: rows[:, place] for place, number in enumerate(used)}
@@ -85,7 +85,7 @@ class PartitionDisplay(Display):
             held=held,
             points=_points([columns[number] for number in shown]),
             target=None if y is None else _target(tree, y, len(rows)),
-            n_elsewhere=_elsewhere(tree, rows, used, held),
+            n_elsewhere=rows_elsewhere(tree, rows, used, held),
             positive=positive_class(tree, positive),
         )
 
@@ -109,6 +109,8 @@ class PartitionDisplay(Display):
 
     def _draw_region(self, ax: Axes, region: Region) -> None:
         (left, right), (low, high) = region.x, region.y
+        height = 1.0 if self.y is None else self.y.high - self.y.start
+        is_thin = right - left < THIN * (self.x.high - self.x.start) or high - low < THIN * height
         ax.add_patch(
             Rectangle(
                 (left, low),
@@ -116,12 +118,11 @@ class PartitionDisplay(Display):
                 high - low,
                 facecolor=self._colour(region.leaf),
                 edgecolor=PAPER,
-                linewidth=1.2,
+                linewidth=0.0 if is_thin else 1.2,
                 zorder=1,
                 gid=f"leaf {region.leaf}",
             )
         )
-        height = 1.0 if self.y is None else self.y.high - self.y.start
         is_wide = right - left > 1.4 * LEAST_SIDE * (self.x.high - self.x.start)
         if is_wide and high - low > LEAST_SIDE * height:
             ax.text(
@@ -222,18 +223,6 @@ class PartitionDisplay(Display):
 # -- from rows ------------------------------------------------------------------------------------------
 
 
-def _shown(tree: Tree, features: Sequence[str] | None) -> list[int]:
-    names = tree.schema.names
-    if features is None:
-        order = np.argsort(-without_last_digits(tree.importances), kind="stable")
-        return [int(number) for number in order[:2]]
-    if isinstance(features, str) or not 1 <= len(features) <= 2 or len(set(features)) < len(features):
-        raise ParameterError(f"features={features!r}: give the names of one or two features, as a list.")
-    if unknown := [name for name in features if name not in names]:
-        raise ParameterError(f"features={features!r}: the tree has no {unknown[0]!r}.")
-    return [names.index(name) for name in features]
-
-
 def _points(columns: Sequence[FloatArray]) -> FloatArray:
     pair = columns if len(columns) == 2 else [columns[0], np.zeros(len(columns[0]))]
     return np.column_stack(pair)
@@ -249,18 +238,6 @@ def _target(tree: Tree, y: Any, n_rows: int) -> Any:
     for place, name in enumerate(tree.schema.target.classes):
         target[is_class(values, name)] = place
     return target
-
-
-def _elsewhere(tree: Tree, rows: FloatArray, used: Sequence[int], held: Sequence[Held]) -> int:
-    """Rows whose leaf is another once the other features are held."""
-    if not held:
-        return 0
-    routes, every = Routes.of(tree, np.asarray(used)), frozen(np.arange(len(rows), dtype=np.int32))
-    moved = rows.copy()
-    for each in held:
-        moved[:, list(used).index(tree.schema.names.index(each.feature.name))] = each.value
-    own, there = (routes.leaves(frozen(np.ascontiguousarray(some)), every) for some in (rows, moved))
-    return int(np.count_nonzero(own != there))
 
 
 # -- texts and places -----------------------------------------------------------------------------------

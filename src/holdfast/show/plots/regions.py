@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, frozen, without_last_digits
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import ParameterError
 from holdfast.show.plots.feature_axis import FeatureAxis
+from holdfast.tree.route import Routes
 from holdfast.tree.rule import Condition, Rule, tree_rules
 from holdfast.tree.tree import Tree
 
@@ -71,6 +72,19 @@ def _spans(y: FeatureAxis | None, rule: Rule) -> list[tuple[float, float]]:
     return [(0.0, 1.0)] if y is None else y.spans(rule.condition(y.feature.name))
 
 
+def features_shown(tree: Tree, features: Sequence[str] | None) -> list[int]:
+    """The numbers of the one or two features that are named, or of the two most important ones."""
+    names = tree.schema.names
+    if features is None:
+        order = np.argsort(-without_last_digits(tree.importances), kind="stable")
+        return [int(number) for number in order[:2]]
+    if isinstance(features, str) or not 1 <= len(features) <= 2 or len(set(features)) < len(features):
+        raise ParameterError(f"features={features!r}: give the names of one or two features, as a list.")
+    if unknown := [name for name in features if name not in names]:
+        raise ParameterError(f"features={features!r}: the tree has no {unknown[0]!r}.")
+    return [names.index(name) for name in features]
+
+
 def held_values(
     tree: Tree, columns: Mapping[int, FloatArray], given: Mapping[str, Any], shown: Sequence[int]
 ) -> tuple[Held, ...]:
@@ -93,6 +107,18 @@ def held_values(
         )
         for number in others
     )
+
+
+def rows_elsewhere(tree: Tree, rows: FloatArray, used: Sequence[int], held: Sequence[Held]) -> int:
+    """Rows whose leaf is another once the other features are held."""
+    if not held:
+        return 0
+    routes, every = Routes.of(tree, np.asarray(used)), frozen(np.arange(len(rows), dtype=np.int32))
+    moved = rows.copy()
+    for each in held:
+        moved[:, list(used).index(tree.schema.names.index(each.feature.name))] = each.value
+    own, there = (routes.leaves(frozen(np.ascontiguousarray(some)), every) for some in (rows, moved))
+    return int(np.count_nonzero(own != there))
 
 
 def _coded(feature: Feature, value: Any) -> float:

@@ -84,16 +84,10 @@ def _key_figures(audit: RetrainAudit) -> Iterator[KeyFigure]:
     score, moves = audit.measures[0], _moves(audit)
     what = "of the rows get another class" if audit.target.is_classes else "of a standard deviation"
     order = sorted(audit.methods, key=lambda method: round(audit.mean(method, moves), 9))
-    yield KeyFigure(
-        percent_text(audit.mean(order[0], moves)), f"{_title(audit, order[0])} (steadiest)", what, "good"
-    )
-    if len(order) > 1:
-        yield KeyFigure(
-            percent_text(audit.mean(order[-1], moves)),
-            f"{_title(audit, order[-1])} (moves most)",
-            what,
-            "bad",
-        )
+    ends = [(order[0], "steadiest", "good")] + [(order[-1], "moves most", "bad")] * (len(order) > 1)
+    for method, words, tone in ends:
+        moved = percent_text(audit.mean(method, moves))
+        yield KeyFigure(moved, f"{_title(audit, method)} ({words})", what, tone)
     best = _best(audit)
     text = _with_error(audit, best, score.name)
     yield KeyFigure(text, f"Best {score.title}", _title(audit, best))

@@ -50,16 +50,11 @@ def _sections(diff: TreeDiff, place: int | None, noun: str) -> Iterator[Section]
         ]
         yield replace(case_section(data, trees, place, noun), audience=CHANGE)
     if diff.rows is not None:
-        tables, lists, paragraphs = [], [], []
-        for each in row_sections(diff):
-            if each.grid:
-                tables.append((each.title, each.grid))
-                paragraphs += each.lines
-            else:
-                lists.append((each.title, each.lines))
-        section = tables_section(
-            "rows", "Who gets another answer", tables, lists=lists, paragraphs=paragraphs
-        )
+        found = list(row_sections(diff))
+        tables = [(each.title, each.grid) for each in found if each.grid]
+        lists = [(each.title, each.lines) for each in found if not each.grid]
+        lines = [line for each in found if each.grid for line in each.lines]
+        section = tables_section("rows", "Who gets another answer", tables, lists=lists, paragraphs=lines)
         yield replace(section, audience=CHANGE)
 
 

@@ -1,0 +1,336 @@
+"""The report on a fit, read without a browser: its facts, its structure, and names that could break it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from markupsafe import Markup
+from sklearn.metrics import confusion_matrix, roc_auc_score
+from small_reports import (
+    ARABIC,
+    HOSTILE,
+    Outline,
+    asking_tree,
+    centred_model,
+    features,
+    number_tree,
+    patients,
+    report_of,
+    small_run,
+)
+
+from holdfast import (
+    ForestClassifier,
+    ParameterError,
+    ReportWarning,
+    StableTreeClassifier,
+    Table,
+    TreeClassifier,
+    grow,
+    open_run,
+    write_report,
+)
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.report.page import MOST_BYTES, Page, Section
+from holdfast.show.report.write import page_of
+
+PAGES = ["small_run", "asking_tree", "number_tree", "centred_model"]
+
+
+def text_of(name: str) -> str:
+    return report_of(name).read_text(encoding="utf-8")
+
+
+def facts_of(name: str) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(report_of(name).with_suffix(".json").read_text(encoding="utf-8"))
+    return facts
+
+
+def sections_of(subject: Any, **given: Any) -> dict[str, Any]:
+    from holdfast.show.report.given import Given
+
+    sections: dict[str, Any] = page_of(subject, Given(**given)).all_facts["sections"]
+    return sections
+
+
+# -- the page as a document -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_its_headings_are_in_order_and_its_ids_are_its_own(name: str) -> None:
+    page = Outline(text_of(name))
+    assert page.unclosed == []
+    assert page.open == []
+    assert page.headings[:2] == [1, 2]
+    assert page.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
+    assert len(page.ids) == len(set(page.ids))
+    for _, attributes in page.tags:
+        for reference in ("aria-labelledby", "for", "aria-describedby"):
+            assert attributes.get(reference) is None or attributes[reference] in page.ids
+        if (attributes.get("href") or "").startswith("#"):
+            assert (attributes["href"] or "")[1:] in page.ids
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_picture_says_what_it_shows_and_every_heading_of_a_table_its_scope(name: str) -> None:
+    for tag, attributes in Outline(text_of(name)).tags:
+        if tag == "svg":
+            assert attributes["role"] in ("img", "group")
+            assert attributes["aria-label"]
+        if tag == "th":
+            assert attributes["scope"] in ("col", "row")
+        if tag in ("input", "select"):
+            assert attributes["id"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_no_address_and_allows_none(name: str) -> None:
+    text = text_of(name)
+    addresses = set(re.findall(r"""(?:https?:)?//[^\s"'<>]+""", text))
+    assert {each for each in addresses if "www.w3.org" not in each and "." in each.split("/")[2]} == set()
+    assert "default-src 'none'" in text
+    assert '<link rel="icon" href="data:,">' in text
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_stays_below_its_size(name: str) -> None:
+    assert report_of(name).stat().st_size < MOST_BYTES / 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_that_would_break_a_page_are_shown_as_they_are(name: str) -> None:
+    text, page = text_of(name), Outline(text_of(name))
+    assert "<script>alert" not in text
+    assert [tag for tag, _ in page.tags].count("script") == 2
+    assert HOSTILE in page.said
+    assert ARABIC in page.said
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_facts_beside_the_page_are_those_in_it(name: str) -> None:
+    inside = re.search(r'<script type="application/json" id="facts">(.*?)</script>', text_of(name), re.DOTALL)
+    assert inside is not None
+    assert json.loads(inside[1]) == facts_of(name)
+
+
+def test_every_section_is_in_the_contents() -> None:
+    page = Outline(text_of("small_run"))
+    linked = [attributes["href"] for tag, attributes in page.tags if tag == "a" and "href" in attributes]
+    for section in facts_of("small_run")["sections"]:
+        assert f"#{section}" in linked
+
+
+def test_the_same_model_gives_the_same_page(tmp_path: Path) -> None:
+    write_report(small_run(), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == report_of("small_run").read_bytes()
+
+
+def test_a_page_that_grows_too_long_does_without_its_spare_pictures_the_least_important_first() -> None:
+    picture = Markup(f"<svg role='img'>{'x' * 200_000}</svg>")
+    figures = {"frontier": picture, "tree-1": picture, "tree-2": picture}
+    facts = {
+        **facts_of("small_run")["sections"]["frontier"],
+        "trees": [
+            {"candidate": each, "title": "", "rules": [], "diff": "", "changes": [], "distance": 1.0}
+            for each in (1, 2)
+        ],
+    }
+    section = Section(
+        "frontier", "", "clinician", "frontier.html", facts, figures, spare=("tree-2", "tree-1")
+    )
+    text = Page("fit", "", "", (), (), (section,)).html
+    assert len(text) < MOST_BYTES
+    assert text.count("x" * 200_000) == 2
+    assert "left out to keep this page small" in text
+
+
+# -- what it says -----------------------------------------------------------------------------------------
+
+
+def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it() -> None:
+    model, frame = asking_tree(), patients()
+    leaves, died = model.apply(features(frame)), (frame["outcome"] == "died").to_numpy()
+    rules = facts_of("asking_tree")["sections"]["rules"]["rules"]
+    assert len(rules) == model.tree_.n_leaves
+    for rule in rules:
+        here = leaves == rule["leaf"]
+        n, seen = int(here.sum()), int(died[here].sum())
+        assert rule["sentence"].startswith(
+            f"Of {n} case{'s' * (n > 1)} like this, {seen} had outcome = died: "
+        )
+        assert rule["interval"] == pytest.approx(wilson_interval(seen, n))
+    values = [rule["value"] for rule in rules]
+    assert values == sorted(values, reverse=True)
+
+
+def test_of_numbers_each_rule_tells_the_mean() -> None:
+    rules = facts_of("number_tree")["sections"]["rules"]["rules"]
+    assert sum(rule["rows"] for rule in rules) == len(patients())
+    assert all("mean days" in rule["sentence"] for rule in rules)
+
+
+def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_stands() -> None:
+    says, good, stands = facts_of("small_run")["headline"]
+    run = small_run()
+    risks = run.model.value[run.model.feature < 0, 0]
+    assert f"from {100 * risks.min():.0f} % in the lowest group to {100 * risks.max():.0f} %" in says
+    assert f"AUC {run.facts['trees']['chosen']['test']['score']:.3f}" in good
+    first = run.facts["split_support"][0]
+    assert f"{100 * first['references']:.0f} % of the trees ask about {first['feature']} first" in stands
+
+
+def test_the_class_that_matters_can_be_named() -> None:
+    assert page_of(asking_tree()).title == "Risk of outcome = died"
+    write = facts_of("asking_tree")["sections"]["rules"]
+    other = sections_of(asking_tree(), positive="lived")["rules"]
+    assert (write["positive"], other["positive"]) == ("died", "lived")
+    assert [rule["leaf"] for rule in other["rules"]] != [rule["leaf"] for rule in write["rules"]]
+
+
+def test_a_row_is_called_what_the_user_calls_it() -> None:
+    rules = sections_of(asking_tree(), about={"case": "patient"})["rules"]["rules"]
+    assert all("patient" in rule["sentence"] for rule in rules)
+
+
+def test_the_difference_of_expected_and_tested_is_told() -> None:
+    scores, facts = facts_of("small_run")["sections"]["scores"], small_run().facts
+    chosen = next(row for row in scores["rows"] if row["name"] == "The chosen tree")
+    frontier = small_run().frontier
+    assert frontier is not None
+    expected = float(frontier.score[facts["choice"]["candidate"]])
+    tested = facts["trees"]["chosen"]["test"]["score"]
+    assert chosen["optimism"] == pytest.approx(expected - tested)
+
+
+def test_the_curve_has_the_area_of_the_auc_and_groups_have_the_rows_of_their_leaves() -> None:
+    frame = patients(seed=1)
+    facts = facts_of("asking_tree")["sections"]["calibration"]
+    said = asking_tree().predict_proba(features(frame))[:, 0]
+    truth = (frame["outcome"] == "died").to_numpy()
+    area = np.trapezoid(facts["roc"]["true_positive"], facts["roc"]["false_positive"])
+    assert area == pytest.approx(roc_auc_score(truth, said))
+    for group in facts["groups"]:
+        here = said == group["said"]
+        assert (group["rows"], group["seen"]) == (here.sum(), pytest.approx(truth[here].mean()))
+
+
+def test_of_more_classes_than_two_the_table_is_that_of_scikit_learn() -> None:
+    frame = patients()
+    model = TreeClassifier(max_leaf_nodes=5).fit(frame[["age", "lab"]], frame["ward"].fillna("none"))
+    new = patients(seed=1)
+    truth = new["ward"].fillna("none")
+    facts = sections_of(model, X=new[["age", "lab"]], y=truth)["calibration"]
+    said = model.predict(new[["age", "lab"]])
+    assert facts["table"] == confusion_matrix(truth, said, labels=facts["classes"]).tolist()
+
+
+def test_near_best_trees_are_within_one_standard_error_of_the_best() -> None:
+    run, facts = small_run(), facts_of("small_run")["sections"]["spread"]
+    frontier = run.frontier
+    assert frontier is not None
+    best = frontier.score.argmax()
+    near = frontier.score >= frontier.score[best] - frontier.score_error[best]
+    near[run.facts["choice"]["candidate"]] = False
+    assert facts["near_trees"] == near.sum()
+    assert facts["sampled_trees"] == len(run.references)
+
+
+def test_the_schema_tells_missing_shares_and_all_settings_are_there() -> None:
+    sections, run = facts_of("small_run")["sections"], small_run()
+    shares = {column["name"]: column["missing"] for column in sections["schema"]["columns"]}
+    assert shares["lab"] == pytest.approx(patients()["lab"].isna().mean())
+    told = dict(entry for part in sections["settings"]["parts"] for entry in part["entries"])
+    assert set(run.facts["settings"]) <= set(told)
+    assert told["random_state"] == "0"
+    assert sections["settings"]["hash"].startswith("sha256:")
+
+
+# -- subjects of all kinds --------------------------------------------------------------------------------
+
+
+def test_a_run_from_disk_has_all_but_what_only_rows_can_tell(tmp_path: Path) -> None:
+    small_run().save(tmp_path / "run", report=False)
+    found = sections_of(open_run(tmp_path / "run"))
+    fresh = facts_of("small_run")["sections"]
+    assert set(fresh) - set(found) == {"calibration", "spread"}
+    assert found["frontier"] == fresh["frontier"]
+    assert found["support"] == fresh["support"]
+    assert found["scores"]["rows"] == fresh["scores"]["rows"]
+
+
+def test_without_rows_an_estimator_has_a_page_without_scores() -> None:
+    assert set(sections_of(number_tree())) == {"tree", "case", "rules", "features", "schema", "settings"}
+    assert {"support", "frontier", "sizes", "scores"} <= set(sections_of(centred_model()))
+
+
+def test_rows_that_are_given_are_not_said_to_be_unseen() -> None:
+    page = Outline(text_of("asking_tree"))
+    assert "rows given to this report" in page.said
+    assert "not seen" not in page.said
+
+
+def test_an_ensemble_has_importances_scores_and_settings() -> None:
+    frame = patients()
+    model = ForestClassifier(n_estimators=5, random_state=0).fit(features(frame), frame["outcome"])
+    found = sections_of(model, X=features(patients(seed=1)), y=patients(seed=1)["outcome"])
+    assert set(found) == {"scores", "features", "calibration", "schema", "settings"}
+    assert found["features"]["trees"] == 5
+
+
+def test_a_tree_that_asks_nothing_has_a_page() -> None:
+    tree = grow(Table.from_arrays([[1.0], [1.0]], ["no", "yes"]))
+    page = page_of(tree)
+    assert "asks nothing" in page.headline[0]
+    assert "case" not in page.all_facts["sections"]
+    assert Outline(page.html).unclosed == []
+
+
+def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size() -> None:
+    draw = np.random.default_rng(0)
+    names = [f"{'a long name of a column, ' * 4}{number}" for number in range(200)]
+    X = pandas.DataFrame(draw.normal(size=(800, 200)), columns=names)
+    y = [f"class {each} of the twenty, in many words" for each in draw.integers(0, 20, 800)]
+    model = StableTreeClassifier(
+        method="bootstrap", n_estimators=4, max_depth=7, max_leaf_nodes=40, n_jobs=1, random_state=0
+    ).fit(X, y)
+    page = page_of(model)
+    assert len(page.html.encode()) < MOST_BYTES
+    assert Outline(page.html).unclosed == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "given", "says"),
+    [
+        (7, {}, "There is no report of a int"),
+        (TreeClassifier(), {}, "is not fitted"),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"y": [1]}, "y without X"),
+        (
+            grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+            {"positive": "maybe"},
+            "'maybe' is no class",
+        ),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"about": {"case": 7}}, "is no text"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(
+    subject: Any, given: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=says):
+        write_report(subject, tmp_path / "report.html", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_saved_even_if_its_report_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> None:
+        raise KeyError("a flaw")
+
+    monkeypatch.setattr("holdfast.show.report.write.page_of", failing)
+    with pytest.warns(ReportWarning, match="could not be written"):
+        small_run().save(tmp_path / "run")
+    assert open_run(tmp_path / "run").model.n_leaves == small_run().model.n_leaves
+    assert not (tmp_path / "run" / "report.html").exists()
