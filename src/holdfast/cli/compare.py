@@ -29,6 +29,7 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
+from holdfast.show.report.given import Given
 from holdfast.show.report.write import page_of
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
@@ -71,7 +72,7 @@ def run(data: Path, output: Path | None, settings: CompareSettings, console: Con
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
     if output is not None:
-        write_comparison(comparison, output)
+        write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
 
 
 def wanted_models(text: str) -> list[str]:
@@ -249,10 +250,10 @@ def show_comparison(comparison: ModelComparison, console: Console) -> None:
     paragraph(console, f"\n{comparison.reading}")
 
 
-def write_comparison(comparison: ModelComparison, output: Path) -> None:
+def write_comparison(comparison: ModelComparison, output: Path, given: Given | None = None) -> None:
     """All figures in a file: one row per model, one object with them as JSON, or a page."""
     if output.suffix.lower() == ".html":
-        replace_file(output, page_of(comparison).html.encode())
+        replace_file(output, page_of(comparison, given).html.encode())
         return
     if output.suffix.lower() != ".json":
         write_file(comparison.columns(), output)

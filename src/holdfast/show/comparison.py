@@ -195,26 +195,27 @@ def failure_text(comparison: ModelComparison, name: str) -> str:
 
 def reading(comparison: ModelComparison) -> str:
     """Which models are within noise of the best, and which of these a person can read."""
+    return " ".join(reading_sentences(comparison))
+
+
+def reading_sentences(comparison: ModelComparison) -> list[str]:
+    """How it was compared; what was found, if something could be; and what counts as noise."""
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     n_told = int(comparison.telling[0].sum())
     if len(whole) < 2:
-        return f"{_folds_text(comparison)} One model only: there is nothing to compare it with."
+        return [_folds_text(comparison), "One model only: there is nothing to compare it with."]
     if n_told < 2:
-        return (
-            f"{_folds_text(comparison)} Nothing says how far chance moves a difference: hold rows out "
-            "several times."
-        )
+        told = "Nothing says how far chance moves a difference: hold rows out several times."
+        return [_folds_text(comparison), told]
     differences = comparison.differences(comparison.best)
     within = [place for place in whole if differences.within_noise[place] or differences.cannot_tell[place]]
-    return " ".join(
-        [
-            _folds_text(comparison),
-            _noise_text(differences, within),
-            _readable_text(comparison, differences, whole, within),
-            f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are "
-            "corrected for the rows that the folds share.",
-        ]
-    )
+    return [
+        _folds_text(comparison),
+        _noise_text(differences, within),
+        _readable_text(comparison, differences, whole, within),
+        f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are corrected for "
+        "the rows that the folds share.",
+    ]
 
 
 def _folds_text(comparison: ModelComparison) -> str:

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.comparison.table import ModelComparison
-from holdfast.show.comparison import comparison_cells, failure_text, other_cells, readable_tree
+from holdfast.show.comparison import (
+    comparison_cells,
+    failure_text,
+    other_cells,
+    readable_tree,
+    reading_sentences,
+)
 from holdfast.show.plots.comparison import ComparisonDisplay
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.given import Given
@@ -21,11 +27,13 @@ def page_of(comparison: ModelComparison, given: Given) -> Page:
     name = given.about.get("name") or comparison.target.name
     n_rows = sum(int(fold.held_out.sum()) for fold in comparison.folds)
     folds = counted(len(comparison.folds), "fold")
+    how, *told = reading_sentences(comparison)
+    found, noise = told[:2], told[2:]
     return Page(
         kind="comparison",
         title=given.title or f"{name}: models compared",
         subtitle=f"{len(comparison)} models on the same {folds}, {n_rows:,} rows held out",
-        headline=(comparison.reading,),
+        headline=(" ".join(found), " ".join([how, *noise])) if found else (how,),
         key_figures=tuple(_key_figures(comparison)),
         sections=tuple(_sections(comparison)),
         facts={"models": comparison_facts(comparison), "baseline": comparison.baseline},

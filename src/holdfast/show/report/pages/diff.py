@@ -6,7 +6,7 @@ from dataclasses import replace
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.diff import row_sections
-from holdfast.show.diff_words import score_figures
+from holdfast.show.diff_words import rules_sentence, score_figures
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import KeyFigure, Page, Section
 from holdfast.show.report.sections.both_trees import CHANGE, both_trees_section
@@ -20,12 +20,12 @@ from holdfast.tree.positive import positive_class
 def page_of(diff: TreeDiff, given: Given) -> Page:
     """The page of what changed between two trees."""
     name = given.about.get("name") or diff.new.schema.target.name
-    place = diff_place(diff, given)
+    place, rules = diff_place(diff, given), rules_sentence(diff)
     return Page(
         kind="diff",
         title=given.title or f"{name}: what changed",
         subtitle="Two trees compared",
-        headline=(diff.summary,),
+        headline=tuple(filter(None, [rules, diff.summary.removeprefix(rules).strip()])),
         key_figures=tuple(_key_figures(diff)),
         sections=tuple(_sections(diff, place, given.about.get("case", "case"))),
         facts={"diff": diff.to_dict()},
@@ -53,7 +53,9 @@ def _sections(diff: TreeDiff, place: int | None, noun: str) -> Iterator[Section]
         found = list(row_sections(diff))
         tables = [(each.title, each.grid) for each in found if each.grid]
         lists = [(each.title, each.lines) for each in found if not each.grid]
-        lines = [line for each in found if each.grid for line in each.lines]
+        lines = [
+            f"{each.title} {line[:1].upper()}{line[1:]}" for each in found if each.grid for line in each.lines
+        ]
         section = tables_section("rows", "Who gets another answer", tables, lists=lists, paragraphs=lines)
         yield replace(section, audience=CHANGE)
 
