@@ -51,7 +51,7 @@ def _sections(audit: RetrainAudit) -> Iterator[Section]:
         if any(not isnan(audit.mean(method, against)) for method in audit.methods)
     }
     yield tables_section(
-        "score", "Score against change", [first], figures=pictures, paragraphs=[audit_legend(audit)]
+        "score", "Score against change", [first], figures=pictures, notes=[audit_legend(audit)]
     )
     if others:
         yield tables_section("changes", "Differences, and other changes", others)
@@ -111,11 +111,24 @@ def _answers(audit: RetrainAudit) -> Iterator[tuple[str, str]]:
     scores = [audit.mean(method, score.name) for method in (steadiest, best)]
     moves = [percent_text(audit.mean(method, _moves(audit))) for method in (steadiest, best)]
     if steadiest == best:
-        yield "Which to take", f"{_title(audit, best)} is both the steadiest and the best by {score.title}."
-        return
-    behind = fixed_text(scores[1] - scores[0], 3)
-    yield (
-        "Which to take",
-        f"{_title(audit, steadiest)} is the steadiest ({moves[0]}), and {behind} of {score.title} behind "
-        f"{_title(audit, best)}, which moves {moves[1]}. The table below has the errors of both.",
+        told = f"{_title(audit, best)} is both the steadiest and the best by {score.title}."
+    else:
+        told = (
+            f"{_title(audit, steadiest)} is the steadiest ({moves[0]}), and "
+            f"{fixed_text(scores[1] - scores[0], 3)} of {score.title} behind {_title(audit, best)}, which "
+            f"moves {moves[1]}. The table below has the errors of both."
+        )
+    yield "Which to take", f"{told[:1].upper()}{told[1:]} {_of_trees(audit)}".strip()
+
+
+def _of_trees(audit: RetrainAudit) -> str:
+    """Of the methods that make a single tree, the steadiest, unless it is the steadiest of all."""
+    trees = [method for method in audit.methods if not isnan(audit.mean(method, "distance"))]
+    if not trees or _steadiest(audit) in trees:
+        return ""
+    method, score = min(trees, key=lambda each: round(audit.mean(each, _moves(audit)), 9)), audit.measures[0]
+    moves = percent_text(audit.mean(method, _moves(audit)))
+    return (
+        f"Of those that make a single tree, which a person can read, {_title(audit, method)} is the "
+        f"steadiest: {moves}, with {score.title} {fixed_text(audit.mean(method, score.name), 3)}."
     )

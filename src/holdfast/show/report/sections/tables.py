@@ -17,11 +17,12 @@ def tables_section(
     tables: Iterable[tuple[str, Rows]] = (),
     *,
     paragraphs: Sequence[str] = (),
+    notes: Sequence[str] = (),
     lists: Iterable[tuple[str, Sequence[str]]] = (),
     figures: Mapping[str, Markup] | None = None,
     marked: Sequence[int] = (),
 ) -> Section:
-    """Paragraphs, pictures, tables under their titles, and lists; the first row of a table has its headings.
+    """Paragraphs, pictures, tables under their titles, lists, notes; a table's first row has its headings.
 
     `marked` are the numbers of rows of the first table that are set in bold.
     """
@@ -29,6 +30,7 @@ def tables_section(
         "paragraphs": list(paragraphs),
         "tables": [_table(caption, filled(rows)) for caption, rows in tables],
         "lists": [[caption, list(items)] for caption, items in lists],
+        "notes": list(notes),
         "marked": list(marked),
     }
     return Section(name, title, SCIENTIST, "tables.html", facts, figures or {})
