@@ -6,9 +6,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from markupsafe import Markup
 
-from holdfast.show.axis import Scale, score_ticks, widened
 from holdfast.show.palette import BLUE, EDGE, GREY, INK
 from holdfast.show.report.figures import inline_svg
+from holdfast.show.report.scale import Scale, round_ticks, widened
 from holdfast.show.svg import text_at, text_width
 
 LEFT, RIGHT, TOP, BOTTOM = 14.0, 12.0, 10.0, 44.0  # around the axes, besides the texts at the left
@@ -34,7 +34,7 @@ class Axis:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers, with their texts."""
-        return score_ticks(self.low, self.high)
+        return round_ticks(self.low, self.high)
 
 
 @dataclass

@@ -24,6 +24,7 @@ DARK = {
     PAPER: "#1b2129",
     "#000000": "#e6ebf1",
 }
+SMALLEST = 0.88  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
 
@@ -58,6 +59,9 @@ def figure_svg(figure: Any, name: str, alt: str) -> Markup:
 def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
     """SVG text of ours as a part of a page: ids begin with `name`, and colours follow the theme."""
     text = _TAG.sub(lambda tag: _themed(_named(tag[0], name)), svg[svg.index("<svg") :])
+    text = re.sub(
+        r"min-width:(\d+)px", lambda width: f"min-width:{SMALLEST * int(width[1]):.0f}px", text, count=1
+    )
     if alt:
         start = re.sub(r'\s(?:role|aria-label)="[^"]*"', "", text[: text.index(">")])
         text = f'{start} role="img" aria-label={quoteattr(alt)}{text[text.index(">") :]}'

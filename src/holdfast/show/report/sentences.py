@@ -8,7 +8,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.text.lines import printable
-from holdfast.text.numbers import count_text, number_text, rounded_percent
+from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.wording import class_names
 
 MOST_CLASSES = 3  # that a sentence names besides the first
@@ -29,8 +29,16 @@ def rows_of(count: float, noun: str) -> str:
     >>> rows_of(1, "case"), rows_of(12345, "case")
     ('1 case', '12,345 cases')
     """
-    text = f"{count:,.0f}" if count == round(count) else number_text(count, 4)
-    return f"{text} {noun if count == 1 else plural(noun)}"
+    return f"{count_of(count)} {noun if count == 1 else plural(noun)}"
+
+
+def count_of(count: float) -> str:
+    """A number of rows, which weights can make a broken one.
+
+    >>> count_of(1234.0), count_of(9.06281)
+    ('1,234', '9.1')
+    """
+    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 else f"{count:,.1f}"
 
 
 def interval_text(low: float, high: float) -> str:
@@ -57,7 +65,7 @@ def frequency_sentence(target: Target, counts: FloatArray, noun: str, positive: 
     found = float(counts[first])
     low, high = wilson_interval(found, total)
     text = (
-        f"Of {rows_of(total, noun)} like this, {count_text(found)} had {printable(target.name)} = "
+        f"Of {rows_of(total, noun)} like this, {count_of(found)} had {printable(target.name)} = "
         f"{names[first]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
     )
     if positive is not None:
@@ -69,7 +77,7 @@ def frequency_sentence(target: Target, counts: FloatArray, noun: str, positive: 
 def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) -> str:
     if not places:
         return ""
-    told = [f"{count_text(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
+    told = [f"{count_of(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
     more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
     return f"; the others: {', '.join(told)}{more}"
 

@@ -44,9 +44,7 @@ def _tree_says(fitted: Fitted, tree: Tree) -> str:
     )
     groups = f"The tree sorts {plural(noun)} into {in_words(tree.n_leaves)} groups by {columns}."
     if tree.schema.target.is_classes and fitted.positive is None:
-        said = len(set(tree.outcome[tree.feature == LEAF].tolist()))
-        classes = f"{in_words(said)} of {len(tree.schema.target.classes)} classes of {_outcome(fitted)}"
-        return f"{groups} They say {classes}."
+        return f"{groups} {_classes_said(tree)}"
     low, high = _ends(fitted, tree)
     if not tree.schema.target.is_classes:
         return (
@@ -55,6 +53,19 @@ def _tree_says(fitted: Fitted, tree: Tree) -> str:
     return (
         f"{groups} The risk of {_outcome(fitted)} goes from {rounded_percent(low)} in the lowest group "
         f"to {rounded_percent(high)} in the highest."
+    )
+
+
+def _classes_said(tree: Tree) -> str:
+    """Which classes the leaves say, and how many are never said."""
+    names = class_names(tree.schema.target)
+    said = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
+    told = (
+        listing(_name(names[place]) for place in said) if len(said) <= MOST_NAMED else f"{len(said)} classes"
+    )
+    never = len(names) - len(said)
+    return f"They say {told}" + (
+        f"; {in_words(never)} of {in_words(len(names))} classes are never said." if never else "."
     )
 
 

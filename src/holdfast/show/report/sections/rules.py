@@ -32,7 +32,14 @@ def rules_section(fitted: Fitted) -> Section:
         "text": tree.rules(missing=True),
         "by_teacher": _says_other_than_seen(tree),
     }
-    return Section("rules", "The rules, the highest risk first", "clinician", "rules.html", facts)
+    return Section("rules", _title(fitted), "clinician", "rules.html", facts)
+
+
+def _title(fitted: Fitted) -> str:
+    """In which order they stand."""
+    if not fitted.target.is_classes:
+        return "The rules, the highest first"
+    return f"The rules, the {'least usual' if fitted.positive is None else 'highest risk'} first"
 
 
 def rule_facts(
