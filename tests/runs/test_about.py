@@ -47,7 +47,7 @@ def test_a_line_that_cannot_be_is_named(lines: dict[str, Any], message: str) -> 
 
 def test_a_file_that_is_none_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "about.toml").write_text("owner = ", encoding="utf-8")
-    with pytest.raises(AboutError, match="Cannot use .*about.toml.*it is not TOML"):
+    with pytest.raises(AboutError, match=r"Cannot use .*about\.toml.*it is not TOML"):
         About.load(tmp_path / "about.toml")
     with pytest.raises(AboutError, match="has to be an About"):
         about_of(3)
