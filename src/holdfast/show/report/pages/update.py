@@ -28,7 +28,8 @@ MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
 def page_of(run: UpdateRun, given: Given) -> Page:
     """The page of an update run."""
     about = given.about
-    name = about.get("name") or run.update.deployed.schema.target.name
+    columns, target = run.facts["columns"], run.update.deployed.schema.target
+    name = about.get("name") or columns["target"] or target.name
     return Page(
         kind="update",
         title=given.title or f"{name}: update",
