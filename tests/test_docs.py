@@ -62,6 +62,6 @@ def test_the_reference_names_everything_public() -> None:
     assert [name for name in holdfast.__all__ if f"`{name}" not in reference] == []
 
 
-@pytest.mark.parametrize("picture", sorted(ROOT.glob("docs/images/*.svg")), ids=name_of)
+@pytest.mark.parametrize("picture", sorted(ROOT.glob("docs/images/**/*.svg")), ids=name_of)
 def test_a_picture_is_well_formed(picture: Path) -> None:
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")

@@ -13,9 +13,10 @@ SOURCE = Path(holdfast.__file__).parent
 
 def names_asked_for(*functions: str) -> set[str]:
     """The first arguments of all calls of these functions in the source."""
+    paths = [path for path in SOURCE.rglob("*.py") if "holdfast.shown" in path.read_text(encoding="utf-8")]
     calls = [
         node
-        for path in SOURCE.rglob("*.py")
+        for path in paths
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions
     ]

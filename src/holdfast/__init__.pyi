@@ -53,9 +53,12 @@ from holdfast.estimators.stable import StableTreeClassifier as StableTreeClassif
 from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
+from holdfast.evidence.counterfactuals import Counterfactual as Counterfactual
 from holdfast.evidence.edit_price import EditPrice as EditPrice
 from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
+from holdfast.evidence.row_explanation import RowExplanation as RowExplanation
+from holdfast.evidence.row_explanation import explain_row as explain_row
 from holdfast.export.formats import export as export
 from holdfast.export.sklearn import to_sklearn as to_sklearn
 from holdfast.growth.bootstrap import grow_bootstraps as grow_bootstraps

@@ -105,5 +105,5 @@ def test_records_are_rows_of_a_frame() -> None:
     assert records[0]["name"] == "a"
     assert len(records[1:]) == 1
     assert list(records.to_frame()["n"]) == [1, 2]
-    assert "<td>0.5</td>" in records._repr_html_()
+    assert ">0.5</td>" in records._repr_html_()
     assert repr(Records(())) == "no records"

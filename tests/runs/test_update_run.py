@@ -389,5 +389,5 @@ def test_it_tells_words_first_then_the_path(moved: UpdateRun) -> None:
     places = [lines.index(title) for title in titles]
     assert places == sorted(places)
     assert "The first question is another: bmi instead of age." in " ".join(lines[: places[0]])
-    assert moved._repr_html_().startswith("<p>")
+    assert moved._repr_html_().startswith('<div class="holdfast">')
     assert repr(moved).endswith("taken>")

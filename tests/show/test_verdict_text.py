@@ -67,4 +67,4 @@ def test_names_are_no_markup_in_a_notebook() -> None:
     html = verdict(ROOT)._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
-    assert "<td>FAIL</td>" in html
+    assert 'class="holdfast-alert">FAIL</td>' in html

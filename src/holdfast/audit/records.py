@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+from holdfast.shown import shown
 from holdfast.text.numbers import number_text
-from holdfast.text.table import aligned, html_table
+from holdfast.text.table import aligned
 
 Record = Mapping[str, Any]
 
@@ -67,7 +68,7 @@ class Records(Sequence[Record]):
         return aligned(self._cells()) if self.records else "no records"
 
     def _repr_html_(self) -> str:
-        return html_table(self._cells()) if self.records else "<p>no records</p>"
+        return shown("records_html", self._cells()) if self.records else "<p>no records</p>"
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from holdfast.cli.plot_names import PLOTS
 from holdfast.cli.words import plain_warnings
 from holdfast.data.files.reading import opened
 from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
@@ -20,7 +21,7 @@ from holdfast.evidence.feature_use import feature_use
 from holdfast.files import replace_file
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.runs.folder import check_output, model_file, unfinished
-from holdfast.runs.new_rows import read_known_rows
+from holdfast.runs.new_rows import read_features, read_known_rows
 from holdfast.runs.run import Run, open_run
 from holdfast.show.plots.display import picture_form
 from holdfast.storage.collection_file import load_trees
@@ -74,10 +75,15 @@ class PlotOrder:
             raise ParameterError(f"--what {self.what} needs rows: name a file of them with --data.")
         schema = self.model.schema
         with opened(self.data, self.reading.encoding) as source:
-            there = [place for place, name in enumerate(schema.names) if name in source.names]
-            table = read_known_rows(source, self.model, there, self.target, self.reading)
+            table = read_known_rows(source, self.model, (), self.target, self.reading)
         classes = np.array(schema.target.classes, object)
         return table, classes[table.target] if schema.target.is_classes else table.target
+
+    @property
+    def features(self) -> Frame:
+        """The columns of the rows that the model asks about, as they were read."""
+        with opened(self.data, self.reading.encoding) as source:
+            return read_features(source, self.model, self.reading)
 
     @property
     def positive_class(self) -> Label | None:
@@ -153,7 +159,8 @@ def _boosting(order: PlotOrder, display: Any) -> Any:
 
 
 def _partition(order: PlotOrder, display: Any) -> Any:
-    return display.from_estimator(order.tree, *order.rows, positive=order.positive_class)
+    tree, (_, truth) = order.tree, order.rows
+    return display.from_estimator(tree, order.features, truth, positive=order.positive_class)
 
 
 def _of_classes(order: PlotOrder, display: Any) -> Any:

@@ -99,6 +99,9 @@ class TreeDistance:
         """
         return shown("distance_text", self, most)
 
+    def _repr_html_(self) -> str:
+        return shown("distance_html", self)
+
 
 def matched(
     first: Tree,

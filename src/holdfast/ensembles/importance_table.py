@@ -67,3 +67,6 @@ class Importances:
 
     def __repr__(self) -> str:
         return shown("importances_text", self)
+
+    def _repr_html_(self) -> str:
+        return shown("importances_html", self)

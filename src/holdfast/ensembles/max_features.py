@@ -83,6 +83,9 @@ class MaxFeaturesTable:
     def __repr__(self) -> str:
         return shown("max_features_text", self)
 
+    def _repr_html_(self) -> str:
+        return shown("max_features_html", self)
+
 
 class ChosenForest(NamedTuple):
     """A forest whose number of features was chosen, and what was said of the other numbers."""

@@ -8,6 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, ParameterError
+from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -43,6 +44,9 @@ class TreeCorrelation:
             f"{what} {self.variance:.4g} of a tree, "
             f"{self.variance_of_mean():.4g} of {self.n_estimators}, {self.covariance:.4g} of ever more>"
         )
+
+    def _repr_html_(self) -> str:
+        return shown("tree_correlation_html", self)
 
 
 def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -> TreeCorrelation:

@@ -22,6 +22,7 @@ from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ParameterError
+from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
@@ -225,6 +226,14 @@ class TreeEstimator(TableEstimator):
         """One IF ... THEN rule per leaf, as text; `missing=True` also says which missing values meet."""
         check_is_fitted(self)
         return self.tree_.rules(missing=missing)
+
+    def explain_row(self, x: Any, **options: Any) -> RowExplanation:
+        """The path of one row, and the smallest changes of it that lead elsewhere.
+
+        `x` and the options are those of the function `explain_row`.
+        """
+        check_is_fitted(self)
+        return explain_row(self, x, **options)
 
     @property
     def feature_importances_(self) -> FloatArray:

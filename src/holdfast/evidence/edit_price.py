@@ -51,6 +51,9 @@ class EditPrice:
     def __str__(self) -> str:
         return shown("edit_price_text", self)
 
+    def _repr_html_(self) -> str:
+        return shown("edit_price_html", self)
+
 
 def price_of_edit(
     old: Any,

@@ -36,6 +36,9 @@ class FeatureUses(list[FeatureUse]):
     def __repr__(self) -> str:
         return shown("feature_table", self)
 
+    def _repr_html_(self) -> str:
+        return shown("feature_use_html", self)
+
 
 def feature_use(trees: Sequence[Tree]) -> FeatureUses:
     """One entry per feature, the most important first; features that no tree asks about are among them.

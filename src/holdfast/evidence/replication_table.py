@@ -182,6 +182,9 @@ class Replications:
         """The table in words: one line per figure, one column per model."""
         return shown("replications_text", self, width)
 
+    def _repr_html_(self) -> str:
+        return shown("replications_html", self)
+
     def __repr__(self) -> str:
         return self.text()
 

@@ -56,6 +56,9 @@ class SplitSupports(list[SplitSupport]):
         """A `SplitSupportDisplay`, drawn: how many trees ask each split, and where their thresholds fall."""
         return plotted("SplitSupportDisplay", self, ax=ax)
 
+    def _repr_html_(self) -> str:
+        return shown("split_support_html", self)
+
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
     """The support of each split of the tree, in preorder.

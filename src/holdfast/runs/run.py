@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.files.reading import opened
 from holdfast.errors import ParameterError
+from holdfast.evidence.row_explanation import RowExplanation, explain_row
+from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.runs.data_settings import CellSettings
 from holdfast.runs.folder import new_run
 from holdfast.runs.model_fit import ModelFit
@@ -21,6 +23,7 @@ from holdfast.runs.run_files import read_run_files, write_run_files
 from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
 from holdfast.scoring.metric import metric_of
+from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
@@ -80,6 +83,20 @@ class Run:
         """The probabilities of the classes, in the order of `model.schema.target.classes`."""
         return self.model.predict_proba(self._features(data))
 
+    def split_support(self) -> SplitSupports:
+        """How firmly each split of a stable tree stands; empty for another model.
+
+        With method="centred" the references alone are asked: its candidates are no samples.
+        """
+        if isinstance(self.model, Ensemble) or not self.references:
+            return SplitSupports()
+        is_centred = self.facts["settings"].get("method") == "centred"
+        return split_support(self.model, self.references, () if is_centred else self.candidates)
+
+    def explain_row(self, x: Any, **options: Any) -> RowExplanation:
+        """The path of one row, and the smallest changes of it that lead elsewhere; see `explain_row`."""
+        return explain_row(self.model, x, support=self.split_support(), **options)
+
     def save(self, folder: str | os.PathLike[str], *, report: bool = True) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
 
@@ -96,6 +113,9 @@ class Run:
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
         reason = self.facts.get("choice", self.facts.get("model", {})).get("reason")
         return "\n".join([*lines, *filter(None, [reason]), *self.facts["disagreement"]])
+
+    def _repr_html_(self) -> str:
+        return shown("run_html", self)
 
     @property
     def _title(self) -> str:

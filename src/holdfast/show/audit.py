@@ -11,10 +11,11 @@ from holdfast.audit.moving_rows import MovingRows
 from holdfast.audit.names import SMALL_CHANGES
 from holdfast.audit.records import Record
 from holdfast.audit.table import RetrainAudit
+from holdfast.show import html
 from holdfast.show.rules import leaf_conditions
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
 from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
-from holdfast.text.table import aligned, fitting, html_table
+from holdfast.text.table import Rows, aligned, fitting
 
 WIDTH = 100  # columns of sentences
 MOST_CATEGORIES = 4  # that a description of rows lists
@@ -79,17 +80,17 @@ def _paragraph(text: str, width: int) -> str:
 
 def audit_html(audit: RetrainAudit) -> str:
     """The same for a notebook, with the picture."""
-    grids = [f"<h4>{escape(title)}</h4>{html_table(grid)}" for title, grid in audit_grids(audit, True)]
-    moving = moving_rows_text(audit.rows)
-    return "".join(
-        [
-            f"<p>{escape(audit.summary)}</p>",
-            audit.to_svg(),
-            *grids,
-            f"<p>{escape(audit_legend(audit))}</p>",
-            f"<pre>{escape(moving)}</pre>",
-        ]
-    )
+    grids = [html.table(grid, caption=title) for title, grid in audit_grids(audit, True)]
+    moving = f"<pre>{escape(moving_rows_text(audit.rows))}</pre>"
+    summary, legend = html.sentences(audit.summary, strong=True), html.sentences(audit_legend(audit))
+    return html.view(summary, audit.to_svg(), *grids, legend, moving)
+
+
+def records_html(cells: Rows) -> str:
+    """Records one to a row, some of them if they are many."""
+    n_records = len(cells) - 1
+    more = f"{html.MOST_ROWS} of {n_records} records; to_frame() has them all."
+    return html.view(html.table(cells[: html.MOST_ROWS + 1], more=more if n_records > html.MOST_ROWS else ""))
 
 
 def _caption(audit: RetrainAudit, change: str) -> str:

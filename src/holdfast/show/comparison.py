@@ -1,7 +1,6 @@
 """The comparison as a table of text or HTML, and in a few sentences."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import isnan
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from holdfast.comparison.differences import Differences
 from holdfast.comparison.table import ModelComparison, mean_known, median_known
 from holdfast.scoring.metric import Metric
+from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import (
@@ -19,7 +19,7 @@ from holdfast.text.numbers import (
     fixed_text,
     number_text,
 )
-from holdfast.text.table import aligned, html_table
+from holdfast.text.table import aligned
 
 MOST_READ = 40  # leaves of a tree that a person still reads
 HUGE = 1e9  # scores from here on have three digits and a power of ten
@@ -44,11 +44,13 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
 
 
 def comparison_html(comparison: ModelComparison) -> str:
-    """The table for a notebook, the sentences below it."""
+    """The same for a notebook: what it says, the table, and what must be known of it."""
     grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)
     failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
-    notes = [f"<p>{escape(text)}</p>" for text in [*failures, comparison.reading, *comparison.notes]]
-    return "".join([*map(html_table, grids), *notes])
+    baseline = f"to {printable(comparison.differences().baseline)}"
+    meanings = {baseline: "difference of the scores on the same folds, with its standard error"}
+    tables = [table(grid, explained=meanings) for grid in grids]
+    return view(sentences(comparison.reading), *tables, sentences(*failures, *comparison.notes))
 
 
 def difference_text(differences: Differences) -> str:

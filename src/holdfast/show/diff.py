@@ -13,7 +13,8 @@ from holdfast.scoring.population import LITTLE, MUCH
 from holdfast.show.conditions import SHORT_LIST, condition_text
 from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, score_figures
-from holdfast.show.palette import GREY, RED
+from holdfast.show.html import heading, sentences, table, view
+from holdfast.show.palette import RED
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
 from holdfast.text.numbers import (
@@ -25,7 +26,7 @@ from holdfast.text.numbers import (
     rows_text,
     with_errors,
 )
-from holdfast.text.table import aligned, html_table
+from holdfast.text.table import aligned
 from holdfast.tree.rule import Condition, Rule, conditions_at
 
 WIDTH = 100  # columns
@@ -69,25 +70,25 @@ def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str
 
 def diff_html(diff: TreeDiff) -> str:
     """The same for a notebook or a page."""
-    return f"<p><b>{escape(diff.summary)}</b></p>{sections_html(diff)}"
+    return view(sentences(diff.summary, strong=True), sections_html(diff))
 
 
 def sections_html(diff: TreeDiff) -> str:
     """All but the summary."""
     parts = []
     for section in sections(diff):
-        parts.append(f"<h4>{escape(section.title)}</h4>")
+        parts.append(heading(section.title))
         if section.lines:
             items = "".join(f"<li>{_coloured(escape(line))}</li>" for line in section.lines)
             parts.append(f"<ul>{items}</ul>")
         if section.grid:
-            parts.append(html_table(section.grid))
+            parts.append(table(section.grid))
     return "".join(parts)
 
 
 def _coloured(text: str) -> str:
     """What was, in grey, and what is no longer asked, in red."""
-    text = sub(r"\(was [^)]*\)", rf'<span style="color:{GREY}">\g<0></span>', text)
+    text = sub(r"\(was [^)]*\)", r'<span style="opacity:.65">\g<0></span>', text)
     return text.replace("no longer asked:", f'<span style="color:{RED}">no longer asked:</span>')
 
 

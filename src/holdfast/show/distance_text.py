@@ -9,6 +9,7 @@ from textwrap import wrap
 from holdfast.data.schema import Feature
 from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.show.conditions import FULL_LIST, condition_text
+from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.show.rules import rule_outcome_text, rule_text
 from holdfast.text.lines import item_text, printable
 from holdfast.text.numbers import number_text, rows_text
@@ -38,6 +39,35 @@ def distance_text(distance: TreeDistance, most: int | None = None) -> str:
             lines.append(f"  ... and {len(same) - len(same[:most])} more")
         blocks.append("\n".join(["The same in both trees", *lines]))
     return "\n\n".join([*blocks, *_notes(distance)])
+
+
+def distance_html(distance: TreeDistance) -> str:
+    """The same for a notebook: what either tree asks, side by side, what costs most first."""
+    couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
+    moved = sorted((each for each in couples if not each.is_same), key=lambda each: -each.pair.cost)
+    alone = sorted(distance.unmatched, key=lambda unmatched: -unmatched.weight)
+    rows = [row for couple in moved for row in couple.rows] + [
+        _unmatched_row(distance, each) for each in alone
+    ]
+    told = rows[:MOST_ROWS]
+    heads = ["rules", "first tree", "second tree", "cost"]
+    more = f"{len(told)} of {len(rows)} lines; print(distance.explain(most=None)) has them all."
+    tables = table([heads, *told], more=more if len(told) < len(rows) else "", explained=_MEANINGS)
+    summary = _summary(distance, len(couples) - len(moved)).splitlines()
+    return view(sentences(*summary), tables if rows else "", sentences(*_notes(distance)))
+
+
+_MEANINGS = {
+    "rules": "which rule of the first tree corresponds to which of the second, counted from 1",
+    "cost": "what the difference adds to the distance",
+}
+
+
+def _unmatched_row(distance: TreeDistance, unmatched: UnmatchedRule) -> list[str]:
+    is_first = unmatched.side == "first"
+    number = _number(distance.first if is_first else distance.second, unmatched.rule)
+    texts = _rule(unmatched.rule), "no counterpart"
+    return [str(number), *(texts if is_first else texts[::-1]), _cost_text(unmatched.weight)]
 
 
 def _summary(distance: TreeDistance, n_same: int) -> str:
@@ -100,17 +130,26 @@ class Couple:
         return f"{self._numbers}: {_rule(self.pair.first)}"
 
     @property
-    def text(self) -> str:
-        """The two side by side, one line for each feature along which they differ."""
+    def lines(self) -> list[_Line]:
+        """What either asks where they differ, and what each says."""
         lines: list[_Line] = [
             (first, second, _cost_text(cost) if cost else "")
             for first, second, cost in self.asked
             if first != second or cost >= SAME
         ]
         one, other = (f"THEN {_outcome(rule)}" for rule in (self.pair.first, self.pair.second))
-        lines.append((one, other, _cost_text(self.pair.outcome_cost) if self.pair.outcome_cost else ""))
+        return [*lines, (one, other, _cost_text(self.pair.outcome_cost) if self.pair.outcome_cost else "")]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The lines as rows of a table, the first with the numbers of the rules."""
+        return [[self._numbers if place == 0 else "", *line] for place, line in enumerate(self.lines)]
+
+    @property
+    def text(self) -> str:
+        """The two side by side, one line for each feature along which they differ."""
         head = f"Rule {self._numbers.replace('-> ', '-> rule ')}: {_cost_text(self.pair.cost)}"
-        text = "\n".join([head, *_table(lines)])
+        text = "\n".join([head, *_table(self.lines)])
         kept = [first for first, second, cost in self.asked if first == second and cost < SAME]
         return (
             text + "".join(f"\n{line}" for line in _indented(f"unchanged: {'; '.join(kept)}"))

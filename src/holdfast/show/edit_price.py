@@ -1,6 +1,7 @@
 """The price of an edit in a few lines: what it costs first, and whom it touches."""
 
 from holdfast.evidence.edit_price import EditPrice
+from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, decimals_of_errors, fixed_text, number_text, percent_text
 
@@ -14,6 +15,19 @@ def edit_price_text(price: EditPrice, *, width: int = WIDTH) -> str:
     sentences = [_score_sentence(price), _answers_sentence(price), _distance_sentence(price)]
     lines = [wrapped_lines(each.replace(" %", f"{NO_BREAK}%"), width) for each in sentences]
     return "\n".join(line for each in lines for line in each)
+
+
+def edit_price_html(price: EditPrice) -> str:
+    """The score in a sentence, then the figures of both trees, then whom it touches."""
+    decimals = _decimals(price)
+    scores = [price.old, price.new, price.difference]
+    values = [
+        f"{fixed_text(price.metric.shown(each.value), decimals)} ± {fixed_text(each.error, decimals)}"
+        for each in scores
+    ]
+    rows = [["", "before", "after", "difference"], [price.metric.title, *values]]
+    after = sentences(_answers_sentence(price), _distance_sentence(price))
+    return view(sentences(_score_sentence(price)), table(rows), after)
 
 
 def _score_sentence(price: EditPrice) -> str:

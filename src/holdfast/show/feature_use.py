@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from holdfast.evidence.feature_use import FeatureUse
+from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.text.lines import printable, shortened
-from holdfast.text.numbers import fixed_text, rounded_percent
+from holdfast.text.numbers import counted, fixed_text, rounded_percent
 from holdfast.text.table import table_lines
 
 WIDTH = 80  # columns
@@ -34,6 +35,17 @@ def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str 
             f"No tree asks about {'the other feature' if never == 1 else f'{never} other features'}."
         )
     return "\n".join(lines)
+
+
+def feature_use_html(uses: Sequence[FeatureUse]) -> str:
+    """The same for a notebook."""
+    asked = [use for use in uses if use.anywhere > 0]
+    heads = ["feature", "first level", "first two", "first three", "anywhere", "importance", "spread"]
+    told = asked[:MOST_ROWS]
+    said = f"{counted(len(asked), 'feature')} of {len(uses)} are asked about, the most important first."
+    more = f"{len(told)} of {len(asked)} features; the list itself has them all."
+    rows = [[printable(use.name), *_cells(use)] for use in told]
+    return view(sentences(said), table([heads, *rows], more=more if len(told) < len(asked) else ""))
 
 
 def _cells(use: FeatureUse) -> list[str]:

@@ -3,6 +3,8 @@
 import numpy as np
 
 from holdfast.arrays import LongArray
+from holdfast.show.html import MOST_ROWS, sentences, table, view
+from holdfast.stability.choice import Choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import percent_text, with_error
@@ -17,24 +19,60 @@ def frontier_text(frontier: Frontier) -> str:
 
     The one that a tolerance of the teacher chooses need not be efficient, so that none of them is left out.
     """
-    title = "score" if frontier.metric is None else frontier.metric.title
-    n_efficient = frontier.efficient.sum()
-    head = f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
+    headings = _headings(frontier)
+    rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
+    widths = (9, 21, len(headings[2]), 19, 6, 5)
+    return "\n".join([_head(frontier), *table_lines(rows, sides=">>>>>>", widths=widths)])
+
+
+def frontier_html(frontier: Frontier) -> str:
+    """The same for a notebook."""
+    return view(sentences(_head(frontier)), _html(frontier, shown_order(frontier).tolist()))
+
+
+def choice_html(choice: Choice) -> str:
+    """Why the tree was chosen, and the candidates that it was chosen from, if they are known."""
+    reason = sentences(f"Candidate {choice.candidate} is chosen. {choice.reason}")
+    if choice.frontier is None:
+        return view(reason)
+    order = shown_order(choice.frontier).tolist()
+    if choice.candidate not in order:
+        order.append(choice.candidate)
+    return view(reason, _html(choice.frontier, order, choice.candidate))
+
+
+def _html(frontier: Frontier, order: list[int], chosen: int | None = None) -> str:
+    """The candidates as a table, the chosen one and those around it if they are many."""
+    at = 0 if chosen is None else order.index(chosen)
+    begin = max(0, min(at - MOST_ROWS // 2, len(order) - MOST_ROWS))
+    told = order[begin : begin + MOST_ROWS]
+    more = f"{len(told)} of {len(order)} candidates; to_frame() of the frontier has them all."
+    return table(
+        [[*_headings(frontier), "efficient"], *(_html_cells(frontier, place) for place in told)],
+        taken=[row for row, place in enumerate(told) if place == chosen],
+        more=more if len(told) < len(order) else "",
+    )
+
+
+def _html_cells(frontier: Frontier, place: int) -> list[str]:
+    """The cells; where all that are told are efficient, the last column is left out."""
+    is_told = bool(frontier.has_teacher and frontier.efficient[place])
+    return [*_cells(frontier, place), "yes" if is_told else ""]
+
+
+def _head(frontier: Frontier) -> str:
     if frontier.has_teacher:
         sizes = ", ".join(map(str, reversed(frontier.sizes)))
         each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
-        head = f"{len(frontier)} candidates, one for each {each}:"
-    headings = [
-        "candidate",
-        "instability",
-        LOST if frontier.has_teacher else "size-adjusted",
-        shortened(title, WIDEST_TITLE),
-        "leaves",
-        "depth",
-    ]
-    rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
-    widths = (9, 21, len(headings[2]), 19, 6, 5)
-    return "\n".join([head, *table_lines(rows, sides=">>>>>>", widths=widths)])
+        return f"{len(frontier)} candidates, one for each {each}:"
+    n_efficient = frontier.efficient.sum()
+    return f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
+
+
+def _headings(frontier: Frontier) -> list[str]:
+    title = "score" if frontier.metric is None else frontier.metric.title
+    lost = LOST if frontier.has_teacher else "size-adjusted"
+    return ["candidate", "instability", lost, shortened(title, WIDEST_TITLE), "leaves", "depth"]
 
 
 def shown_order(frontier: Frontier) -> LongArray:

@@ -1,13 +1,13 @@
 """The verdict on a change in words, as a table of text, and as HTML."""
 
 from dataclasses import replace
-from html import escape
 from math import inf
 
+from holdfast.show.html import sentences, table, view
 from holdfast.stability.policy.verdict import PolicyLine, PolicyVerdict
 from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, fixed_text, number_text, percent_text, told_apart
-from holdfast.text.table import filled, html_table, table_lines
+from holdfast.text.table import filled, table_lines
 
 WIDTH = 100  # columns of sentences
 MOST_SUBGROUPS = 4  # that pass, and are told one by one
@@ -81,12 +81,17 @@ def _brief(lines: tuple[PolicyLine, ...]) -> tuple[PolicyLine, ...]:
 
 def verdict_html(verdict: PolicyVerdict) -> str:
     """The same for a notebook."""
-    return f"<p>{escape(verdict.summary)}</p>{verdict_table(verdict)}"
+    return view(verdict_parts(verdict))
+
+
+def verdict_parts(verdict: PolicyVerdict) -> str:
+    """The sentence and the table, for a larger view."""
+    return f"{sentences(verdict.summary, strong=True)}{verdict_table(verdict)}"
 
 
 def verdict_table(verdict: PolicyVerdict) -> str:
     """The lines as a table of HTML, with what each figure says; nothing if there are none."""
-    return html_table(_grid(verdict, words=True)) if verdict.lines else ""
+    return table(_grid(verdict, words=True), alerts=("FAIL",)) if verdict.lines else ""
 
 
 def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.storage.change_record import ChangeRecord
 from holdfast.storage.register import RegisterCheck
 from holdfast.text.lines import printable, wrapped_lines
@@ -10,6 +11,7 @@ from holdfast.text.table import aligned
 
 DIGITS = 12  # of a hash, which tell it from all others
 WIDTH = 100
+HEADS = ["", "time", "old model", "new model", "rows", "policy", "change"]
 
 
 def register_check_text(check: RegisterCheck) -> str:
@@ -29,8 +31,7 @@ def _sound(n_records: int) -> str:
 
 def register_text(records: Sequence[ChangeRecord]) -> str:
     """A line for each record, and below it who changed the model and why, if that is known."""
-    heads = ["", "time", "old model", "new model", "rows", "policy", "change"]
-    grid = [heads, *(_cells(record) for record in records)]
+    grid = [HEADS, *(_cells(record) for record in records)]
     head, *lines = aligned(grid).splitlines()
     parts = [head]
     for record, line in zip(records, lines, strict=True):
@@ -38,9 +39,46 @@ def register_text(records: Sequence[ChangeRecord]) -> str:
     return "\n".join(parts)
 
 
+def register_check_html(check: RegisterCheck) -> str:
+    """The sentence, and the last records as a table, the newest first."""
+    told = check.records[::-1][:MOST_ROWS]
+    if not told:
+        return view(sentences(register_check_text(check)))
+    rows = [[*HEADS, "who", "why"], *([*_cells(each), *_people(each)] for each in told)]
+    cut = f"The last {len(told)} of {len(check.records)} records; .records has them all."
+    more = cut if len(told) < len(check.records) else ""
+    return view(sentences(register_check_text(check)), table(rows, more=more, alerts=("failed", "forced")))
+
+
+def change_record_html(record: ChangeRecord) -> str:
+    """What is on record, line by line."""
+    known = {
+        "old model": record.old_model,
+        "new model": record.new_model,
+        "data": record.data,
+        "rows": None if record.n_rows is None else f"{record.n_rows:,}",
+        "policy": _cells(record)[5],
+        "change": _cells(record)[6],
+        "who": record.who,
+        "why": record.why,
+        "time": record.time,
+        "seed": None if record.seed is None else str(record.seed),
+        "software": ", ".join(f"{name} {version}" for name, version in record.software.items()),
+        "previous record": record.previous,
+        "hash": record.hash,
+    }
+    number = "A change" if record.number is None else f"Record {record.number}"
+    rows = [["", number], *([name, printable(text)] for name, text in known.items() if text)]
+    return view(table(rows, alerts=("failed", "forced")))
+
+
+def _people(record: ChangeRecord) -> list[str]:
+    return [printable(each or "") for each in (record.who, record.why)]
+
+
 def _cells(record: ChangeRecord) -> list[str]:
     return [
-        str(record.number),
+        "" if record.number is None else str(record.number),
         record.time or "",
         "none" if record.old_model is None else short_hash(record.old_model),
         short_hash(record.new_model),

@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from holdfast.evidence.replication_table import MODELS, Replications, Spread, TradeOff
+from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import NO_BREAK
 from holdfast.text.numbers import decimals_of_values, fixed_text, percent_text
 from holdfast.text.table import table_lines
@@ -63,7 +64,25 @@ def replication_rows(found: Replications) -> list[_Row]:
     """The table with its headings, each mean with its deviation beside it."""
     heads = ["", *(" ".join(parts) for parts in _HEADS)]
     lines = [_line(found, name, label.format(score=found.metric.title)) for name, label in _FIGURES.items()]
-    return [heads, *(_side_by_side(line) for line in lines)]
+    rows = [[line.label.replace("  ", NO_BREAK * 3), *_side_by_side(line)[1:]] for line in lines]
+    return [heads, *rows]
+
+
+def replications_html(found: Replications) -> str:
+    """The same for a notebook: what the chosen tree gains and costs, then the figures."""
+    title, several = found.metric.title, found.n_replications > 1
+    said = [_trade_off_text(each, title, several) for each in found.trade_offs]
+    legend = " ".join(filter(None, _caption(found, title)))
+    return view(sentences(*said), table(replication_rows(found), more=legend, explained=_MEANINGS))
+
+
+_MEANINGS = {
+    "best score": "the tree of the best score on the frontier",
+    "most stable": "the tree of the least instability on the frontier",
+    "chosen tree": "the tree that the selection rule takes",
+    "CART by cross-val.": "one tree, grown and pruned by cross-validation",
+    "random forest": "a forest on the same rows",
+}
 
 
 def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:

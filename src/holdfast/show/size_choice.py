@@ -1,5 +1,6 @@
 """The sizes that folds chose from, as a table of text."""
 
+from holdfast.show.html import sentences, table, view
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.text.numbers import with_error
@@ -11,11 +12,19 @@ def size_choice_text(choice: SizeChoice) -> str:
     return f"{size_choice_table(choice)}\n{choice.reason}"
 
 
+def size_choice_html(choice: SizeChoice) -> str:
+    """The same for a notebook, the reason first."""
+    return view(sentences(choice.reason), table(_rows(choice), taken=[choice.chosen]))
+
+
 def size_choice_table(choice: SizeChoice) -> str:
     """One line for each size."""
+    return "\n".join(table_lines(_rows(choice), sides=">>><", widths=(6, 19, 19, 0)))
+
+
+def _rows(choice: SizeChoice) -> list[list[str]]:
     headings = ["leaves", choice.metric.title, f"better than {MOST_LEAVES} by", ""]
-    rows = [headings, *(_cells(choice, place) for place in range(len(choice)))]
-    return "\n".join(table_lines(rows, sides=">>><", widths=(6, 19, 19, 0)))
+    return [headings, *(_cells(choice, place) for place in range(len(choice)))]
 
 
 def _cells(choice: SizeChoice, place: int) -> list[str]:

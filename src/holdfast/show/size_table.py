@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.growth.size.table import SizeTable, error_of
+from holdfast.show.html import sentences, table, view
 from holdfast.text.numbers import with_error
 from holdfast.text.table import table_lines
 
@@ -12,12 +13,23 @@ MOST_LINES = 20
 def size_table_text(sizes: SizeTable) -> str:
     """The sizes as lines of a table, thinned if they are many, and why one was chosen."""
     places = _places_shown(sizes)
-    headings = [str(sizes.parameter), "leaves", "relative error", sizes.metric.title, ""]
-    rows = [headings, *(_cells(sizes, place) for place in places)]
-    lines = table_lines(rows, sides=">>>><", widths=(14, 6, 14, 19, 0))
+    lines = table_lines(_rows(sizes, places), sides=">>>><", widths=(14, 6, 14, 19, 0))
     if len(places) < len(sizes):
         lines.append(f"({len(places)} of {len(sizes)} sizes; to_frame() has them all)")
     return "\n".join([*lines, sizes.reason])
+
+
+def size_table_html(sizes: SizeTable) -> str:
+    """Why the size was chosen, the picture, and the table."""
+    places = _places_shown(sizes)
+    cut = f"{len(places)} of {len(sizes)} sizes; to_frame() has them all." if len(places) < len(sizes) else ""
+    rows = table(_rows(sizes, places), taken=[places.index(sizes.chosen)], more=cut)
+    return view(sentences(sizes.reason), sizes.to_svg(), rows)
+
+
+def _rows(sizes: SizeTable, places: list[int]) -> list[list[str]]:
+    headings = [str(sizes.parameter), "leaves", "relative error", sizes.metric.title, ""]
+    return [headings, *(_cells(sizes, place) for place in places)]
 
 
 def _places_shown(sizes: SizeTable) -> list[int]:

@@ -6,6 +6,7 @@ from math import floor
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import SplitSupport
+from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import NO_BREAK, item_text, shortened, wrapped_lines
 from holdfast.text.numbers import number_text, rounded_percent
 
@@ -47,9 +48,49 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     return "\n".join(lines)
 
 
+def split_support_html(split_support: Sequence[SplitSupport]) -> str:
+    """The same for a notebook: a table with one row per split, indented by its depth."""
+    if not split_support:
+        return view(sentences(split_support_text(split_support)))
+    heads = ["split", "reference trees", "candidate trees", "the same way", "where they ask it"]
+    rows = [
+        [
+            f"{NO_BREAK * 3 * each.depth}{_answer(each)}{each.short or each.question}",
+            rounded_percent(each.references),
+            "" if each.candidates is None else rounded_percent(each.candidates),
+            rounded_percent(each.same_way),
+            support_detail(each),
+        ]
+        for each in split_support
+    ]
+    said = "How often the trees of other samples ask about the same feature at the same place."
+    return view(sentences(said), table([heads, *rows], explained=_MEANINGS))
+
+
+_MEANINGS = {
+    "split": "what the tree asks, indented below the question before it",
+    "reference trees": "fraction of the reference trees that ask about this feature at this place",
+    "candidate trees": "fraction of the candidate trees that ask about this feature at this place",
+    "the same way": "fraction of all trees that ask about the same features from the root down to here",
+    "where they ask it": "the thresholds, or the sides of the categories, in the trees that ask",
+}
+
+
+def support_words(support: SplitSupport) -> str:
+    """How often others ask about the feature at this place, and about which values, in one line."""
+    percents = [support.references, *([] if support.candidates is None else [support.candidates])]
+    long, _ = _SENTENCES[support.candidates is None]
+    asked = long.format(*map(rounded_percent, percents))
+    return "; ".join(filter(None, [asked, support_detail(support)]))
+
+
 def _stem(support: SplitSupport) -> str:
-    answer = ("yes: " if support.place[-1] else "no: ") if support.place else ""
-    return " " * _indent(support) + answer + (support.short or support.question)
+    return " " * _indent(support) + _answer(support) + (support.short or support.question)
+
+
+def _answer(support: SplitSupport) -> str:
+    """The answer that leads to the split."""
+    return ("yes: " if support.place[-1] else "no: ") if support.place else ""
 
 
 def _indent(support: SplitSupport) -> int:

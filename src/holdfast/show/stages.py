@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 from math import isnan
 
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
 from holdfast.show.diff_phrases import outcome_change_text, split_texts
+from holdfast.show.html import bullets, heading, sentences, table, view
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (
     CHANGED,
@@ -23,7 +23,7 @@ from holdfast.stability.stages.sequence import (
 )
 from holdfast.text.lines import printable, wrapped_lines
 from holdfast.text.numbers import counted, fixed_text, number_text, percent_text
-from holdfast.text.table import Rows, aligned, html_table, table_lines
+from holdfast.text.table import Rows, aligned, table_lines
 
 WIDTH = 100  # letters of a line
 # What the tree did from one stage to the next.
@@ -62,16 +62,15 @@ def stages_text(sequence: StageSequence, width: int = WIDTH) -> str:
 
 def stages_html(sequence: StageSequence) -> str:
     """The same for a notebook or a page, with the picture."""
-    parts = [f"<p>{escape(sequence.summary)}</p>", html_table(stage_rows(sequence)), sequence.to_svg()]
+    parts = [sentences(sequence.summary), table(stage_rows(sequence)), sequence.to_svg()]
     moves = list(stage_moves(sequence))
     if moves:
-        parts.append("<h4>Which rule moved when</h4>")
+        parts.append(heading("Which rule moved when"))
     for label, changes in moves:
-        items = "".join(f"<li>{escape(change)}</li>" for change in changes)
-        parts.append(f"<p>{escape(label)}</p><ul>{items}</ul>")
+        parts += [sentences(label), bullets(changes)]
     if sequence.curve:
-        parts += [f"<h4>{CURVE}</h4>", html_table(curve_rows(sequence))]
-    return "".join(parts)
+        parts += [heading(CURVE), table(curve_rows(sequence))]
+    return view(*parts)
 
 
 # -- sentences ----------------------------------------------------------------------------------------------

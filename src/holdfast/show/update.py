@@ -1,15 +1,16 @@
 """The path of an update: what it says in a few sentences, then step by step."""
 
-from html import escape
 from math import isnan
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff_phrases import split_texts
+from holdfast.show.html import sentences, table, view
+from holdfast.show.policy import verdict_parts
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import TreeUpdate, UpdateStep
 from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
 from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
-from holdfast.text.table import Rows, fitting, html_table, table_lines
+from holdfast.text.table import Rows, fitting, table_lines
 
 WIDEST, NARROWEST = 44, 24  # letters of what changes
 WHOLE = 10_000  # of a page, which has room
@@ -35,8 +36,13 @@ def update_text(update: TreeUpdate) -> str:
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
-    verdict = "" if update.verdict is None else update.verdict._repr_html_()
-    return f"<p>{escape(update_summary(update))}</p>{html_table(path_rows(update, WHOLE))}{verdict}"
+    verdict = "" if update.verdict is None else verdict_parts(update.verdict)
+    return view(sentences(update_summary(update)), path_table(update), verdict)
+
+
+def path_table(update: TreeUpdate) -> str:
+    """The table of the steps for a page, the one that is taken marked."""
+    return table(path_rows(update, WHOLE), taken=[update.taken])
 
 
 def update_summary(update: TreeUpdate) -> str:

@@ -1,13 +1,12 @@
 """An update run: what is taken and whom it touches, in sentences; then the path, the change, the policy."""
 
-from html import escape
 
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.diff import brief_sections, section_text, sections_html
+from holdfast.show.html import heading, sentences, view
 from holdfast.show.policy import verdict_blocks, verdict_table
-from holdfast.show.update import WHOLE, path_lines, path_rows, update_summary
+from holdfast.show.update import path_lines, path_table, update_summary
 from holdfast.text.lines import NO_BREAK, wrapped_lines
-from holdfast.text.table import html_table
 
 WIDTH = 100  # columns of sentences
 PATH = "The path, from the tree as it is to a fresh one"
@@ -55,8 +54,7 @@ def _unbroken(text: str) -> str:
 
 def update_run_html(run: UpdateRun) -> str:
     """The same for a notebook, with the change rule by rule."""
-    parts = [f"<p>{escape(paragraph)}</p>" for paragraph in words(run)]
-    parts.append(f"<h4>{PATH}</h4>{html_table(path_rows(run.update, WHOLE))}")
+    parts = [sentences(*words(run)), heading(PATH), path_table(run.update)]
     if run.verdict is not None and run.verdict.lines:
-        parts.append(f"<h4>{POLICY}</h4>{verdict_table(run.verdict)}")
-    return "".join([*parts, sections_html(run.diff)])
+        parts += [heading(POLICY), verdict_table(run.verdict)]
+    return view(*parts, sections_html(run.diff))

@@ -1,6 +1,6 @@
 """One tree of the frontier, taken by a rule, with the reason in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
+from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.selection import RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
 from holdfast.text.lists import joined, listed
@@ -22,9 +23,13 @@ class Choice:
     candidate: int  # its place among the candidates
     selection_rule: str
     reason: str
+    frontier: Frontier | None = field(default=None, compare=False)  # that it was chosen from; no file has it
 
     def __repr__(self) -> str:
         return f"Candidate {self.candidate}. {self.reason}"
+
+    def _repr_html_(self) -> str:
+        return shown("choice_html", self)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     Of centred trees, a tolerance of the teacher takes one of the most leaves that the rule allows; all other
     rules look at those of fewer leaves, too.
     """
-    places = _allowed(frontier, rule)
+    places, whole = _allowed(frontier, rule), frontier
     if len(places) < len(frontier):
         frontier = frontier.taken(places)
     rules = {
@@ -78,7 +83,7 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     }
     candidate, because = rules[rule.selection_rule](frontier, metric, rule)
     reason = f"{because} {_compared(frontier, metric, candidate)}"
-    return Choice(int(places[candidate]), rule.selection_rule, reason)
+    return Choice(int(places[candidate]), rule.selection_rule, reason, whole)
 
 
 def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:

@@ -90,6 +90,9 @@ class Frontier:
         """A `FrontierDisplay`, drawn; options are those of its `from_result`, such as `chosen`."""
         return plotted("FrontierDisplay", self, ax=ax, **options)
 
+    def _repr_html_(self) -> str:
+        return shown("frontier_html", self)
+
     @property
     def sizes(self) -> list[int]:
         """The numbers of leaves that centred trees were looked for with, the least first; else none."""

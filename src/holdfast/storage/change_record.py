@@ -12,6 +12,7 @@ import msgspec
 from holdfast._version import __version__
 from holdfast.data.table import Table
 from holdfast.errors import RegisterError
+from holdfast.shown import shown
 from holdfast.storage.data_fingerprint import data_fingerprint
 from holdfast.storage.hashes import Hash, content_hash, json_line
 from holdfast.storage.model_hash import model_hash
@@ -54,6 +55,9 @@ class ChangeRecord:
     def passed(self) -> bool | None:
         """Whether all lines of the policy passed; None without a verdict."""
         return None if self.verdict is None else bool(self.verdict.get("passed"))
+
+    def _repr_html_(self) -> str:
+        return shown("change_record_html", self)
 
 
 def change_record(

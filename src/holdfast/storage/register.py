@@ -44,6 +44,9 @@ class RegisterCheck:
     def __str__(self) -> str:
         return shown("register_check_text", self)
 
+    def _repr_html_(self) -> str:
+        return shown("register_check_html", self)
+
 
 def append_record(path: str | os.PathLike[str], record: ChangeRecord) -> ChangeRecord:
     """Add a record to the register at `path`, which is made if need be; the record as it stands there.

@@ -1,9 +1,15 @@
 """Tables of text: in columns of letters, and for HTML. The first row holds the headings."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 
 Rows = Sequence[Sequence[str]]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+SHORT = 34  # letters of a cell that no line breaks
+TAKEN, ALERT = ' class="holdfast-taken"', ' class="holdfast-alert"'  # what a style sheet may mark
+_NUMBER = re.compile(r"(?:-> )?[<>=]{0,2} ?[+-]?\d[\d.,e+-]*(?: (?:±|%|of|to|/|s|ms|[+-]?\d[\d.,e+-]*))*")
 
 
 def table_lines(rows: Rows, *, sides: str = "", widths: Sequence[int] = (), gap: int = 2) -> list[str]:
@@ -42,17 +48,64 @@ def fitting(rows: Rows, width: int, spare: Sequence[str]) -> Rows:
     return rows
 
 
-def html_table(rows: Rows) -> str:
-    """The rows as a table of HTML, with headings; a column without a cell is left out.
+def html_table(
+    rows: Rows,
+    *,
+    caption: str = "",
+    explained: Mapping[str, str] = NOTHING,
+    taken: Collection[int] = (),
+    alerts: Collection[str] = (),
+    more: str = "",
+) -> str:
+    """The rows as a table of HTML, numbers on the right; a column without a cell is left out.
 
-    >>> html_table([["tree", "leaves"], ["<1>", "12"]])
-    '<table><tr><th>tree</th><th>leaves</th></tr><tr><td>&lt;1&gt;</td><td>12</td></tr></table>'
+    `explained` says on hover what a heading means. The rows of the numbers in `taken`, counted below the
+    head, are marked, and so are cells with a text of `alerts`. `more` stands below: what was left out, say.
+
+    >>> print(html_table([["tree", "leaves"], ["<1>", "12"]]).replace("<t", "\\n<t"))
+    <BLANKLINE>
+    <table>
+    <thead>
+    <tr>
+    <th style="text-align:left">tree</th>
+    <th style="text-align:right">leaves</th></tr></thead>
+    <tbody>
+    <tr>
+    <td style="text-align:left">&lt;1&gt;</td>
+    <td style="text-align:right">12</td></tr></tbody></table>
     """
-    lines = [
-        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
-        for row, tag in zip(filled(rows), ["th", *["td"] * (len(rows) - 1)], strict=True)
+    head, *body = filled(rows)
+    sides = ["right" if _are_numbers(column) else "left" for column in zip(*body, strict=True)]
+    sides = sides or ["left"] * len(head)
+    titles = [f' title="{escape(explained[cell])}"' if cell in explained else "" for cell in head]
+    ths = [
+        f'<th style="{_style(cell, side)}"{title}>{escape(cell)}</th>'
+        for cell, side, title in zip(head, sides, titles, strict=True)
     ]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    lines = [_html_row(row, sides, place in taken, alerts) for place, row in enumerate(body)]
+    return (
+        f"<table>{f'<caption>{escape(caption)}</caption>' if caption else ''}"
+        f"<thead><tr>{''.join(ths)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        f"{f'<p><small>{escape(more)}</small></p>' if more else ''}"
+    )
+
+
+def _html_row(row: Sequence[str], sides: Sequence[str], is_taken: bool, alerts: Collection[str]) -> str:
+    cells = [
+        f'<td style="{_style(cell, side)}"{ALERT if cell in alerts else ""}>{escape(cell.strip(" "))}</td>'
+        for cell, side in zip(row, sides, strict=True)
+    ]
+    return f"<tr{TAKEN if is_taken else ''}>{''.join(cells)}</tr>"
+
+
+def _style(cell: str, side: str) -> str:
+    """The side of the column, and a short text in one line."""
+    return f"text-align:{side}{';white-space:nowrap' if ' ' in cell and len(cell) <= SHORT else ''}"
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """True if no cell is a text: a number may have a sign, an error, a unit or another number beside it."""
+    return all(not cell or _NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
 def filled(rows: Rows) -> Rows:

@@ -1,6 +1,7 @@
 """What all displays have in common, drawn from plain data."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -36,8 +37,13 @@ def _closed() -> Iterator[None]:
     plt.close("all")
 
 
-def texts(svg: str) -> list[str]:
-    return [each.text or "" for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+@cache
+def svg(display: Display) -> str:
+    return display.to_svg()
+
+
+def texts(text: str) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(text).iter(f"{SVG}text")]
 
 
 @every_display
@@ -61,7 +67,7 @@ def test_it_draws_on_axes_that_are_given(display: Display) -> None:
 
 @every_display
 def test_its_svg_is_the_same_each_time_and_opens_no_figure(display: Display) -> None:
-    text = display.to_svg()
+    text = svg(display)
     assert text == display.to_svg()
     assert plt.get_fignums() == []
     root = ElementTree.fromstring(text)
@@ -75,7 +81,7 @@ def test_its_svg_is_the_same_each_time_and_opens_no_figure(display: Display) -> 
 def test_two_pictures_on_one_page_share_no_ids(display: Display) -> None:
     other = DISPLAYS["sizes" if display is not DISPLAYS["sizes"] else "audit"]
     ids = [
-        {each.attrib["id"] for each in ElementTree.fromstring(each.to_svg()).iter() if "id" in each.attrib}
+        {part.attrib["id"] for part in ElementTree.fromstring(svg(each)).iter() if "id" in part.attrib}
         for each in (display, other)
     ]
     assert not ids[0] & ids[1]
@@ -83,7 +89,7 @@ def test_two_pictures_on_one_page_share_no_ids(display: Display) -> None:
 
 @pytest.mark.parametrize("name", ["support", "comparison", "audit", "matrix", "map"])
 def test_odd_names_are_text_that_fits(name: str) -> None:
-    found = [text for text in texts(DISPLAYS[name].to_svg()) if "script" in text]
+    found = [text for text in texts(svg(DISPLAYS[name])) if "script" in text]
     assert found
     assert all(len(text) < 60 for text in found)
     assert all("…" in text for text in found)

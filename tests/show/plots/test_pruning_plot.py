@@ -91,8 +91,7 @@ def test_many_sizes_have_bars_at_some_and_always_at_those_that_are_named() -> No
     ],
 )
 def test_odd_tables_are_drawn_too(table: Any) -> None:
-    assert table.to_svg() == table._repr_html_()
-    root = ElementTree.fromstring(table.to_svg())
+    root = ElementTree.fromstring(table._repr_html_())
     assert "nan" not in "".join(each.text or "" for each in root.iter())
     assert isinstance(table.plot(by="parameter"), PruningDisplay)
 

@@ -334,3 +334,19 @@ def test_a_run_is_saved_even_if_its_report_fails(tmp_path: Path, monkeypatch: py
         small_run().save(tmp_path / "run")
     assert open_run(tmp_path / "run").model.n_leaves == small_run().model.n_leaves
     assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_replications_and_baselines_stand_in_the_page_if_they_are_given() -> None:
+    frame = patients()
+    model = StableTreeClassifier(method="bootstrap", n_estimators=4, max_depth=2, n_jobs=1)
+    found = model.replicate(features(frame), frame["outcome"], n_replications=1)
+    facts = sections_of(asking_tree(), replications=found)["replications"]
+    assert facts["headings"][1:] == [
+        "best score",
+        "most stable",
+        "chosen tree",
+        "CART by cross-val.",
+        "random forest",
+    ]
+    forest = next(row for row in found.rows if row.model == "random forest")
+    assert f"{forest.score.mean:.3f}" in facts["rows"][0][-1]

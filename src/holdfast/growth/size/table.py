@@ -116,7 +116,7 @@ class SizeTable:
         return plotted("PruningDisplay", self, ax=ax, by=by)
 
     def _repr_html_(self) -> str:
-        return self.to_svg()
+        return shown("size_table_html", self)
 
 
 def error_of(sizes: SizeTable, place: int) -> float:

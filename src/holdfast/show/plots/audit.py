@@ -77,7 +77,7 @@ class AuditDisplay(Display):
                 ax.set_xlim(left=-0.04 * ax.get_xlim()[1])
             unknown = [label(name, 20) for name, there in zip(self.methods, known, strict=True) if not there]
             note = f"\nno {self.x_title}: {', '.join(unknown)}" if unknown else ""
-            ax.set_xlabel(f"← steadier      {self.x_title}{note}")
+            ax.set_xlabel(f"{self.x_title} (less is steadier){note}")
             ax.set_ylabel(f"{self.y_title}, more is better")
             ax.grid(True)
             ax.set_title(self.heading)

@@ -96,7 +96,7 @@ class Display:
         with rc_context(STYLE), catch_warnings():
             filterwarnings("ignore", "Glyph .* missing")  # the reader's font may have it
             figure: Any = self.plot(ax=ON_PAPER).figure_
-            figure.savefig(file, format=form, dpi=150, metadata=_METADATA[form])
+            figure.savefig(file, format=form, dpi=100 if form == "svg" else 150, metadata=_METADATA[form])
         return file.getvalue()
 
     @contextmanager

@@ -105,7 +105,7 @@ class FrontierDisplay(Display):
             ax.grid(True)
             ax.margins(0.07)
             self._label_sizes(ax)
-            ax.set_xlabel(f"← steadier      {self.x_title}")
+            ax.set_xlabel(f"{self.x_title} (less is steadier)")
             ax.set_ylabel(f"{self.y_title}, {'less' if self.is_loss else 'more'} is better")
             ax.set_title(self.heading)
             legend_below(ax)

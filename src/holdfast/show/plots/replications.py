@@ -73,7 +73,7 @@ class ReplicationsDisplay(Display):
                     zorder=4,
                     label=f"{told}, instability {x.mean():.3g}",
                 )
-            ax.set_xlabel("← steadier      instability: mean distance to the reference trees")
+            ax.set_xlabel("instability: mean distance to the reference trees (less is steadier)")
             ax.set_ylabel(f"{self.title}, {'less' if self.is_loss else 'more'} is better")
             ax.grid(True)
             ax.margins(0.08)

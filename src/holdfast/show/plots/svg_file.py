@@ -1,7 +1,7 @@
 """A figure of matplotlib as SVG text that may stand in a page beside others."""
 
 from hashlib import sha256
-from re import findall, sub
+from re import Match, findall, sub
 from xml.sax.saxutils import escape, quoteattr
 
 from holdfast.show.svg import FONT
@@ -28,10 +28,18 @@ def svg_text(file: bytes, heading: str) -> str:
 
     text = sub(r' id="([^"]*)"', lambda found: kept(found[1]), text)
     text = sub(r"(url\(#|href=\"#)", lambda found: f"{found[1]}{own}-", text)
-    text = sub(r"font: ([^;\"]*?)'DejaVu Sans'[^;\"]*", rf"font: \1{FONT}", text)
+    # The reader's own font: what is measured here is wider than most.
+    text = sub(r"font-family: 'DejaVu Sans'[^;\"]*; ?", "", text)
+    text = sub(r"(font: [^;\"]*?)'DejaVu Sans'[^;\"]*", rf"\1{FONT}", text)
     text = sub(r"<!--.*?-->\n?|(?<=>)\s*\n\s*(?=<)", "", text, flags=16)
+    text = sub(r"<[^>]*>", lambda found: sub(r"\d+\.\d{3,}", _rounded, found[0]), text)
     width, height = (float(each) for each in findall(r'(?:width|height)="([\d.]+)pt"', text)[:2])
     return _root(text, width, height, heading)
+
+
+def _rounded(number: Match[str]) -> str:
+    """A coordinate to a hundredth of a point, which no one can see."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _root(text: str, width: float, height: float, heading: str) -> str:
@@ -42,6 +50,6 @@ def _root(text: str, width: float, height: float, heading: str) -> str:
     root = (
         f'<svg xmlns="http://www.w3.org/2000/svg"{xlink} viewBox="0 0 {width:g} {height:g}" '
         f'width="{wide}" height="{high}" style="max-width:100%;block-size:auto" role="img" '
-        f"aria-label={quoteattr(heading)}>"
+        f'font-family="{FONT}" aria-label={quoteattr(heading)}>'
     )
     return f"{root}\n<title>{escape(heading)}</title>{text[end:]}"

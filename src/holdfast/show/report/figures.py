@@ -24,7 +24,7 @@ DARK = {
     PAPER: "#1b2129",
     "#000000": "#e6ebf1",
 }
-SMALLEST = 0.88  # of the least width that a drawing asks for: then it fits more screens as a whole
+SMALLEST = 0.78  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
 

@@ -111,3 +111,6 @@ class SizeChoice:
 
     def __repr__(self) -> str:
         return shown("size_choice_text", self)
+
+    def _repr_html_(self) -> str:
+        return shown("size_choice_html", self)

@@ -1,0 +1,219 @@
+"""`holdfast explain`: rows of a file, or values of the command line, through the tree of a model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from holdfast.cli.words import plain_warnings
+from holdfast.data.files.filetype import is_parquet
+from holdfast.data.files.parquet_columns import parquet_columns
+from holdfast.data.files.reading import csv_records, opened
+from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.rows import columns_asked
+from holdfast.data.schema import Feature, Label
+from holdfast.errors import DataError, ParameterError
+from holdfast.evidence.one_row import row_frame
+from holdfast.evidence.row_explanation import RowExplanation, explain_row
+from holdfast.evidence.split_support import SplitSupport
+from holdfast.files import replace_file
+from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.folder import check_output, model_file
+from holdfast.runs.json_file import write_json
+from holdfast.runs.new_rows import TRUTHS, is_text, read_features
+from holdfast.runs.run import open_run
+from holdfast.runs.wording import on_terminal
+from holdfast.show.row_explanation import row_explanation_text
+from holdfast.storage.model_file import load_model
+from holdfast.text.lines import label_text, printable
+from holdfast.text.lists import listed
+from holdfast.text.numbers import counted
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import LEAF, Tree
+
+MOST = 20  # rows that a terminal shows
+OPTIONS = ("wanted", "threshold", "positive", "fixed", "only_increase", "only_decrease")
+ENDINGS = (".txt", ".html", ".json")
+Explained = Sequence[tuple[str, RowExplanation]]  # what each row is called, and why
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options ask for."""
+
+    numbers: Sequence[int]
+    label: str | None
+    values: Sequence[str]
+    fixed: Sequence[str]
+    only_increase: Sequence[str]
+    only_decrease: Sequence[str]
+    wanted: str | None
+    threshold: float | None
+    positive: str | None
+    changes: int
+
+
+def run(model: Path, rows: Path | None, asked: Asked, cells: Mapping[str, Any], output: Path | None) -> None:
+    """Explain the rows, on the terminal or in a file."""
+    if output is not None:
+        _check_ending(output)
+        check_output(output, model, *([] if rows is None else [rows]))
+    with plain_warnings():
+        tree, support, reading = _loaded(model, cells)
+        found = [
+            (name, _explained(tree, support, row, asked)) for name, row in _rows(tree, rows, asked, reading)
+        ]
+    if output is None:
+        click.echo(_text(found[:MOST]))
+        if len(found) > MOST:
+            click.echo(f"\n{MOST} of {counted(len(found), 'row')}: --row tells of others, -o FILE of all.")
+    elif output.suffix.lower() == ".json":
+        write_json({"rows": [{"row": name, **each.to_dict()} for name, each in found]}, output)
+    else:
+        text = _page(found) if output.suffix.lower() == ".html" else f"{_text(found)}\n"
+        replace_file(output, text.encode())
+
+
+def _check_ending(output: Path) -> None:
+    if output.suffix.lower() not in ENDINGS:
+        raise DataError(f"Cannot write to '{output}': its name must end in .txt, .html or .json.")
+
+
+def _text(found: Explained) -> str:
+    """The rows one below the other, each under its name if there are several."""
+    texts = [row_explanation_text(each) for _, each in found]
+    if len(found) == 1:
+        return texts[0]
+    heads = [f"{printable(name)}\n{'-' * len(printable(name))}" for name, _ in found]
+    return "\n\n\n".join(f"{head}\n{text}" for head, text in zip(heads, texts, strict=True))
+
+
+def _page(found: Explained) -> str:
+    body = "".join(f"<h2>{escape(printable(name))}</h2>{each._repr_html_()}" for name, each in found)
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>holdfast explain</title>'
+        '<meta name="color-scheme" content="light dark">'
+        f'<body style="font-family:system-ui,sans-serif;margin:2em">{body}</body></html>\n'
+    )
+
+
+# -- the model and the rows -------------------------------------------------------------------------------
+
+
+def _loaded(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[SplitSupport], ReadingOptions]:
+    """The tree, what is known of its splits, and how cells are read: of a run, as the run read them."""
+    run = open_run(model) if model.is_dir() else None
+    found = load_model(model_file(model)) if run is None else run.model
+    if isinstance(found, Ensemble):
+        raise DataError(
+            f"'{model}' holds {len(found)} trees, and a row is explained by one: fit a stable tree, whose "
+            "one tree stands for many, or see what the ensemble goes by with holdfast show."
+        )
+    known = {} if run is None else run.facts["reading"]
+    support = () if run is None else run.split_support()
+    return found, support, CellSettings(**{**known, **cells}).reading_options
+
+
+def _explained(tree: Tree, support: Sequence[SplitSupport], row: Frame, asked: Asked) -> RowExplanation:
+    classes = tree.schema.target.classes
+    options = {name: getattr(asked, name) for name in OPTIONS}
+    for name in ("wanted", "positive"):
+        options[name] = _class(classes, options[name])
+    try:
+        return explain_row(tree, row, **options, n_counterfactuals=asked.changes, support=support)
+    except ParameterError as error:
+        raise ParameterError(on_terminal(str(error), OPTIONS)) from error
+
+
+def _class(classes: Sequence[Label], text: str | None) -> Label | None:
+    """The class that the text names; the text itself if there is none, which is then refused."""
+    return next((label for label in classes if label_text(label) == text), text)
+
+
+def _rows(tree: Tree, path: Path | None, asked: Asked, reading: ReadingOptions) -> list[tuple[str, Frame]]:
+    """The rows that are asked for, each with what it is called."""
+    values = _values(tree, asked.values, reading)
+    if path is None:
+        if asked.numbers or asked.label:
+            raise ParameterError("--row and --id are about the rows of a file, and there is none: give ROWS.")
+        _raise_for_absent(tree, values)
+        return [("row", row_frame(values) if values else Frame(("none",), [np.zeros(1)], 1))]
+    with opened(path, reading.encoding) as source:
+        frame = read_features(source, tree, reading)
+    names = _row_names(path, reading, asked.label, frame.n_rows)
+    numbers = asked.numbers or range(1, frame.n_rows + 1)
+    for number in numbers:
+        if not 1 <= number <= frame.n_rows:
+            raise DataError(f"--row {number} is not there: '{path}' has {counted(frame.n_rows, 'row')}.")
+    return [(names[number - 1], _with(frame.taken(np.array([number - 1])), values)) for number in numbers]
+
+
+def _with(row: Frame, values: Mapping[str, Any]) -> Frame:
+    """The row with these values in place of its own."""
+    if not values:
+        return row
+    frames = row, row_frame(values)
+    columns = {name: column for each in frames for name, column in zip(each.names, each.columns, strict=True)}
+    return Frame(tuple(columns), list(columns.values()), 1)
+
+
+def _row_names(path: Path, reading: ReadingOptions, label: str | None, n_rows: int) -> list[str]:
+    """What the rows are called: by the column, as it is written there, or by their numbers."""
+    if label is None:
+        return [f"row {number}" for number in range(1, n_rows + 1)]
+    if is_parquet(path):
+        frame = parquet_columns(path)
+        names, cells = list(frame.names), dict(zip(frame.names, frame.columns, strict=True))
+        written = [str(each) for each in cells[label].to_list()] if label in cells else []
+    else:
+        names, *records = csv_records(path, reading.encoding)
+        written = [record[names.index(label)] for record in records] if label in names else []
+    if label not in names:
+        raise DataError(f"--id names {label!r}, which is no column of '{path}': {listed(names, 30)}.")
+    return [f"{label} {each}" for each in written]
+
+
+# -- values of the command line ---------------------------------------------------------------------------
+
+
+def _values(tree: Tree, given: Sequence[str], reading: ReadingOptions) -> dict[str, Label | None]:
+    """The values by column, each as the schema has it."""
+    features = {feature.name: feature for feature in tree.schema.columns}
+    values: dict[str, Label | None] = {}
+    for each in given:
+        name, sign, text = each.partition("=")
+        if not sign:
+            raise ParameterError(f"--set {each!r} says no value: write it as COLUMN=VALUE, such as age=70.")
+        if name not in features:
+            raise ParameterError(
+                f"--set names {name!r}, which is no column of the model: {listed(features, 30)}."
+            )
+        values[name] = None if reading.is_missing(text) else _value(features[name], text.strip(), reading)
+    return values
+
+
+def _value(feature: Feature, text: str, reading: ReadingOptions) -> Label:
+    for label in feature.categories:
+        if label_text(label) == text or (isinstance(label, bool) and TRUTHS.get(text.lower()) is label):
+            return label
+    if is_text(feature):
+        return text
+    if not reading.numerals.reads(text):
+        kind = "numeric" if feature.kind == "numeric" else f"one of {listed(feature.categories)}"
+        raise ParameterError(f"--set {feature.name}={text!r} is no number, and the column is {kind}.")
+    return reading.numerals.number(text)
+
+
+def _raise_for_absent(tree: Tree, values: Mapping[str, Any]) -> None:
+    asked = [each for each in np.unique(tree.feature).tolist() if each != LEAF]
+    absent = [name for name in columns_asked(tree.schema, asked) if name not in values]
+    if absent:
+        raise ParameterError(
+            f"The tree asks about {listed(absent, 30)}, and no value is given: say it with --set "
+            f"{absent[0]}=VALUE, or {absent[0]}=NA if it is not known; or give a file of ROWS."
+        )

@@ -1,0 +1,208 @@
+"""Why a tree says what it says of one row: in words, and for a notebook."""
+
+from collections.abc import Sequence
+
+from holdfast.data.schema import Target
+from holdfast.evidence.counterfactuals import Change, Counterfactual
+from holdfast.evidence.one_row import Value
+from holdfast.evidence.outcome_at import LeafOutcome
+from holdfast.evidence.row_explanation import PathStep, RowExplanation
+from holdfast.show.html import heading, sentences, table, view
+from holdfast.show.split_support import support_words
+from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
+from holdfast.text.lists import joined
+from holdfast.text.numbers import counted, number_text, rounded_percent
+
+WIDTH = 100  # columns of the text
+WIDEST = 44  # columns of a condition
+NEAR = 0.02  # of the range: a threshold that is this near is worth a word
+DIGITS = 4  # of a number that was measured or computed
+MOST_ALTERNATIVES = 4  # categories named
+
+
+def row_explanation_text(found: RowExplanation, width: int = WIDTH) -> str:
+    """The outcome, the path question by question, and what would change the outcome."""
+    blocks = [_wrapped(_outcome_sentence(found), width)]
+    if found.steps:
+        blocks.append(["The path", *_path_lines(found.steps, width)])
+    return "\n\n".join("\n".join(lines) for lines in [*blocks, _change_lines(found, width)])
+
+
+def row_explanation_html(found: RowExplanation) -> str:
+    """The same for a notebook: the outcome, the path as a table, and the smallest changes as another."""
+    parts = [sentences(_outcome_sentence(found), strong=True)]
+    if found.steps:
+        heads = ["the path", "this row", "from the threshold", "how firmly the question stands"]
+        rows = [
+            [
+                printable(each.condition),
+                _value(each.value) if each.state == "known" and not each.reads else _value_words(each),
+                _nearness(each),
+                "" if each.support is None else support_words(each.support),
+            ]
+            for each in found.steps
+        ]
+        parts.append(table([heads, *rows], explained=_MEANINGS))
+    if found.counterfactuals:
+        heads = ["smallest change", "leads to", "cost"]
+        rows = [
+            [_changes_words(each.changes), _leads_to(each, found.target), number_text(each.cost, 2)]
+            for each in found.counterfactuals
+        ]
+        parts += [heading(_changes_title(found)), table([heads, *rows], explained=_MEANINGS)]
+    return view(*parts, sentences(*_remarks(found)))
+
+
+_MEANINGS = {
+    "this row": "what the row says of the feature that is asked about",
+    "from the threshold": "in the units of the feature, and as a fraction of its range",
+    "how firmly the question stands": "what the trees of other samples ask at this place",
+    "cost": "the sum of the changes, each as a fraction of its column's range; a change of category costs 1",
+}
+
+
+# -- the outcome ------------------------------------------------------------------------------------------
+
+
+def _outcome_sentence(found: RowExplanation) -> str:
+    outcome, name = found.outcome, printable(found.target.name)
+    said = f"Prediction of {name}: {_prediction(outcome)}"
+    if outcome.label is None:
+        return f"{said}, the mean of {counted(outcome.n_rows, 'row')} like this one."
+    if outcome.interval is None:
+        return f"{said}, {_risk(outcome)}."
+    low, high = (f"{100 * end:.0f}" for end in outcome.interval)
+    return (
+        f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one "
+        f"(95 % interval {low} to {high} %)."
+    )
+
+
+def _prediction(outcome: LeafOutcome) -> str:
+    if outcome.label is None:
+        return number_text(float(outcome.prediction), DIGITS)
+    return label_text(outcome.prediction)
+
+
+def _risk(outcome: LeafOutcome) -> str:
+    return f"probability of {label_text(outcome.label)} {rounded_percent(outcome.probability or 0.0)}"
+
+
+def _frequency(outcome: LeafOutcome) -> str:
+    count = outcome.count or 0.0
+    about = (
+        "" if abs(count - round(count)) < 1e-6 else "about "
+    )  # shrunk or weighted values have no whole counts
+    return f"{about}{round(count):,} of {outcome.n_rows:,.0f}"
+
+
+# -- the path ---------------------------------------------------------------------------------------------
+
+
+def _path_lines(steps: Sequence[PathStep], width: int) -> list[str]:
+    room = min(WIDEST, max(len(printable(step.condition)) for step in steps))
+    lines = []
+    for step in steps:
+        words = [", ".join(filter(None, [_value_words(step), _nearness(step)]))]
+        if step.support is not None:
+            words.append(support_words(step.support))
+        told = [line for each in words for line in _wrapped(each, width - room - 4)]
+        conditions = _wrapped(printable(step.condition), room)
+        height = max(len(told), len(conditions))
+        pairs = zip(_padded(conditions, height), _padded(told, height), strict=True)
+        lines += [f"  {left:{room}}  {right}".rstrip() for left, right in pairs]
+    return lines
+
+
+def _padded(lines: list[str], height: int) -> list[str]:
+    return lines + [""] * (height - len(lines))
+
+
+def _value_words(step: PathStep) -> str:
+    name = printable(step.feature)
+    if step.reads:
+        told = ", ".join(f"{printable(column)} is {_value(value)}" for column, value in step.reads)
+        return (
+            told if step.state == "known" else f"{told}, so the answer is open: it goes as missing values go"
+        )
+    if step.state == "unseen":
+        return f"{name} is {_value(step.value)}, unseen in training: it goes as missing values go"
+    if step.state == "missing":
+        return f"{name} is missing, and missing values go this way"
+    return f"{name} is {_value(step.value)}"
+
+
+def _value(value: Value) -> str:
+    if value is None:
+        return "missing"
+    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    return number_text(float(value)) if is_number else item_text(value)
+
+
+def _nearness(step: PathStep) -> str:
+    """How far the row is from the other answer, and a word if that is near."""
+    if step.distance is None or step.share is None:
+        return ""
+    share = f"{rounded_percent(step.share)} of its range"
+    if step.deviations is not None:
+        share = f"{share}, {number_text(step.deviations, 2)} standard deviations"
+    near = ": near" if step.share <= NEAR else ""
+    if step.threshold is None:
+        return ""  # between two categories of an ordered feature: the value itself says it
+    side = "below" if step.answer else "above"
+    return f"{number_text(step.distance, DIGITS)} {side} ({share}){near}"
+
+
+# -- what would change it ---------------------------------------------------------------------------------
+
+
+def _change_lines(found: RowExplanation, width: int) -> list[str]:
+    lines = [_changes_title(found)] if found.counterfactuals else []
+    for number, each in enumerate(found.counterfactuals, 1):
+        words = f"{_changes_words(each.changes)}: {_leads_to(each, found.target)}"
+        lines += _wrapped(words, width, f"  {number}. ", "     ")
+    return lines + [line for remark in _remarks(found) for line in _wrapped(remark, width)]
+
+
+def _changes_title(found: RowExplanation) -> str:
+    one = len(found.counterfactuals) == 1
+    return f"The smallest change{'' if one else 's'} that would lead to {found.looked_for}"
+
+
+def _changes_words(changes: Sequence[Change]) -> str:
+    return " and ".join(map(_change_words, changes))
+
+
+def _change_words(change: Change) -> str:
+    new, old = _value(change.new), _value(change.old)
+    told = [_value(label) for label in change.alternatives]
+    also = f" (or {joined(told, MOST_ALTERNATIVES)})" if told else ""
+    return f"{printable(change.column)} from {old} to {new}{also}"
+
+
+def _leads_to(each: Counterfactual, target: Target) -> str:
+    outcome = each.outcome
+    if outcome.label is None:
+        return f"{printable(target.name)} {_prediction(outcome)} ({counted(outcome.n_rows, 'row')})"
+    seen = f" ({_frequency(outcome)})" if outcome.n_rows else ""
+    return f"{_prediction(outcome)}, {_risk(outcome)}{seen}"
+
+
+def _remarks(found: RowExplanation) -> list[str]:
+    """What the reader must know of changes that were not found."""
+    remarks = []
+    if not found.n_leaves:
+        remarks.append(f"No leaf of the tree has {found.looked_for}.")
+    elif not found.counterfactuals and not found.unanswered:
+        remarks.append(f"No change that is allowed leads to {found.looked_for}.")
+    if found.unanswered:
+        asked = joined([f"({printable(text)})" for text in found.unanswered], 3)
+        remarks.append(
+            f"Leaves that need another answer to {asked} were left out: a question over columns is not "
+            "changed directly."
+        )
+    return remarks
+
+
+def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width, first, rest)
