@@ -32,7 +32,7 @@ def test_the_template_is_a_file_that_can_be_read_and_has_every_line() -> None:
     ("lines", "message"),
     [
         ({"ouner": "A"}, "There is no line 'ouner'.*did you mean 'owner'"),
-        ({"owner": 3}, "The line owner is 3: it has to be a name in quotes"),
+        ({"owner": 3}, "The line owner is 3: it has to be a text in quotes"),
         ({"decision_threshold": "half"}, "has to be a number"),
         ({"subgroups": ["sex", "sex"]}, "none of them twice"),
         ({"sign_off": ["A. Kim"]}, "a name for each role"),

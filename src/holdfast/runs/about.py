@@ -12,7 +12,7 @@ from holdfast.stability.policy.nearest import nearest
 from holdfast.stability.policy.toml_file import lines_template
 from holdfast.toml_file import read_toml, toml_text
 
-TEXT = Name()
+TEXT = Name("a text")
 _HEAD = (
     "About a model: what it is for, and who answers for it. `holdfast fit` and `holdfast update` put it on "
     "the page that they write (--about about.toml). Every line is optional; take out what you do not need."

@@ -36,6 +36,8 @@ class Word:
 class Name:
     """A text, such as the name of a metric."""
 
+    what: str = "a name"
+
     def read(self, given: Any) -> str:
         """The text."""
         if not isinstance(given, str) or not given:
@@ -43,7 +45,7 @@ class Name:
         return given
 
     def __str__(self) -> str:
-        return "a name in quotes"
+        return f"{self.what} in quotes"
 
 
 @dataclass(frozen=True)
