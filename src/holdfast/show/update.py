@@ -94,8 +94,10 @@ def taken_sentence(update: TreeUpdate) -> str:
         nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
         far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
         return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
+    nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
+    fresh = ", as asked; a nearer one fits" if any(_fits(update, step) for step in nearer) else ""
     return {
-        FRESH: "A fresh tree is taken: none nearer fits as well.",
+        FRESH: f"A fresh tree is taken{fresh or ': none nearer fits as well'}.",
         RETRAIN: "The tree is trained anew, as asked.",
         CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
     }[taken.kind]

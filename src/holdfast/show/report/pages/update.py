@@ -89,8 +89,10 @@ def _answers(run: UpdateRun) -> Iterator[tuple[str, str]]:
     told = " ".join(text if text[-1] in ".!?" else f"{text}." for text in reasons if text)
     yield "Why", told or "No reason was given (--trigger, --why)."
     changes = "" if run.diff.is_empty else rules_sentence(run.diff)
+    step = run.facts["settings"]["take"]
+    asked = "" if step is None else f"Step {step} of the path is asked for. "
     taken = f"{taken_sentence(run.update)} " if run.is_taken else "As proposed: "
-    yield "What", f"{taken}{changes}".strip()
+    yield "What", f"{asked}{taken}{changes}".strip()
     yield "For whom", touched_sentence(run)
     if watched := list(_watched(run)):
         yield "Watch", f"{'; '.join(watched)}."
