@@ -23,6 +23,7 @@ from holdfast.distance.matching import TreeDistance as TreeDistance
 from holdfast.ensembles.importance_table import Importances as Importances
 from holdfast.ensembles.tree_correlation import TreeCorrelation as TreeCorrelation
 from holdfast.ensembles.tree_correlation import tree_correlation as tree_correlation
+from holdfast.errors import AboutError as AboutError
 from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
 from holdfast.errors import DataError as DataError
@@ -76,6 +77,7 @@ from holdfast.growth.rules import GrowthRules as GrowthRules
 from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
 from holdfast.growth.size.table import SizeTable as SizeTable
+from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run

@@ -37,6 +37,10 @@ class PolicyError(HoldfastError, ValueError):
     """A change policy has a line that cannot be, or names what the models and the rows do not have."""
 
 
+class AboutError(HoldfastError, ValueError):
+    """What is said about a model has a line that there is not, or of another form."""
+
+
 class RegisterError(HoldfastError, ValueError):
     """A change register is broken, in use, or cannot take the record."""
 

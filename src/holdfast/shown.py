@@ -65,7 +65,6 @@ _HOME: dict[str, str] = {
     "tree_correlation_html": "tree_correlation",
     "tree_svg": "tree_svg",
     "update_html": "update",
-    "update_page": "update_run",
     "update_run_html": "update_run",
     "update_run_text": "update_run",
     "update_summary": "update",

@@ -12,6 +12,7 @@ import pytest
 from drifting_patients import FEW, fitted, write_year
 
 from holdfast import (
+    AboutError,
     ChangePolicy,
     DataError,
     DataWarning,
@@ -38,6 +39,7 @@ from holdfast import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the model")
+PAGE = {"report.html", "report.json"}
 NEVER = ChangePolicy(new_root="never", new_splits="never", leaf_values="never", thresholds="never")
 
 
@@ -331,8 +333,9 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)
-    with pytest.raises(ParameterError, match="by and why are for the record of a register"):
-        update_run(folder / "model.json", folder / "again.csv", by="me")
+    about = {"subgroups": ["wrad"]}
+    with pytest.raises(AboutError, match="subgroups names the column 'wrad', which the rows do not have"):
+        update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
 
 
 # -- the folder ---------------------------------------------------------------------------------------------
@@ -341,7 +344,7 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
 def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
     moved.save(tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {"model.json", "tree.svg", "path.json", "diff.txt", "update.html", "update.json"}
+    assert names == {"model.json", "tree.svg", "path.json", "diff.txt", "update.json"} | PAGE
     assert json.loads((tmp_path / "run" / "update.json").read_text()) == moved.facts
     steps = load_trees(tmp_path / "run" / "path.json")
     assert [tree.n_leaves for tree in steps] == [each["leaves"] for each in moved.facts["path"]]
@@ -349,7 +352,9 @@ def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
     model = load(tmp_path / "run" / "model.json")
     assert np.array_equal(model.tree_.value, updated_tree(moved).value)
     assert (tmp_path / "run" / "diff.txt").read_text() == f"{moved.diff}\n"
-    assert "<svg" in (tmp_path / "run" / "update.html").read_text()
+    page = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert page["sections"]["identity"]["hashes"][0] == ["Model before", moved.change.old_model]
+    assert "<svg" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one(

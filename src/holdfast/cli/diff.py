@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.show.diff import WIDTH, diff_text
+from holdfast.show.report.write import page_of
 from holdfast.storage.model_file import load_model
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
@@ -73,12 +73,7 @@ def _content(diff: TreeDiff, ending: str) -> str:
     if ending == ".json":
         return json.dumps(finite(diff.to_dict()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if ending == ".html":
-        title = f"{escape(diff.new.schema.target.name)}: what changed"
-        return (
-            f'<!doctype html><meta charset="utf-8"><title>{title}</title>'
-            f'<body style="font-family:system-ui,sans-serif;margin:2em;max-width:60em">{diff._repr_html_()}'
-            "</body>\n"
-        )
+        return page_of(diff).html
     return f"{diff}\n"
 
 

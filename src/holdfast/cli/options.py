@@ -117,7 +117,7 @@ def compare_options(command: Command) -> Command:
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help="File for all figures: CSV, Parquet or JSON by its name.",
+        help="File: all figures in CSV, Parquet or JSON, a page in HTML, by its name.",
     )
     learning = _learning_options(CompareSettings, _COMPARED)
     return _with_options([*learning, file, *_options(CellSettings)], command)

@@ -43,7 +43,6 @@ FILES = {
     "proposal.json": "the model that the policy forbids",
     "report.html": "all of it on one page, for a browser",
     "tree.svg": "the picture of the model, for a browser",
-    "update.html": "the update as a page, with both trees",
     "diff.txt": "what changes, rule by rule",
     "path.json": "the trees of all steps, from 0 on, for holdfast show",
     "update.json": "all figures, for programs",

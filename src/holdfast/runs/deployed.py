@@ -46,6 +46,8 @@ class Deployed:
     reading: Mapping[str, Any] = field(default_factory=dict)  # how the files of its run were written
     left_out: tuple[str, ...] = ()  # columns of its run that were no features
     note: str = ""  # where its settings are from, if not from itself
+    profile: Mapping[str, Any] | None = None  # of the rows that its run has learnt from
+    about: Mapping[str, Any] | None = None  # what its run was told of it
 
 
 def deployed_model(model: Any) -> Deployed:
@@ -68,7 +70,16 @@ def deployed_model(model: Any) -> Deployed:
     update = path.parent / "update.json"
     facts = read_facts(update) if path.name == "model.json" and update.is_file() else {}
     left_out = tuple(facts.get("columns", {}).get("left_out", ()))
-    return Deployed(os.fspath(model), content, estimator, facts.get("reading", {}), left_out, note)
+    return Deployed(
+        os.fspath(model),
+        content,
+        estimator,
+        facts.get("reading", {}),
+        left_out,
+        note,
+        profile=facts.get("profile"),
+        about=facts.get("about"),
+    )
 
 
 def _of_python(model: Any) -> Deployed:
@@ -93,7 +104,16 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     named = [*columns.get("drop", ()), *(columns.get(role) for role in ROLES)]
     left_out = tuple(name for name in named if name)
     note = "" if model == "stable" else _note(f"'{source}'", f"is a run of the kind {model}", target)
-    return Deployed(source, content, estimator, facts["reading"], left_out, note)
+    return Deployed(
+        source,
+        content,
+        estimator,
+        facts["reading"],
+        left_out,
+        note,
+        profile=facts.get("profile"),
+        about=facts.get("about"),
+    )
 
 
 def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:

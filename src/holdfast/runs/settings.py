@@ -190,6 +190,12 @@ class RunSettings(LearningSettings):
         "--stage]",
         choices=TEST_ROWS,
     )
+    about: Any = setting(
+        None,
+        help="What the model is for and who answers for it, for the page: see holdfast about init.",
+        metavar="TOML",
+        from_python=as_it_is,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -266,8 +272,9 @@ class RunSettings(LearningSettings):
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The settings as plain data, in three parts; not the threads, on which nothing depends.
+        """The settings as plain data, in three parts.
 
+        Not the threads, on which nothing depends, nor what is said about the model, a fact of its own.
         Those that the model or its method has no use for are left out, and defaults that depend on it are
         worked out.
         """
@@ -275,7 +282,7 @@ class RunSettings(LearningSettings):
         parts: dict[str, dict[str, Any]] = {"settings": {}, "columns": {}, "reading": {}}
         for each in fields(self):
             part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
-            if each.name != "n_jobs" and self._uses(setting_of(each)):
+            if each.name not in ("n_jobs", "about") and self._uses(setting_of(each)):
                 parts[part][each.name] = _plain(getattr(self, each.name))
         parts["settings"]["max_depth"] = self.depth
         if "n_estimators" in parts["settings"]:

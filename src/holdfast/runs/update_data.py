@@ -2,8 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class UpdateRows:
     y: Any
     weight: FloatArray | None
     groups: Any  # as text; None if there are none
+    others: Mapping[str, Any] = field(default_factory=dict)  # columns that are no features, by name
 
     @property
     def n_rows(self) -> int:
@@ -43,11 +44,16 @@ class UpdateRows:
 
 
 def read_update_rows(
-    data: Any, schema: Schema, settings: UpdateRunSettings, left_out: Sequence[str] = ()
+    data: Any,
+    schema: Schema,
+    settings: UpdateRunSettings,
+    left_out: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> UpdateRows:
     """The rows of a path or a frame: the columns that the model knows and, to widen it, all others.
 
-    `left_out` are columns that were left out when it was trained, and stay out.
+    `left_out` are columns that were left out when it was trained, and stay out. `others` are kept beside the
+    features where they are none.
     """
     is_path = isinstance(data, str | os.PathLike)
     rules = settings.reading_options
@@ -55,6 +61,13 @@ def read_update_rows(
     with opened(data, rules.encoding) as source:
         name = source.name
         roles = _checked_roles(name, source.names, schema, settings)
+        known_names = {*_known_names(schema), *roles}
+        beside = [
+            each
+            for each in others
+            if each in source.names and each not in known_names and not _joins(each, settings, left_out)
+        ]
+        roles += beside
         _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
         without = [each.name for each in schema.columns if _is_without_values(each)]
         known = [each for each in schema.columns if each.name not in without]
@@ -79,7 +92,13 @@ def read_update_rows(
         y=frame.column(target),
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
+        others={each: frame.column(each) for each in beside},
     )
+
+
+def _joins(name: str, settings: UpdateRunSettings, left_out: Sequence[str]) -> bool:
+    """True if a column that the model does not know becomes a feature of it."""
+    return settings.widen and name not in (*settings.drop, *left_out)
 
 
 def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:

@@ -9,6 +9,7 @@ from re import sub
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.scoring.population import LITTLE, MUCH
 from holdfast.show.conditions import SHORT_LIST, condition_text
 from holdfast.show.diff_phrases import chance_text, condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, score_figures
@@ -33,7 +34,6 @@ from holdfast.tree.wording import class_names
 WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
-LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
 # Spaces where no line should end: in conditions, and between a word and its number.
 TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\)) (?=\d\.)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 _Grid = list[list[str]]
@@ -111,6 +111,15 @@ def brief_sections(diff: TreeDiff) -> Iterator[Section]:
         yield _split_section(diff)
     if diff.rows is not None and (diff.rows.boxes or isnan(diff.rows.flips)):
         yield from _row_sections(diff.rows)
+
+
+def row_sections(diff: TreeDiff) -> Iterator[Section]:
+    """What it means for the rows, and how they differ from those of the old tree."""
+    if diff.rows is None:
+        return
+    yield from _row_sections(diff.rows)
+    if diff.rows.leaf_shares:
+        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
 
 
 # -- the trees --------------------------------------------------------------------------------------------

@@ -18,15 +18,21 @@ DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
 
 def condition_change_text(change: ConditionChange) -> str:
     """The new condition with what it was; the old one, if it is no longer asked."""
+    text, note = condition_change_parts(change)
+    return f"{text} ({note})" if note else text
+
+
+def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
+    """The new condition, or the old one if it is no longer asked; and what became of it, if it is asked."""
     if change.new is None:
         assert change.old is not None
-        return _told(change.old)
+        return _told(change.old), ""
     if change.old is None:
-        return f"{_told(change.new)} (new)"
+        return _told(change.new), "new"
     if change.kind == "missing":
-        return f"{_told(change.new)} ({'and now' if change.new.missing else 'no longer'} missing values)"
+        return _told(change.new), f"{'and now' if change.new.missing else 'no longer'} missing values"
     old, new = both_texts(change.old, change.new)
-    return f"{new} (was {old})"
+    return new, f"was {old}"
 
 
 def both_texts(old: Condition, new: Condition) -> tuple[str, str]:

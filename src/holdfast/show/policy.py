@@ -14,7 +14,7 @@ MOST_SUBGROUPS = 4  # that pass, and are told one by one
 MOST_NAMED = 4  # lines that the summary names
 FRACTIONS = {"max_threshold_shift", "max_flips", "max_negative_flips"}  # shown in percent
 DIFFERENCES = {"score_margin", "subgroups"}  # shown with their sign
-_MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
+MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
 
 
 def verdict_summary(verdict: PolicyVerdict) -> str:
@@ -41,7 +41,7 @@ def _failure_text(line: PolicyLine) -> str:
     """What failed, and why."""
     if line.sense == "permission":
         return f"{line.name} is never allowed, and {line.words}"
-    figure, limit = _figure_and_limit(line)
+    figure, limit = figure_and_limit(line)
     return f"{_title(line)} is {figure}, and has to be {limit}"
 
 
@@ -100,7 +100,7 @@ def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:
 
 
 def _cells(line: PolicyLine) -> list[str]:
-    return [line.name, line.subject, *_figure_and_limit(line), _MARKS[line.status]]
+    return [line.name, line.subject, *figure_and_limit(line), MARKS[line.status]]
 
 
 def _note(line: PolicyLine) -> list[str]:
@@ -115,7 +115,7 @@ def _wrapped(text: str, rest: str = "") -> list[str]:
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def _figure_and_limit(line: PolicyLine) -> tuple[str, str]:
+def figure_and_limit(line: PolicyLine) -> tuple[str, str]:
     """Both as text, with as many digits as it takes to see on which side of the limit the figure is."""
     limit = line.limit
     if isinstance(limit, str):

@@ -48,7 +48,7 @@ def path_table(update: TreeUpdate) -> str:
 def update_summary(update: TreeUpdate) -> str:
     """What is taken and why, and what keeping the tree would cost."""
     taken, keep = update.steps[update.taken], update.steps[0]
-    sentences = [_taken_sentence(update)]
+    sentences = [taken_sentence(update)]
     if not update.is_taken:
         sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
     elif update.is_forced:
@@ -74,7 +74,8 @@ def _score_sentence(update: TreeUpdate) -> str:
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
 
-def _taken_sentence(update: TreeUpdate) -> str:
+def taken_sentence(update: TreeUpdate) -> str:
+    """What is taken, and why that is enough."""
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
@@ -93,8 +94,10 @@ def _taken_sentence(update: TreeUpdate) -> str:
         nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
         far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
         return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
+    nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
+    fresh = ", as asked; a nearer one fits" if any(_fits(update, step) for step in nearer) else ""
     return {
-        FRESH: "A fresh tree is taken: none nearer fits as well.",
+        FRESH: f"A fresh tree is taken{fresh or ': none nearer fits as well'}.",
         RETRAIN: "The tree is trained anew, as asked.",
         CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
     }[taken.kind]

@@ -24,6 +24,7 @@ from small_reports import (
 )
 
 from holdfast import (
+    AboutError,
     ForestClassifier,
     ParameterError,
     ReportWarning,
@@ -314,13 +315,17 @@ def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size(
             {"positive": "maybe"},
             "'maybe' is no class",
         ),
-        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"about": {"case": 7}}, "is no text"),
+        (
+            grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+            {"about": {"case": 7}},
+            "it has to be a text in quotes",
+        ),
     ],
 )
 def test_what_cannot_be_reported_is_refused(
     subject: Any, given: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError, match=says):
+    with pytest.raises((AboutError, ParameterError), match=says):
         write_report(subject, tmp_path / "report.html", **given)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from holdfast._version import __version__
 from holdfast.show.report.figures import colour_rules
 from holdfast.show.report.page import Page, json_for_html
-from holdfast.text.lines import label_text
+from holdfast.text.lines import NO_BREAK, label_text
 from holdfast.text.numbers import (
     count_text,
     counted,
@@ -44,6 +44,7 @@ def environment() -> Environment:
         "counted": _known(counted),
         "duration": _known(duration),
         "label": label_text,
+        "unbroken": _unbroken,
         "json": json_for_html,
     }
     made.globals |= {"source": _source, "version": __version__}
@@ -65,6 +66,11 @@ def _known(filter_: Any) -> Any:
         return NOTHING if value is None or value != value else filter_(value, *args, **options)
 
     return filtered
+
+
+def _unbroken(text: str) -> str:
+    """The text, in which no line ends before a percent sign."""
+    return text.replace(" %", f"{NO_BREAK}%")
 
 
 def _thousands(count: float) -> str:

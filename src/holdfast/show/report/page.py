@@ -13,6 +13,7 @@ from holdfast.runs.json_file import finite
 MOST_BYTES = 500_000  # of a page
 # Who a section is for, and the heading over all sections for them.
 AUDIENCES = {
+    "change": "What changes, and for whom",
     "clinician": "The tree and what it says",
     "data scientist": "The evidence behind it",
     "risk manager": "The record of the change",
@@ -40,6 +41,7 @@ class KeyFigure:
     value: str
     label: str
     note: str = ""
+    tone: str = ""  # "good", "bad" or "warn", where it is one of these
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Page:
     key_figures: tuple[KeyFigure, ...]
     sections: tuple[Section, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
+    answers: tuple[tuple[str, str], ...] = ()  # below the key figures: what a reader asks, and the answer
 
     @property
     def parts(self) -> Iterator[tuple[str, str, list[Section]]]:
@@ -74,6 +77,7 @@ class Page:
             "subtitle": self.subtitle,
             "headline": list(self.headline),
             "key_figures": [[each.value, each.label, each.note] for each in self.key_figures],
+            "answers": [list(each) for each in self.answers],
         }
         return {**head, **self.facts, "sections": {each.id: dict(each.facts) for each in self.sections}}
 

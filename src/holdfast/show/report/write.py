@@ -1,6 +1,8 @@
 """Writing a report: the page of a result, and the facts beside it."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,17 +10,22 @@ from typing import Any
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.files import replace_file
+from holdfast.runs.about import about_of
 from holdfast.runs.json_file import write_json
-from holdfast.show.report.about import About, read_about
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import Page
 
 # name of a class, or of one that it is made from: the module of pages/ that has its page
 _PAGES: dict[str, str] = {
     "Ensemble": "fit",
+    "ModelComparison": "comparison",
+    "RetrainAudit": "audit",
     "Run": "fit",
+    "StageSequence": "stages",
     "TableEstimator": "fit",
     "Tree": "fit",
+    "TreeDiff": "diff",
+    "UpdateRun": "update",
 }
 
 
@@ -28,7 +35,7 @@ def write_report(
     X: Any = None,
     y: Any = None,
     *,
-    about: About = None,
+    about: Any = None,
     positive: Label | None = None,
     title: str | None = None,
     replications: Any = None,
@@ -40,14 +47,17 @@ def write_report(
     `case` is what a row is called ("patient"). `replications` come from `model.replicate(X, y)`.
     """
     target = Path(path)
-    page = page_of(subject, Given(X, y, read_about(about), positive, title, replications))
+    page = page_of(subject, Given(X, y, about_of(about).to_dict(), positive, title, replications))
     replace_file(target, page.html.encode())
     write_json(page.all_facts, target.with_suffix(".json"))
 
 
 def page_of(subject: Any, given: Given | None = None) -> Page:
-    """The page of a result."""
+    """The page of a result; what its run was told about the model holds unless other words are given."""
     given = given or Given()
+    known = getattr(subject, "facts", None)
+    if isinstance(known, Mapping):
+        given = replace(given, about={**known.get("about", {}), **given.about})
     for kind in type(subject).__mro__:
         if kind.__name__ in _PAGES:
             page: Page = import_module(f"holdfast.show.report.pages.{_PAGES[kind.__name__]}").page_of(
