@@ -151,8 +151,15 @@ def _set_text(name: str, known: tuple[Label, ...], allowed: tuple[Label, ...], m
         allowed = tuple(label for label in known if label not in inside)
     if len(allowed) == 1:
         return f"{name} {'is not' if is_negated else '='} {item_text(allowed[0])}"
-    listed = ", ".join(cut_list([item_text(label) for label in allowed], most))
+    listed = ", ".join(_labels(allowed, most))
     return f"{name} {'not in' if is_negated else 'in'} {{{listed}}}"
+
+
+def _labels(labels: tuple[Label, ...], most: int | None) -> list[str]:
+    """The labels as items of a list that is cut like any other; those left out are not even written."""
+    n_told = len(labels) if most is None or len(labels) <= most else min(most, CUT_LIST)
+    more = len(labels) - n_told
+    return [*map(item_text, labels[:n_told]), *([f"{CUT} {more} more"] if more else [])]
 
 
 def cut_list(texts: list[str], most: int | None) -> list[str]:

@@ -374,3 +374,23 @@ def test_each_rule_tells_what_came_true_of_the_rows_given() -> None:
         here = leaves == rule["leaf"]
         told = f"{died[here].sum()} of {here.sum()} had died" if here.any() else "None of the rows given"
         assert told in rule["tested"]
+
+
+def test_a_form_of_too_many_categories_gives_way_to_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.show.report.sections.case.MOST_LETTERS", 1000)
+    page = page_of(asking_tree())
+    assert "too many categories" in page.all_facts["sections"]["case"]["note"]
+    assert "case.js" not in page.scripts
+    assert Outline(page.html).unclosed == []
+
+
+def test_the_title_of_a_node_with_thousands_of_categories_is_cut() -> None:
+    draw = np.random.default_rng(0)
+    zips = np.array([f"zip & <code> {number}" for number in range(600)])
+    place = draw.integers(0, 600, 3000)
+    model = TreeClassifier(max_leaf_nodes=4).fit(zips[place][:, None], place % 7 < 3)
+    page = page_of(model)
+    titles = re.findall(r"<title>([^<]*)</title>", page.html)
+    assert len(titles) > 5
+    assert max(map(len, titles)) < 700
+    assert len(page.html) < 150_000

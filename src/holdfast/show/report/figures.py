@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 from markupsafe import Markup
 
 from holdfast.show.palette import EDGE, GREY, INK, OUTLINE, PAPER, SHADE
+from holdfast.text.lines import CUT
 
 # The colours of text, lines and paper when it is dark; every other colour changes its lightness.
 DARK = {
@@ -24,6 +25,7 @@ DARK = {
     PAPER: "#1b2129",
     "#000000": "#e6ebf1",
 }
+LONGEST_TITLE = 600  # letters that appear when one points at a node
 SMALLEST = 0.78  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
@@ -62,10 +64,17 @@ def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
     text = re.sub(
         r"min-width:(\d+)px", lambda width: f"min-width:{SMALLEST * int(width[1]):.0f}px", text, count=1
     )
+    text = re.sub(rf"<title>([^<]{{{LONGEST_TITLE}}})[^<]+", _cut_title, text)
     if alt:
         start = re.sub(r'\s(?:role|aria-label)="[^"]*"', "", text[: text.index(">")])
         text = f'{start} role="img" aria-label={quoteattr(alt)}{text[text.index(">") :]}'
     return Markup(text)  # the pictures escape what they write
+
+
+def _cut_title(title: re.Match[str]) -> str:
+    """The start of a title that nobody can read to its end, whole entities only."""
+    start = title[1].rsplit("&", 1)[0] if "&" in title[1][-8:] else title[1]
+    return f"<title>{start} {CUT}"
 
 
 def _named(tag: str, name: str) -> str:

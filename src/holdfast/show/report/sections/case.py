@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.arrays import BoolArray
 from holdfast.data.expressions.expression import Column, Constant, Expression, Lookup, Operation
 from holdfast.data.expressions.question import Question, parse_question
 from holdfast.data.schema import Feature, Schema
@@ -16,13 +17,19 @@ from holdfast.data.table import Table
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.report.fitted import Fitted
-from holdfast.show.report.page import Section
+from holdfast.show.report.page import Section, json_for_html
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import number_text
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
+
+MOST_LETTERS = 300_000  # of the facts of this section, of the 500 kB that a page may have
+TOO_MANY = (
+    "The columns that the tree asks about have too many categories for a form that a page can carry: "
+    "holdfast explain sends a row through the tree in the terminal, and explain_row in Python."
+)
 
 
 def fit_case_section(fitted: Fitted) -> Section:
@@ -62,7 +69,10 @@ def case_section(
         "questions": {str(index): _expression(each) for index, each in questions.items()},
         "trees": list(data),
     }
-    return Section("case", f"Enter one {noun}", "clinician", "case.html", facts, script="case.js")
+    title = f"Enter one {noun}"
+    if len(json_for_html(facts)) > MOST_LETTERS:
+        return Section("case", title, "clinician", "note.html", {"note": TOO_MANY})
+    return Section("case", title, "clinician", "case.html", facts, script="case.js")
 
 
 def tree_data(
@@ -88,9 +98,7 @@ def tree_data(
         "right": tree.right.tolist(),
         "missing_left": tree.missing_left.astype(int).tolist(),
         "sets": {
-            str(node): np.flatnonzero(tree.left_categories(node)).tolist()
-            for node in inner
-            if tree.set_start[node] >= 0
+            str(node): packed(tree.left_categories(node)) for node in inner if tree.set_start[node] >= 0
         },
         "value": {
             str(node): tree.value[node].tolist() for node in np.flatnonzero(tree.feature == LEAF).tolist()
@@ -102,6 +110,16 @@ def tree_data(
         "leaves": rules,
         "support": {str(each.node): _support(each) for each in supports},
     }
+
+
+def packed(flags: BoolArray) -> str:
+    """Flags as hexadecimal digits, four to a digit, the first in its lowest bit.
+
+    >>> packed(np.array([True, False, False, True, True]))
+    '91'
+    """
+    fours = np.pad(flags, (0, -len(flags) % 4)).reshape(-1, 4)
+    return "".join(f"{digit:x}" for digit in (fours * [1, 2, 4, 8]).sum(axis=1).tolist())
 
 
 def _support(support: SplitSupport) -> dict[str, Any]:

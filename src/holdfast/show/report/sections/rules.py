@@ -5,18 +5,22 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.show.report.sentences import frequency_sentence, mean_sentence
+from holdfast.show.rules import rules_text
+from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
+MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
 SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
 
 
@@ -32,7 +36,7 @@ def rules_section(fitted: Fitted) -> Section:
         "target": tree.schema.target.name,
         "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
-        "text": tree.rules(missing=True, positive=fitted.positive_label),
+        "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree),
     }
     return Section("rules", _title(fitted), "clinician", "rules.html", facts)
@@ -43,6 +47,14 @@ def _title(fitted: Fitted) -> str:
     if not fitted.target.is_classes:
         return "The rules, the highest first"
     return f"The rules, the {'least usual' if fitted.positive is None else 'highest risk'} first"
+
+
+def _text(tree: Tree, positive: Label | None) -> str:
+    """All rules as text; where lists of categories make it very long, these are cut."""
+    if len(tree.in_set) <= MOST_LABELS:
+        return rules_text(tree, missing=True, positive=positive)
+    cut = rules_text(tree, missing=True, most=FULL_LIST, positive=positive)
+    return f"{cut}\n\n{left_out_text('tree.rules()')}"
 
 
 def tested_sentences(fitted: Fitted) -> dict[int, str]:

@@ -46,7 +46,7 @@ const cases = (() => {
     const nodes = [0];
     for (let node = 0; tree.left[node] >= 0; nodes.push(node)) {
       const value = asked(tree, node, row), set = tree.sets[node];
-      const yes = unknown(value) ? tree.missing_left[node] : set ? set.includes(value) : value <= tree.threshold[node];
+      const yes = unknown(value) ? tree.missing_left[node] : set ? parseInt(set[value >> 2], 16) >> (value & 3) & 1 : value <= tree.threshold[node];
       node = yes ? tree.left[node] : tree.right[node];
     }
     return nodes;
