@@ -4,7 +4,7 @@ import random
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas
@@ -83,14 +83,15 @@ def centred_model() -> Any:
 
 
 @cache
-def folder() -> Path:
-    return Path(mkdtemp(prefix="holdfast-reports-"))
+def folder() -> TemporaryDirectory[str]:
+    """It goes when the session ends."""
+    return TemporaryDirectory(prefix="holdfast-reports-")
 
 
 @cache
 def report_of(name: str) -> Path:
     """The report on one of the models here, by the name of its function."""
-    path = folder() / f"{name}.html"
+    path = Path(folder().name) / f"{name}.html"
     subject = globals()[name]()
     frame = patients(seed=1)
     rows = {"asking_tree": "outcome", "number_tree": "days", "centred_model": "outcome"}
