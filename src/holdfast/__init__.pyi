@@ -125,10 +125,12 @@ from holdfast.storage.register import RegisterCheck as RegisterCheck
 from holdfast.storage.register import append_record as append_record
 from holdfast.storage.register import check_register as check_register
 from holdfast.storage.register import read_register as read_register
+from holdfast.tree.class_counts import class_counts as class_counts
 from holdfast.tree.edit import Edit as Edit
 from holdfast.tree.edit import edited_nodes as edited_nodes
 from holdfast.tree.ensemble import Ensemble as Ensemble
 from holdfast.tree.node import Node as Node
+from holdfast.tree.positive import positive_class as positive_class
 from holdfast.tree.rule import Condition as Condition
 from holdfast.tree.rule import Rule as Rule
 from holdfast.tree.rule import tree_rules as tree_rules

@@ -94,6 +94,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: 
     short = tmp_path / "short.csv"
     short.write_text("age,outcome\n41,died\n50,lived\n")
     assert "has no column 'lab'" in refusal(holdfast("diff", old, new, "--data", short))
-    assert "--positive maybe is no class" in refusal(
+    assert "--positive 'maybe' is no class" in refusal(
         holdfast("diff", old, new, "--data", rows, "--positive", "maybe")
     )

@@ -13,7 +13,7 @@ from holdfast.cli.words import plain_warnings
 from holdfast.data.files.reading import opened
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.schema import Feature
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.reference_schema import on_wider_schema
 from holdfast.errors import DataError
@@ -24,7 +24,6 @@ from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.show.diff import WIDTH, diff_text
 from holdfast.show.report.write import page_of
 from holdfast.storage.model_file import load_model
-from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
@@ -91,8 +90,7 @@ def _print(diff: TreeDiff, console: Console) -> None:
 def compared(old: Path, new: Path, options: DataOptions) -> TreeDiff:
     """The diff of two model files, on the rows of the data file if there is one."""
     before, after = on_wider_schema(_tree(old), _tree(new))
-    target = before.schema.target
-    positive = None if options.positive is None else _class(options.positive, target)
+    positive = options.positive
     if options.data is None:
         return tree_diff(before, after, positive=positive)
     frame, y, weight = _read(options, before, after)
@@ -106,17 +104,6 @@ def _tree(path: Path) -> Tree:
     if not isinstance(model, Tree):
         raise DataError(f"'{path}' holds {len(model)} trees, and a diff is of two single trees.")
     return model
-
-
-def _class(text: str, target: Target) -> Label:
-    """The class that reads so."""
-    for label in target.classes:
-        if label_text(label) == text:
-            return label
-    raise DataError(
-        f"--positive {text} is no class of the target {target.name!r}: choose one of "
-        f"{listed(target.classes)}."
-    )
 
 
 def _read(options: DataOptions, old: Tree, new: Tree) -> tuple[Frame, Any, Any]:

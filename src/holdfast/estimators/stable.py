@@ -63,7 +63,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         Rules such as `C45`, for all that the parameters and the grid leave open.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
-    questions, categorical_features
+    positive, questions, categorical_features
         As in `TreeClassifier`.
     early_fraction
         Fraction of the rows that are early, if `fit` is not told which are.
@@ -150,6 +150,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         min_impurity_decrease: float = 0.0,
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        positive: Label | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
@@ -185,6 +186,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
         self.class_weight = class_weight
+        self.positive = positive
         self.questions = questions
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction

@@ -45,6 +45,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
         Weight of each class by its label, "balanced", or None.
+    positive
+        The class that matters, whose probability drawings and rules show. None: the rarer of two.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     questions_only
@@ -122,6 +124,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        positive: Label | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -154,6 +157,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.splitter = splitter
         self.max_features = max_features
         self.class_weight = class_weight
+        self.positive = positive
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds

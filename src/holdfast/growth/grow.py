@@ -19,7 +19,7 @@ from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.thresholds import node_features, thresholds
-from holdfast.growth.values import node_values
+from holdfast.growth.values import node_values, with_observed
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
@@ -44,6 +44,7 @@ def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> T
     """
     fixed = fixed_point_sample(table, rules)
     tree = grow_samples(table, rules, fixed, [fixed.repeats], [random_state])[0]
+    tree = with_observed(tree, table, fixed)
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree

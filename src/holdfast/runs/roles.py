@@ -1,7 +1,7 @@
 """The rows of a run in their roles: to test by, to train on, to hold out, early, or late."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class RowRoles:
 
 def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     """The rows in their roles, as the settings want them."""
+    rows = replace(rows, positive=settings.positive)
     whole, held_out = _held_out(rows, settings)
     is_training = ~(held_out.test | held_out.earlier)
     training, table = rows, whole

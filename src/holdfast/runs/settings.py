@@ -83,6 +83,12 @@ class RunSettings(LearningSettings):
         help="A stable tree, a tree, a tree pruned by cross-validation, or many trees.",
         choices=MODELS,
     )
+    positive: Any = setting(
+        None,
+        help="The class that matters: drawings and rules show its probability.  [default: the rarer of two]",
+        metavar="CLASS",
+        from_python=as_it_is,
+    )
     max_depth: int | None = setting(
         None,
         kind=int,

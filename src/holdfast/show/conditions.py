@@ -70,6 +70,24 @@ def shorter_answers(
         yield condition_text(condition, missing=missing, most=most, before=before)
 
 
+def shorter_branches(
+    tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
+) -> Iterator[str]:
+    """The same without the name of the feature, for a branch below it: <= 5, in {A, B}, true."""
+    name = printable(tree.schema.names[tree.feature[node]])
+    for text in shorter_answers(tree, node, side, known, missing=missing):
+        yield _without_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
+
+
+def _without_subject(text: str, name: str, is_question: bool) -> str:
+    if not is_question:
+        return text.removeprefix(f"{name} ")
+    rest = text.removeprefix("not ").removeprefix(f"({name})").removeprefix(name)
+    if rest.startswith(" is "):  # known, or missing
+        return rest.strip()
+    return f"{'false' if text.startswith(f'not ({name})') else 'true'}{rest}"
+
+
 def _told(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition] | None
 ) -> tuple[Condition, Condition | None]:

@@ -217,4 +217,4 @@ def _changes(diff: TreeDiff) -> Iterator[str]:
     for change in _other_classes(diff):
         if change.old is not None and change.new is not None:
             where = " and ".join(map(condition_text, change.new.conditions))
-            yield f"where {where}: {outcome_change_text(change.old, change.new)}"
+            yield f"where {where}: {outcome_change_text(change.old, change.new, diff.positive_place)}"

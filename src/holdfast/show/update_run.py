@@ -1,6 +1,5 @@
 """An update run: what is taken and whom it touches, in sentences; then the path, the change, the policy."""
 
-
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.diff import brief_sections, section_text, sections_html
 from holdfast.show.html import heading, sentences, view

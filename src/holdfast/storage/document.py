@@ -31,6 +31,7 @@ class TargetPart(Part):
     classes: tuple[LabelEntry, ...]
     low: float
     high: float
+    positive: LabelEntry | msgspec.UnsetType = msgspec.UNSET  # only where it was said
 
 
 class SchemaPart(Part):
@@ -54,6 +55,7 @@ class NodesPart(Part):
     count: msgspec.Raw
     weight: msgspec.Raw
     impurity: msgspec.Raw
+    observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
 
 
 class EditedNodePart(Part):
@@ -161,6 +163,7 @@ FORMS = {
     "count": NUMBERS,
     "weight": NUMBERS,
     "impurity": NUMBERS,
+    "observed": LISTS,
     "start": NUMBERS,
     "weights": NUMBERS,
     "outputs": INDICES,

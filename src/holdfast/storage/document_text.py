@@ -112,6 +112,8 @@ def _tree_line(tree: TreePart | MemberPart, spelling: _Spelling, position: int) 
 
 def _spelt(nodes: NodesPart, spelling: _Spelling, place: str) -> Iterator[tuple[str, msgspec.Raw]]:
     for name, array in asdict(nodes).items():
+        if array is msgspec.UNSET:
+            continue
         yield name, spelling(array, FORMS[name], f"{place}.{name}")
 
 

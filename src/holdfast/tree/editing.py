@@ -15,6 +15,7 @@ from holdfast.errors import BrokenTreeError, EditError, SchemaMismatch
 from holdfast.grown import grown
 from holdfast.text.lists import listed
 from holdfast.tree.check import TOLERANCE
+from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import Edit, EditKind, carried, held_edits, node_at, path_of, with_edit, with_notes
 from holdfast.tree.edits import asking, grafted, saying
 from holdfast.tree.node import Node, plain_label, split_of
@@ -114,7 +115,8 @@ class Editing:
             raise EditError(f"Node {node} asks a question, and only leaves are given values: prune it first.")
         is_node = np.arange(self.tree.n_nodes) == node
         line = _value_line(node, value, self.tree.schema.target)
-        return self._recorded("value", node, saying(self.tree, is_node, np.tile(line, (len(is_node), 1))))
+        values = np.tile(line, (len(is_node), 1))
+        return self._recorded("value", node, saying(with_own_counts(self.tree), is_node, values))
 
     # -- what all edits have in common --------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         weight=tree.weight[values],
         impurity=tree.impurity[values],
         given_outcome=None if tree.given_outcome is None else tree.given_outcome[values],
+        observed=None if tree.observed is None else tree.observed[values],
     )
 
 

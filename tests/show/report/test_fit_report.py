@@ -315,7 +315,11 @@ def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size(
             {"positive": "maybe"},
             "'maybe' is no class",
         ),
-        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"about": {"case": 7}}, "it has to be a text in quotes"),
+        (
+            grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+            {"about": {"case": 7}},
+            "it has to be a text in quotes",
+        ),
     ],
 )
 def test_what_cannot_be_reported_is_refused(

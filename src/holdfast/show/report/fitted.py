@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._version import __version__
-from holdfast.data.schema import Schema, Target
+from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff.data import compared_table
 from holdfast.errors import ParameterError
@@ -69,6 +69,11 @@ class Fitted:
     def target(self) -> Target:
         """What the model predicts."""
         return self.model.schema.target
+
+    @property
+    def positive_label(self) -> Label | None:
+        """The class that matters, as the data calls it."""
+        return None if self.positive is None else self.target.classes[self.positive]
 
     @property
     def trees(self) -> Sequence[Tree]:
@@ -160,10 +165,13 @@ def _model_of(subject: Any) -> Tree | Ensemble:
 def _positive(model: Tree | Ensemble, given: Given) -> int | None:
     if isinstance(model, Tree):
         return positive_class(model, given.positive)
-    classes = model.schema.target.classes
-    if given.positive in classes:
-        return classes.index(given.positive)
-    return 1 if len(classes) == 2 else None
+    target = model.schema.target
+    said = target.positive if given.positive is None else given.positive
+    place = None if said is None else target.class_place(said)
+    if len(target.classes) != 2:
+        return None
+    # An ensemble does not say which class is rarer: of two the second counts, as in scikit-learn.
+    return 1 if place is None else place
 
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:

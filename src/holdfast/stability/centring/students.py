@@ -153,7 +153,7 @@ class Lesson:
     def _delivered(self, tree: Tree) -> Tree:
         target = self.table.schema.target
         if len(target.classes) > 2:
-            return tree.replace(count=tree.count / self.n_copies)
+            return tree.replace(count=tree.count / self.n_copies, observed=None)
         share = tree.value[:, 0]
         if not target.is_classes:
             value = target.low * (1.0 - share) + target.high * share

@@ -24,6 +24,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
+from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
@@ -41,6 +42,7 @@ from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
+from holdfast.tree.class_counts import with_class_counts
 from holdfast.tree.tree import Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
@@ -223,7 +225,18 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     if settings.leaf_values == "labels":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
         return refit_all_leaf_values(trees, table, [sample] * len(trees))
-    return _with_weights(trees, rows.exponent)
+    return [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
+
+
+def _with_observed(tree: Tree, rows: Taught) -> Tree:
+    """The tree with the rows of each class at its nodes, which the teacher's answers do not tell."""
+    table = rows.lesson.table
+    if not table.schema.target.is_classes:
+        return tree
+    n_classes = len(table.schema.target.classes)
+    counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
+    # Of three classes or more, the lesson has taken copies of a row for one, of a larger weight.
+    return with_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:

@@ -30,7 +30,7 @@ def frontier_section(fitted: Fitted) -> Section:
     figures = {"frontier": _chart(fitted, shown)}
     others = [candidate for candidate in shown if candidate != chosen]
     for candidate in others:
-        figures[f"tree-{candidate}"] = inline_svg(fitted.candidates[candidate].to_svg(), f"tree{candidate}")
+        figures[f"tree-{candidate}"] = inline_svg(_drawing(fitted, candidate), f"tree{candidate}")
     facts = {
         "metric": fitted.metric.title,
         "is_loss": fitted.metric.is_loss,
@@ -60,6 +60,10 @@ def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_TREES).round().astype(np.int64))]
     places = {*order.tolist(), chosen}
     return sorted(places, key=lambda place: (frontier.instability[place], place))
+
+
+def _drawing(fitted: Fitted, candidate: int) -> str:
+    return fitted.candidates[candidate].to_svg(positive=fitted.positive_label)
 
 
 def _ends_last(candidates: list[int]) -> list[int]:

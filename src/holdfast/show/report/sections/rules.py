@@ -14,7 +14,7 @@ from holdfast.show.report.sentences import frequency_sentence, mean_sentence
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.rule import Rule, tree_rules
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
 SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
@@ -24,13 +24,16 @@ def rules_section(fitted: Fitted) -> Section:
     """All rules of the tree."""
     tree = fitted.model
     assert isinstance(tree, Tree)
+    tested = {} if fitted.test is None else tested_sentences(fitted)
+    rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
     facts = {
-        "rules": rule_facts(tree, fitted.positive, fitted.noun, fitted.training),
+        "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules],
+        "noun": fitted.noun,
         "target": tree.schema.target.name,
         "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
-        "text": tree.rules(missing=True),
-        "by_teacher": _says_other_than_seen(tree),
+        "text": tree.rules(missing=True, positive=fitted.positive_label),
+        "by_teacher": says_other_than_seen(tree),
     }
     return Section("rules", _title(fitted), "clinician", "rules.html", facts)
 
@@ -40,6 +43,26 @@ def _title(fitted: Fitted) -> str:
     if not fitted.target.is_classes:
         return "The rules, the highest first"
     return f"The rules, the {'least usual' if fitted.positive is None else 'highest risk'} first"
+
+
+def tested_sentences(fitted: Fitted) -> dict[int, str]:
+    """For every leaf, what came true in rows that were not learnt from, or that were given."""
+    tree, test = fitted.model, fitted.test
+    assert isinstance(tree, Tree)
+    assert test is not None
+    leaves, values = tree.apply(test.X), test.true_values.values
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        own = values[leaves == leaf]
+        if not len(own):
+            found[leaf] = f"None of the {test.name} is like this."
+        elif tree.schema.target.is_classes:
+            place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
+            seen = int((own == place).sum())
+            found[leaf] = f"Of the {test.name}: {seen} of {len(own)} ({rounded_percent(seen / len(own))})."
+        else:
+            found[leaf] = f"Of the {test.name}: mean {number_text(float(own.mean()), 4)} of {len(own):,}."
+    return found
 
 
 def rule_facts(
@@ -116,7 +139,7 @@ def _middle_halves(tree: Tree, training: Table) -> dict[int, FloatArray]:
     }
 
 
-def _says_other_than_seen(tree: Tree) -> bool:
+def says_other_than_seen(tree: Tree) -> bool:
     """True if leaf values are not the fractions of the rows: of a teacher, or by hand."""
     if not tree.schema.target.is_classes:
         return False

@@ -1,5 +1,6 @@
 """What the model was expected to give, and what rows gave that it had not seen: the optimism."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.show.report.fitted import Fitted
@@ -28,6 +29,8 @@ def scores_section(fitted: Fitted) -> Section | None:
         "test_rows": None if fitted.test is None else len(fitted.test.true_values.values),
         "test_name": "" if fitted.test is None else fitted.test.name,
         "are_new": fitted.test is None or fitted.test.are_new,
+        "earlier_rows": fitted.record.get("division", {}).get("earlier_test_rows") or 0,
+        "stages": list(fitted.record.get("division", {}).get("test_stages", [])),
         "notes": list(fitted.record.get("disagreement", [])),
     }
     return Section("scores", "Expected and tested", "data scientist", "scores.html", facts)
@@ -38,7 +41,7 @@ def _rows(fitted: Fitted) -> list[dict[str, Any]]:
     facts, metric = fitted.record, fitted.metric
     if "trees" in facts and fitted.frontier is not None:
         return [
-            _row(NAMES[name], _expected(fitted, each["candidate"]), each["test"], each["leaves"])
+            _row(NAMES[name], _expected(fitted, each["candidate"]), each, each["leaves"])
             for name, each in sorted(facts["trees"].items(), key=lambda item: item[0] != "chosen")
         ]
     expected = facts.get("model", {}).get("expected")
@@ -48,7 +51,8 @@ def _rows(fitted: Fitted) -> list[dict[str, Any]]:
     if test is None and fitted.test is not None:
         score = metric.score(_predictions(fitted), fitted.test.true_values)
         test = {"score": metric.shown(score.value), "standard_error": score.error}
-    return [_row(NAMES["model"], expected, test, None)]
+    found = {"test": test, "earlier_test": facts.get("model", {}).get("earlier_test")}
+    return [_row(NAMES["model"], expected, found, None)]
 
 
 def _predictions(fitted: Fitted) -> Any:
@@ -65,8 +69,8 @@ def _expected(fitted: Fitted, candidate: int) -> dict[str, float]:
     return {"score": score, "standard_error": float(frontier.score_error[candidate])}
 
 
-def _row(name: str, expected: Any, test: Any, leaves: int | None) -> dict[str, Any]:
-    optimism = None
+def _row(name: str, expected: Any, tested: Mapping[str, Any], leaves: int | None) -> dict[str, Any]:
+    test, earlier, optimism = tested["test"], tested["earlier_test"], None
     if expected is not None and test is not None and None not in (expected["score"], test["score"]):
         optimism = expected["score"] - test["score"]
     return {
@@ -74,7 +78,8 @@ def _row(name: str, expected: Any, test: Any, leaves: int | None) -> dict[str, A
         "leaves": leaves,
         "expected": expected,
         "test": test,
-        "texts": [_text(expected), _text(test)],
+        "earlier_test": earlier,
+        "texts": [_text(expected), _text(test), _text(earlier)],
         "optimism": optimism,
     }
 

@@ -11,5 +11,5 @@ def tree_section(fitted: Fitted) -> Section:
     tree = fitted.model
     assert isinstance(tree, Tree)
     facts = {"leaves": tree.n_leaves, "depth": tree.depth, "drawing": "tree"}
-    figures = {"tree": inline_svg(tree.to_svg(), "tree")}
+    figures = {"tree": inline_svg(tree.to_svg(positive=fitted.positive_label), "tree")}
     return Section("tree", "The tree", "clinician", "tree.html", facts, figures)
