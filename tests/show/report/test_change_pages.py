@@ -222,7 +222,7 @@ def test_a_page_that_would_be_too_large_does_without_the_drawing_of_the_tree_bef
 def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked_about() -> None:
     run = taken()
     columns = run.facts["periods"]["columns"]
-    many = [{**columns[0], "name": f"column {place}", "index": 0.0} for place in range(60)]
+    many = [{**columns[0], "name": f"column {place}", "index": 0.0, "band": "little"} for place in range(60)]
     facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [*many, *columns]}}
     told = page_for(replace(run, facts=facts)).all_facts["sections"]["data"]
     asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
