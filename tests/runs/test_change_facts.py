@@ -9,6 +9,7 @@ import pytest
 from holdfast import AboutError, DataError, Feature, Schema, Table, Target, Tree
 from holdfast.data.input.columns import Column
 from holdfast.runs.change.decisions import Decision, decision_of
+from holdfast.runs.change.evidence import edit_facts
 from holdfast.runs.change.outputs import Outputs
 from holdfast.runs.change.periods import band, period_facts, schema_facts
 from holdfast.runs.change.profile import RowsProfile, rows_profile
@@ -183,3 +184,15 @@ def test_a_profile_is_read_as_it_was_written_and_a_broken_one_is_refused() -> No
     content["columns"][0]["counts"] = [1]
     with pytest.raises(DataError, match="profile of the rows of before cannot be read"):
         RowsProfile.from_dict(content)
+
+
+# -- edits --------------------------------------------------------------------------------------------------
+
+
+def test_edits_by_hand_are_told_with_name_and_reason_and_whether_they_hold() -> None:
+    tree = tree_at(40).with_threshold(0, 45, by="Ada", why="a round number")
+    (edit,) = edit_facts(tree)
+    assert (edit["by"], edit["why"], edit["holds"]) == ("Ada", "a round number", True)
+    assert "age <= 45" in edit["text"]
+    again = tree.with_threshold(0, 50, by="Bob")
+    assert [each["holds"] for each in edit_facts(again)] == [False, True]

@@ -338,6 +338,14 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
 
 
+def test_the_scores_on_the_page_are_those_that_the_path_and_the_policy_have(moved: UpdateRun) -> None:
+    scores = moved.facts["outputs"]["all"]["scores"]
+    step = moved.update.steps[moved.update.taken]
+    assert moved.facts["outputs"]["rows_scored"] == scores["rows"] == moved.update.n_scored
+    assert scores["new"]["value"] == pytest.approx(step.score)
+    assert scores["difference"]["value"] == pytest.approx(step.difference)
+
+
 # -- the folder ---------------------------------------------------------------------------------------------
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 from small_changes import ABOUT, audit, comparison, diff, forbidden, of_numbers, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
-from holdfast import ParameterError, UpdateRun, write_report
+from holdfast import Feature, ParameterError, Schema, Target, Tree, UpdateRun, tree_diff, write_report
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES
 from holdfast.show.report.write import page_of as page_for
@@ -188,3 +189,42 @@ def test_numbers_have_a_page_without_classes() -> None:
     facts = facts_of("of_numbers")["sections"]["touched"]
     assert not facts["is_classes"]
     assert "decision_threshold" in facts["decision"]
+
+
+# -- drawings ---------------------------------------------------------------------------------------------
+
+
+def test_a_moved_threshold_is_marked_in_the_new_tree_with_what_it_was() -> None:
+    schema = Schema((Feature("age", low=0.0, high=100.0),), Target("y", classes=("no", "yes")))
+    leaves = {
+        "left": {"value": {"no": 0.9, "yes": 0.1}, "count": 50},
+        "right": {"value": {"no": 0.4, "yes": 0.6}, "count": 50},
+    }
+    old, new = (
+        Tree.from_nodes(schema, {"feature": "age", "threshold": cut, **leaves}) for cut in (45.0, 50.0)
+    )
+    page = page_for(tree_diff(old, new))
+    before, after = page.sections[0].figures["old"], page.sections[0].figures["new"]
+    assert "was 45" in after
+    assert "was 45" not in before
+    assert page.all_facts["sections"]["trees"]["splits"][0]["what"] == "age <= 45 → 50"
+
+
+def test_a_page_that_would_be_too_large_does_without_the_drawing_of_the_tree_before() -> None:
+    page = page_for(diff())
+    trees = page.sections[0]
+    heavy = replace(trees, figures={**trees.figures, "old": Markup(f"<svg>{'x' * MOST_BYTES}</svg>")})
+    text = replace(page, sections=(heavy, *page.sections[1:])).html
+    assert len(text.encode()) < MOST_BYTES
+    assert "that of the tree before is left out" in text
+
+
+def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked_about() -> None:
+    run = taken()
+    columns = run.facts["periods"]["columns"]
+    many = [{**columns[0], "name": f"column {place}", "index": 0.0, "band": "little"} for place in range(60)]
+    facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [*many, *columns]}}
+    told = page_for(replace(run, facts=facts)).all_facts["sections"]["data"]
+    asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
+    assert asked <= {each["name"] for each in told["columns"]}
+    assert told["left_out"] == len(many) + len(columns) - len(told["columns"]) > 0

@@ -28,7 +28,6 @@ def page_of(diff: TreeDiff, given: Given) -> Page:
         headline=tuple(filter(None, [rules, diff.summary.removeprefix(rules).strip()])),
         key_figures=tuple(_key_figures(diff)),
         sections=tuple(_sections(diff, place, given.about.get("case", "case"))),
-        facts={"diff": diff.to_dict()},
     )
 
 
@@ -41,7 +40,8 @@ def diff_place(diff: TreeDiff, given: Given) -> int | None:
 
 
 def _sections(diff: TreeDiff, place: int | None, noun: str) -> Iterator[Section]:
-    yield both_trees_section(diff)
+    positive = None if place is None else diff.old.schema.target.classes[place]
+    yield both_trees_section(diff, positive)
     yield rule_changes_section(diff, place)
     if max(diff.old.n_leaves, diff.new.n_leaves) > 1:
         trees = diff.old, diff.new

@@ -44,7 +44,7 @@ def page_of(run: UpdateRun, given: Given) -> Page:
 
 def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
     after = "after the update" if run.is_taken else "as it was proposed"
-    yield both_trees_section(run.diff, after)
+    yield both_trees_section(run.diff, run.facts["outputs"]["positive"], after)
     yield rule_changes_section(run.diff, _place(run))
     yield _case_section(run, about.get("case", "case"))
     yield touched_section(run)

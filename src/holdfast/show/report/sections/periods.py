@@ -9,6 +9,7 @@ from holdfast.show.report.sections.policy import RISK
 from holdfast.text.lines import label_text
 from holdfast.tree.tree import LEAF
 
+MOST_COLUMNS = 40  # of a page, besides those that are asked about; update.json has all
 UNKNOWN = (
     "Nothing is known of the rows of before but their ranges and categories: update the folder of a run, "
     "which knows more of its rows, or give them by --old."
@@ -25,9 +26,12 @@ def periods_section(run: UpdateRun) -> Section:
         if feature != LEAF
     }
     rows = run.diff.rows
+    columns = [{**each, "is_asked": each["name"] in asked} for each in periods["columns"]]
+    told = [each for place, each in enumerate(columns) if place < MOST_COLUMNS or each["is_asked"]]
     facts: dict[str, Any] = {
         **periods,
-        "columns": [{**each, "is_asked": each["name"] in asked} for each in periods["columns"]],
+        "columns": told,
+        "left_out": len(columns) - len(told),
         "schema": _schema_lines(periods["schema"]),
         "leaf_index": None if rows is None or not rows.leaf_shares else rows.leaf_index,
         "limits": [LITTLE, MUCH],
