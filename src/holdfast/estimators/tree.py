@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
-from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
+from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -122,6 +122,11 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -154,6 +159,11 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.splitter = splitter
         self.max_features = max_features
         self.class_weight = class_weight
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds
@@ -212,6 +222,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_relative_gain: float = 0.0,
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -238,6 +252,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_relative_gain = min_relative_gain
         self.splitter = splitter
         self.max_features = max_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds

@@ -14,6 +14,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.editable import Said
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import KNOWN, Tree
 
 MOST_DIGITS = 18
@@ -103,7 +104,7 @@ def with_round_thresholds(tree: Tree, table: Table) -> Tree:
         below, above = values[values <= threshold[node]], values[values > threshold[node]]
         if len(below) and len(above):
             threshold[node] = roundest(float(below.max()), float(above.min()))
-    return tree.replace(threshold=threshold)
+    return in_order(tree.replace(threshold=threshold))
 
 
 def _rounded_nodes(tree: Tree) -> list[int]:

@@ -8,6 +8,7 @@ from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.values import number_values
+from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
@@ -57,7 +58,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
     value, weight, impurity = node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
-    return tree.replace(
+    filled = tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
         count=total[:, -1].astype(np.float64),
         weight=weight,
@@ -65,6 +66,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
     )
+    return in_order(filled)
 
 
 def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:

@@ -73,6 +73,10 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_values(tree)
     check_outcome(tree)
     _check_weights(tree)
+    if tree.monotone is not None:
+        from holdfast.tree.monotone_check import check_monotone
+
+        check_monotone(tree)
 
 
 # -- the schema ---------------------------------------------------------------------------------------

@@ -73,7 +73,8 @@ def offer(
     offers, offered, feature = scratch.offers, scratch.offered, own.feature
     offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
     offers[feature, 2], offers[feature, 3] = own.missing_left, units
-    offered[feature, 0] = offered[feature, 1] = own.gain
+    # In bits, whatever they cost: what a threshold costs to name is to be taken from it.
+    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.paths.cost[feature]
     if plan.threshold_cost and not coded.is_subset[feature]:
         n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
         offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
@@ -102,10 +103,11 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
         if offers[feature, 0] == NEVER or offered[feature, 1] < least:
             continue
         units = offers[feature, 3]
+        cost = scratch.paths.cost[feature]
         improvement = parts_of(
-            node, offered[feature, 1], split_entropy(float(units), float(node.units - units))
+            node, offered[feature, 1] / cost, split_entropy(float(units), float(node.units - units))
         )
-        gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
+        gain, cut, missing_left = offered[feature, 0] / cost, offers[feature, 1], offers[feature, 2]
         if (
             not is_drawn or improvement > best.improvement
         ):  # the features stand as they were drawn: the first one wins a tie
@@ -159,6 +161,9 @@ def best_split(
                 n_least *= 2
             feature = column_at(scratch.queue, i)
         order[i] = feature
+        if scratch.paths.is_set[0] > 0 and scratch.paths.is_closed[feature] > 0:
+            scratch.offers[feature, 0] = NEVER
+            continue
         if n_drawn > 0 and (coded.is_subset[feature] or len(rows) > FEW_ROWS):
             shift = bits_dropped(coded, feature, fine)
             count_one(plan, coded, sample, rows, feature, shift, histogram)
