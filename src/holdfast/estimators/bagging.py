@@ -99,6 +99,7 @@ class BaggingClassifier(BaggedClasses):
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
         forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -129,6 +130,7 @@ class BaggingClassifier(BaggedClasses):
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
         self.forbidden = forbidden
+        self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
@@ -187,6 +189,7 @@ class BaggingRegressor(BaggedNumbers):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
         forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -213,6 +216,7 @@ class BaggingRegressor(BaggedNumbers):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.forbidden = forbidden
+        self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features

@@ -126,6 +126,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
         forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
@@ -163,6 +164,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
         self.forbidden = forbidden
+        self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
@@ -225,6 +227,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
         forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
@@ -255,6 +258,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.forbidden = forbidden
+        self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only

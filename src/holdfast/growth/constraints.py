@@ -51,7 +51,7 @@ def monotone_of(schema: Schema, rules: GrowthRules) -> Monotone | None:
 
 def _signs(schema: Schema, given: Mapping[Any, int] | Sequence[int]) -> dict[Feature, int]:
     if isinstance(given, Mapping):
-        return {_feature(schema, key, "monotonic_cst"): sign for key, sign in given.items()}
+        return {feature_named(schema, key, "monotonic_cst"): sign for key, sign in given.items()}
     if len(given) != len(schema.columns):
         raise ParameterError(
             f"monotonic_cst has {len(given)} numbers and the data {len(schema.columns)} columns: give one "
@@ -103,6 +103,16 @@ def promise_of_score(schema: Schema, rules: GrowthRules) -> Monotone | None:
     return Monotone(tuple((name, factor * direction) for name, direction in promise.directions))
 
 
+def number_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
+    """The rules of trees that predict a number in place of the fraction of the second of two classes."""
+    promise = promise_of_score(schema, rules)
+    return (
+        rules
+        if promise is None
+        else rules.replace(monotonic_cst=dict(promise.directions), monotonic_class=None)
+    )
+
+
 def columns_read(schema: Schema, question: str) -> list[str]:
     """The names of the columns that a question of the schema reads."""
     return [schema.columns[position].name for position in parse_question(question, schema.columns).columns]
@@ -122,7 +132,7 @@ def first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
     items = forbidden.items() if isinstance(forbidden, Mapping) else ((key, None) for key in forbidden)
     depth = dict.fromkeys(schema.names, 0)
     for key, least in items:
-        depth[_feature(schema, key, "forbidden").name] = NEVER_ASKED if least is None else int(least)
+        depth[feature_named(schema, key, "forbidden").name] = NEVER_ASKED if least is None else int(least)
     for text in schema.questions:
         depth[text] = max(depth[text], *(depth[name] for name in columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
@@ -144,7 +154,7 @@ def groups_of(schema: Schema, rules: GrowthRules) -> tuple[BoolArray | None, int
     groups = np.zeros((len(given) + 1, len(schema.names)), np.bool_)
     for number, members in enumerate(given):
         for key in members:
-            groups[number, positions[_feature(schema, key, "interaction_cst").name]] = True
+            groups[number, positions[feature_named(schema, key, "interaction_cst").name]] = True
     groups[-1] = ~groups.any(axis=0)
     return groups if groups[-1].any() else groups[:-1], NEVER_ASKED
 
@@ -156,7 +166,9 @@ def costs_of(schema: Schema, rules: GrowthRules) -> FloatArray | None:
     """
     if rules.feature_costs is None:
         return None
-    named = {_feature(schema, key, "feature_costs").name: float(c) for key, c in rules.feature_costs.items()}
+    named = {
+        feature_named(schema, key, "feature_costs").name: float(c) for key, c in rules.feature_costs.items()
+    }
     cost = {name: named.get(name, 1.0) for name in schema.names}
     for text in schema.questions:
         if text not in named:
@@ -164,7 +176,7 @@ def costs_of(schema: Schema, rules: GrowthRules) -> FloatArray | None:
     return np.array([cost[name] for name in schema.names])
 
 
-def _feature(schema: Schema, key: object, parameter: str) -> Feature:
+def feature_named(schema: Schema, key: object, parameter: str) -> Feature:
     """The feature of that name, or the column at that position."""
     if isinstance(key, Integral) and not isinstance(key, bool):
         if not 0 <= int(key) < len(schema.columns):

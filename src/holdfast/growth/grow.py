@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
@@ -24,7 +24,7 @@ from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.growth.values import node_values
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.guide import N_GUIDED, Guide
+from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
@@ -193,7 +193,7 @@ def _finished(
     tree = Tree(
         schema=table.schema,
         feature=node_features(table, fields),
-        threshold=thresholds(table, fields, drawn),
+        threshold=_with_prescribed(thresholds(table, fields, drawn), fields, task.guide.top),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
         missing_left=fields[:, kernels.MISSING_LEFT] == 1,
@@ -208,6 +208,14 @@ def _finished(
         monotone=monotone_of(table.schema, rules),
     )
     return in_order(tree)
+
+
+def _with_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
+    """The thresholds with those that are prescribed as they were written."""
+    nodes = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
+    if len(top.threshold):
+        threshold[nodes] = top.threshold[fields[nodes, kernels.SLOT]]
+    return threshold
 
 
 def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:

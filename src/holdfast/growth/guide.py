@@ -7,6 +7,7 @@ import numpy as np
 from holdfast.arrays import frozen
 from holdfast.data.table import Table
 from holdfast.growth.constraints import costs_of, first_depths, groups_of, monotone_of
+from holdfast.growth.first_splits import top_of
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.guide import Guide, Top
 
@@ -56,7 +57,7 @@ def guide_for(table: Table, rules: GrowthRules) -> Guide:
         groups=frozen(together),
         most_together=most_together,
         cost=frozen(cost),
-        top=no_top(),
+        top=no_top() if rules.first_splits is None else top_of(table, rules),
     )
 
 
@@ -78,4 +79,11 @@ def no_guide() -> Guide:
 def no_top() -> Top:
     """No split is prescribed."""
     nothing = frozen(np.empty(0, np.int64))
-    return Top(nothing, nothing, nothing, nothing, nothing, nothing, frozen(np.empty(0, np.int8)))
+    in_set, threshold = frozen(np.empty(0, np.int8)), frozen(np.empty(0))
+    return Top(nothing, nothing, nothing, nothing, nothing, nothing, in_set, threshold)
+
+
+def paths_alone(guide: Guide) -> Guide:
+    """What may be asked where, without the rest; nothing if all may be asked everywhere."""
+    says_so = len(guide.first_depth) or len(guide.groups) or guide.most_together < NO_LIMIT
+    return guide if says_so else no_guide()

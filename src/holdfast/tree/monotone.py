@@ -6,11 +6,10 @@ value has no order. Values that break the order are replaced by the nearest ones
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -69,78 +68,27 @@ def violations(tree: Tree) -> int:
 # -- which leaves are in order --------------------------------------------------------------------------
 
 
-class Boxes(NamedTuple):
-    """What the rows of every leaf have in one feature."""
-
-    above: FloatArray  # more than this
-    most: FloatArray  # and at most this
-    takes_missing: BoolArray
-    categories: BoolArray | None  # (leaves, categories) where the feature is one of sets
-
-
 def ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
     """Pairs of leaves, by their position among the leaves: the value of the first is at most the second's."""
-    boxes = {feature: _boxes(tree, feature) for feature in sorted({*tree.feature.tolist()} - {LEAF})}
-    n_leaves = tree.n_leaves
-    pairs = [np.empty((0, 2), np.int64)]
-    for feature in boxes:
-        if directions[feature] == 0:
-            continue
-        own = boxes[feature]
-        is_before = own.most[:, None] <= own.above[None, :]
-        is_known = own.above < own.most
-        is_before &= is_known[:, None] & is_known[None, :]
-        for other, box in boxes.items():
-            if other != feature:
-                is_before &= _overlap(box)
-        found = np.argwhere(is_before)
-        pairs.append(found if directions[feature] > 0 else found[:, ::-1])
-    lower, upper = np.concatenate(pairs).T
-    assert n_leaves > max(lower.max(initial=0), upper.max(initial=0))
-    return lower, upper
+    from holdfast.kernels.growth.order import find_pairs, hand_down_boxes
 
-
-def _boxes(tree: Tree, feature: int) -> Boxes:
-    """What reaches every leaf, of one feature: handed down from the root."""
-    n_categories = len(tree.schema.features[feature].categories)
-    is_subset = tree.schema.features[feature].is_subset
-    above, most = np.full(tree.n_nodes, -np.inf), np.full(tree.n_nodes, np.inf)
-    missing = np.ones(tree.n_nodes, np.bool_)
-    categories = np.ones((tree.n_nodes, n_categories), np.bool_) if is_subset else None
-    for node in range(tree.n_nodes):  # preorder: a parent stands before its children
-        if tree.feature[node] == LEAF:
-            continue
-        left, right = tree.left[node], tree.right[node]
-        for child in (left, right):
-            above[child], most[child], missing[child] = above[node], most[node], missing[node]
-            if categories is not None:
-                categories[child] = categories[node]
-        if tree.feature[node] != feature:
-            continue
-        missing[left] &= tree.missing_left[node]
-        missing[right] &= not tree.missing_left[node]
-        if categories is not None:
-            categories[left] &= tree.left_categories(node)
-            categories[right] &= ~tree.left_categories(node)
-        else:
-            cut = np.inf if tree.threshold[node] >= KNOWN else tree.threshold[node]
-            most[left], above[right] = min(most[left], cut), max(above[right], cut)
-    is_leaf = tree.feature == LEAF
-    return Boxes(
-        above[is_leaf],
-        most[is_leaf],
-        missing[is_leaf],
-        None if categories is None else categories[is_leaf],
-    )
-
-
-def _overlap(box: Boxes) -> BoolArray:
-    """For every two leaves, whether a row with one value of the feature, or none, can reach both."""
-    if box.categories is not None:
-        both = (box.categories[:, None, :] & box.categories[None, :, :]).any(axis=2)
-    else:
-        both = np.maximum.outer(box.above, box.above) < np.minimum.outer(box.most, box.most)
-    return np.asarray(both | np.logical_and.outer(box.takes_missing, box.takes_missing), np.bool_)
+    # Of the features that are asked alone: few of many.
+    asked = np.unique(tree.feature[tree.feature != LEAF])
+    features = [tree.schema.features[f] for f in asked.tolist()]
+    start = np.cumsum([0, *(len(feature.categories) * feature.is_subset for feature in features)])
+    own = np.full(len(tree.schema.features) + 1, LEAF, np.int32)  # LEAF is -1: the last entry
+    own[asked] = np.arange(len(asked))
+    shape = (tree.n_nodes, len(asked))
+    above, most, missing = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, np.bool_)
+    allowed = np.ones((tree.n_nodes, int(start[-1])), np.bool_)
+    asks = (tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start, tree.in_set)
+    hand_down_boxes(frozen(own[tree.feature]), *asks, start, KNOWN, above, most, missing, allowed)
+    leaves = tree.feature == LEAF
+    most_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
+    lower, upper = np.empty(most_pairs, np.int64), np.empty(most_pairs, np.int64)
+    boxes = above[leaves], most[leaves], missing[leaves], allowed[leaves]
+    n_pairs = find_pairs(directions[asked], start, *boxes, lower, upper)
+    return lower[:n_pairs], upper[:n_pairs]
 
 
 # -- values in order ------------------------------------------------------------------------------------
@@ -166,25 +114,11 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
 
 def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
     """The values of all nodes, clipped to bounds that the middle of every ordered split hands down."""
-    value = tree.value[:, column].tolist()
-    low, high = [-np.inf] * tree.n_nodes, [np.inf] * tree.n_nodes
-    left, right, feature = tree.left.tolist(), tree.right.tolist(), tree.feature.tolist()
-    threshold = tree.threshold.tolist()
-    for node in range(tree.n_nodes):
-        value[node] = min(max(value[node], low[node]), high[node])
-        if feature[node] == LEAF:
-            continue
-        a, b = left[node], right[node]
-        low[a] = low[b] = low[node]
-        high[a] = high[b] = high[node]
-        direction = directions[feature[node]]
-        if direction == 0 or threshold[node] >= KNOWN:
-            continue
-        if direction < 0:
-            a, b = b, a
-        in_a, in_b = (min(max(value[child], low[node]), high[node]) for child in (a, b))
-        high[a] = low[b] = in_a + (in_b - in_a) / 2
-    return np.array(value)
+    from holdfast.kernels.growth.order import clip_downwards
+
+    value = tree.value[:, column].copy()
+    clip_downwards(tree.feature, tree.threshold, tree.left, tree.right, directions, KNOWN, value)
+    return value
 
 
 def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArray) -> Tree:

@@ -90,7 +90,6 @@ def guided_sides(
 @inner
 def scan_numbers(
     limits: Limits,
-    reach: Reach,
     histogram: LongArray,
     begin: int,
     n_codes: int,
@@ -127,8 +126,6 @@ def scan_numbers(
             below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
             own_top = left * left * below_right + right * right * below_left
             own_bottom = below_left * below_right
-            if reach.is_guided:
-                own_top, own_bottom = guided_sides(reach, left, below_left, right, below_right), 1.0
             ahead, behind = own_top * bottom, top * own_bottom
             is_better = ahead > behind * CLEARLY or (code < best_cut and ahead * CLEARLY > behind)
             if is_better and below_left >= least and below_right >= least:
@@ -136,6 +133,43 @@ def scan_numbers(
     if best_cut == NONE:
         return best
     return Best(top, bottom, feature, best_cut, best_side)
+
+
+@inner
+def scan_guided(
+    limits: Limits,
+    reach: Reach,
+    histogram: LongArray,
+    begin: int,
+    n_codes: int,
+    total: int,
+    other: int,
+    bits: int,
+    feature: int,
+    best: Best,
+) -> Best:
+    """The same as `scan_numbers` where something guides the split: a test in its loop took a seventh more."""
+    mask, l2 = (int64(1) << bits) - 1, limits.l2
+    rows, least = other & mask, limits.min_hessian + l2
+    at_missing = begin + 2 * MISSING_CODE
+    for side in range(2 if histogram[at_missing + 1] != 0 else 1):
+        sum_left, other_left = side * histogram[at_missing], side * histogram[at_missing + 1]
+        for code in range(n_codes):
+            own = histogram[begin + 2 * code + 1]
+            if own == 0:
+                continue
+            sum_left += histogram[begin + 2 * code]
+            other_left += own
+            rows_left = other_left & mask
+            if min(rows_left, rows - rows_left) < limits.min_rows:
+                continue
+            below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
+            sides = guided_sides(reach, float(sum_left), below_left, float(total - sum_left), below_right)
+            ahead = sides * best.bottom
+            is_tied = best.feature == feature and code < best.cut and ahead * CLEARLY > best.top
+            if (ahead > best.top * CLEARLY or is_tied) and min(below_left, below_right) >= least:
+                best = Best(sides, 1.0, feature, int64(code), int64(side))
+    return best
 
 
 @inner
@@ -327,7 +361,12 @@ def best_split(
             best = scan_sets(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
         else:
             begin, n_codes = 2 * coded.start[feature], int64(coded.n_codes[feature])
-            best = scan_numbers(limits, reach, histogram, begin, n_codes, total, other, bits, feature, best)
+            if reach.is_guided:
+                best = scan_guided(
+                    limits, reach, histogram, begin, n_codes, total, other, bits, feature, best
+                )
+            else:
+                best = scan_numbers(limits, histogram, begin, n_codes, total, other, bits, feature, best)
         if limits.n_drawn > 0:
             n_varied += int64(is_varied(coded, histogram, feature, other) or best.top != before)
             if n_varied >= limits.n_drawn and best.feature >= 0:

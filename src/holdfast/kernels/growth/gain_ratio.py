@@ -92,7 +92,7 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
     total, n_offers = 0.0, 0
     for i in range(n):
         if offers[order[i], 0] != NEVER:
-            total += offered[order[i], 1]
+            total += offered[order[i], 1] / scratch.paths.cost[order[i]]
             n_offers += 1
     best = no_split()
     if n_offers == 0:
@@ -100,10 +100,10 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
     least = total / n_offers - node.impurity * (4.0 / PARTS)
     for i in range(n):
         feature = order[i]
-        if offers[feature, 0] == NEVER or offered[feature, 1] < least:
+        cost = scratch.paths.cost[feature]
+        if offers[feature, 0] == NEVER or offered[feature, 1] / cost < least:
             continue
         units = offers[feature, 3]
-        cost = scratch.paths.cost[feature]
         improvement = parts_of(
             node, offered[feature, 1] / cost, split_entropy(float(units), float(node.units - units))
         )

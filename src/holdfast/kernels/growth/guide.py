@@ -30,6 +30,7 @@ class Top(NamedTuple):
     right: LongArray
     set_start: LongArray  # where its categories begin in `in_set`
     in_set: SignArray
+    threshold: FloatArray  # as it was written; NaN where the split is a set
 
 
 class Guide(NamedTuple):
