@@ -49,6 +49,8 @@ _HOME: dict[str, str] = {
     "stages_text": "stages",
     "summary_text": "summary",
     "tree_svg": "tree_svg",
+    "trend_break_text": "trend_breaks",
+    "trend_breaks_text": "trend_breaks",
     "update_html": "update",
     "update_page": "update_run",
     "update_run_html": "update_run",

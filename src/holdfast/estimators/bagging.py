@@ -39,6 +39,7 @@ class BaggingClassifier(BaggedClasses):
     permutation_importance
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
+    monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs

@@ -221,6 +221,16 @@ class TreeEstimator(TableEstimator):
         check_is_fitted(self)
         return self.tree_.n_leaves
 
+    @property
+    def expected_cost_(self) -> float:
+        """What asking a row costs by `feature_costs`, averaged over the training weight."""
+        from holdfast.growth.costs import expected_cost
+
+        check_is_fitted(self)
+        if (costs := getattr(self, "feature_costs", None)) is None:
+            raise AttributeError("expected_cost_ needs feature_costs, which are None.")
+        return expected_cost(self.tree_, costs)
+
     def rules(self, *, missing: bool = False) -> str:
         """One IF ... THEN rule per leaf, as text; `missing=True` also says which missing values meet."""
         check_is_fitted(self)

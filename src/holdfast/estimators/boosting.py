@@ -64,6 +64,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         mean loss over `cv` folds and boosts on all rows again. "oob", with `subsample` below 1, holds no rows
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
         stops too early: earlier rounds knew these rows.
+    monotonic_cst, monotonic_class, interaction_cst, forbidden, feature_costs,
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs

@@ -63,6 +63,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         Rules such as `C45`, for all that the parameters and the grid leave open.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
+    monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
     questions, categorical_features
         As in `TreeClassifier`.
     early_fraction

@@ -45,6 +45,21 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
         Weight of each class by its label, "balanced", or None.
+    monotonic_cst, monotonic_class
+        Which way the probability of a class, or the mean, goes along columns: {"age": 1, "dose": -1} never
+        falls as age rises and never rises with the dose; or one of 1, 0, -1 per column. The class is the
+        second of two unless another is named.
+    interaction_cst
+        Sets of columns that may stand on one path together, "pairwise" or "no_interactions"; columns in no
+        set make one more.
+    forbidden
+        Columns that are never asked, or a dictionary with the number of questions that must come first.
+    first_splits
+        The top of the tree: {"feature": "age", "threshold": 60, "left": ..., "right": ...}, a list of such
+        splits with children by number, or a `Tree` whose inner nodes are taken. Growth goes on below.
+    feature_costs
+        What asking about columns costs, 1 for those not named: splits compete by gain per cost, and what is
+        asked above is paid for.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     questions_only
@@ -88,6 +103,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
     ccp_alpha_, max_depth_, max_leaf_nodes_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    expected_cost_
+        With `feature_costs`: what asking a row costs on average; a column is paid once on a path.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
