@@ -17,6 +17,7 @@ from holdfast.show.report.page import Section
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.stability.frontier import Frontier
 from holdfast.text.numbers import counted, number_text, with_error
+from holdfast.tree.tree import Tree
 
 MOST_TREES = 12  # efficient trees that can be looked at
 
@@ -63,7 +64,14 @@ def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
 
 
 def _drawing(fitted: Fitted, candidate: int) -> str:
-    return fitted.candidates[candidate].to_svg(positive=fitted.positive_label)
+    return fitted.candidates[candidate].to_svg(positive=fitted.positive_label, beside=drawn_trees(fitted))
+
+
+def drawn_trees(fitted: Fitted) -> list[Tree]:
+    """All trees whose drawings stand on the page: one colour means the same in all of them."""
+    if fitted.frontier is None or fitted.chosen is None:
+        return []
+    return [fitted.candidates[place] for place in shown_candidates(fitted.frontier, fitted.chosen)]
 
 
 def _ends_last(candidates: list[int]) -> list[int]:

@@ -3,6 +3,7 @@
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
+from holdfast.show.report.sections.frontier import drawn_trees
 from holdfast.tree.tree import Tree
 
 
@@ -11,5 +12,6 @@ def tree_section(fitted: Fitted) -> Section:
     tree = fitted.model
     assert isinstance(tree, Tree)
     facts = {"leaves": tree.n_leaves, "depth": tree.depth, "drawing": "tree"}
-    figures = {"tree": inline_svg(tree.to_svg(positive=fitted.positive_label), "tree")}
+    drawing = tree.to_svg(positive=fitted.positive_label, beside=drawn_trees(fitted))
+    figures = {"tree": inline_svg(drawing, "tree")}
     return Section("tree", "The tree", "clinician", "tree.html", facts, figures)
