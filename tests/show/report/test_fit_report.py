@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,11 @@ from holdfast import (
     ForestClassifier,
     ParameterError,
     ReportWarning,
+    Run,
     StableTreeClassifier,
     Table,
     TreeClassifier,
+    fit_run,
     grow,
     open_run,
     write_report,
@@ -172,7 +175,47 @@ def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it(
 def test_of_numbers_each_rule_tells_the_mean() -> None:
     rules = facts_of("number_tree")["sections"]["rules"]["rules"]
     assert sum(rule["rows"] for rule in rules) == len(patients())
-    assert all("mean days" in rule["sentence"] for rule in rules)
+    assert all(rule["sentence"].endswith(f"the tree says days {rule['says']}.") for rule in rules)
+
+
+@cache
+def taught_run() -> Run:
+    """Leaf values of a teacher, which are not the means of the rows."""
+    frame = patients()[["age", "lab", "days"]].dropna()
+    return fit_run(frame, "days", teacher="linear", n_estimators=6, max_depth=2, n_jobs=1)
+
+
+def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_the_tree_says() -> None:
+    run = taught_run()
+    assert run.details is not None
+    training = run.details.roles.training
+    leaves = run.model.apply(training)
+    page = page_of(run)
+    section = page.all_facts["sections"]["rules"]
+    assert section["by_teacher"]
+    assert "the mean of what its teacher says" in Outline(page.html).said
+    for rule in section["rules"]:
+        own = training.target[leaves == rule["leaf"]]
+        assert rule["value"] == run.model.value[rule["leaf"], 0]
+        assert rule["seen"] == pytest.approx(own.mean())
+        assert rule["sentence"].startswith(f"{len(own)} cases like this: mean days {own.mean():.4g}")
+    values = run.model.value[run.model.feature < 0, 0]
+    assert f"from {values.min():.3g} in the lowest group to {values.max():.3g} in the" in page.headline[0]
+    assert "mean" not in page.headline[0]
+
+
+def test_of_many_classes_figure_interval_and_sentence_are_of_the_class_that_the_tree_says() -> None:
+    wards = [["A"] * 5 + ["B"] * 4 + ["C"], ["B"] * 10, ["C"] * 10]
+    X = [[float(place)] for place, own in enumerate(wards) for _ in own]
+    tree = grow(Table.from_arrays(X, [ward for own in wards for ward in own]))
+    leaf = int(tree.apply([[0.0]])[0])
+    taught = tree.with_leaf_value(leaf, {"A": 0.3, "B": 0.6, "C": 0.1})
+    rule = next(each for each in sections_of(taught)["rules"]["rules"] if each["leaf"] == leaf)
+    assert (rule["class"], rule["says"], rule["seen"]) == ("B", "60 %", 4)
+    assert rule["interval"] == pytest.approx(wilson_interval(4, 10))
+    assert rule["sentence"].startswith("Of 10 cases like this, 4 had y = B: 40 % (17 to 69 %)")
+    assert "the others: 5 A, 1 C" in rule["sentence"]
+    assert rule["warning"] == "Most of these rows had A, and the tree says B."
 
 
 def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_stands() -> None:

@@ -108,7 +108,7 @@ def _tree_facts(fitted: Fitted, candidate: int) -> dict[str, Any]:
         "title": candidate_text(fitted, candidate),
         "rules": [
             {name: rule[name] for name in ("says", "conditions", "sentence")}
-            for rule in rule_facts(tree, fitted.positive, fitted.noun)
+            for rule in rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
         ],
         "diff": "" if diff is None else diff.summary,
         "changes": [] if diff is None else list(_changes(diff)),
