@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from holdfast.errors import DataError
 from holdfast.runs.folder import model_file, unfinished
 from holdfast.runs.run import open_run
 from holdfast.show.report.write import write_report
@@ -14,8 +13,6 @@ from holdfast.storage.model_file import load_model
 
 def run(model: Path, output: Path, **options: Any) -> None:
     """Write the page and its facts, and say where they are."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise DataError(f"Cannot write to '{output}': the page is HTML. Give a name that ends in .html.")
     write_report(_subject(model), output, **options)
     click.echo(f"{output}  (and {output.with_suffix('.json').name}: what it says, for programs)")
 

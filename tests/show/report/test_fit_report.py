@@ -26,6 +26,9 @@ from small_reports import (
 
 from holdfast import (
     AboutError,
+    AdaBoostClassifier,
+    BoostingClassifier,
+    DataError,
     ForestClassifier,
     ParameterError,
     ReportWarning,
@@ -39,6 +42,7 @@ from holdfast import (
     write_report,
 )
 from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES, Page, Section
 from holdfast.show.report.write import page_of
 
@@ -55,8 +59,6 @@ def facts_of(name: str) -> dict[str, Any]:
 
 
 def sections_of(subject: Any, **given: Any) -> dict[str, Any]:
-    from holdfast.show.report.given import Given
-
     sections: dict[str, Any] = page_of(subject, Given(**given)).all_facts["sections"]
     return sections
 
@@ -236,6 +238,35 @@ def test_the_class_that_matters_can_be_named() -> None:
     assert [rule["leaf"] for rule in other["rules"]] != [rule["leaf"] for rule in write["rules"]]
 
 
+def test_the_class_that_matters_can_stand_in_about() -> None:
+    assert page_of(asking_tree(), Given(about={"positive": "lived"})).title == "Risk of outcome = lived"
+    assert page_of(asking_tree(), Given(about={"positive": "lived"}, positive="died")).title.endswith("died")
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        page_of(asking_tree(), Given(about={"positive": "maybe"}))
+
+
+def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = patients(80)[["age", "lab", "outcome"]]
+    run = fit_run(frame, "outcome", model="tree", max_depth=2, about={"positive": "lived"})
+    assert run.model.schema.target.positive == "lived"
+    assert page_of(run).title == "Risk of outcome = lived"
+    monkeypatch.setattr("holdfast.runs.fit_run.fit_model", lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        fit_run(frame, "outcome", model="tree", about={"positive": "maybe"})
+
+
+@pytest.mark.parametrize("kind", [ForestClassifier, BoostingClassifier, AdaBoostClassifier])
+@pytest.mark.parametrize("rare", ["a", "b"])
+def test_of_an_ensemble_the_rarer_class_matters(kind: Any, rare: str) -> None:
+    common = "ab".replace(rare, "")
+    X = np.arange(60.0)[:, None]
+    y = np.where((np.arange(60) % 10 < 3) & (np.arange(60) < 40), rare, common)
+    model = kind(n_estimators=3).fit(X, y)
+    assert page_of(model).title == f"Risk of y = {rare}"
+
+
 def test_a_row_is_called_what_the_user_calls_it() -> None:
     rules = sections_of(asking_tree(), about={"case": "patient"})["rules"]["rules"]
     assert all("patient" in rule["sentence"] for rule in rules)
@@ -353,6 +384,7 @@ def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size(
         (7, {}, "There is no report of a int"),
         (TreeClassifier(), {}, "is not fitted"),
         (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"y": [1]}, "y without X"),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"X": [[1.0]]}, "X without y"),
         (
             grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
             {"positive": "maybe"},
@@ -370,6 +402,15 @@ def test_what_cannot_be_reported_is_refused(
 ) -> None:
     with pytest.raises((AboutError, ParameterError), match=says):
         write_report(subject, tmp_path / "report.html", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("page.json", "ends in .html"), ("page", "ends in"), ("away/page.html", "no folder")]
+)
+def test_a_page_is_html_in_a_folder_that_there_is(name: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=says):
+        write_report(asking_tree(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
