@@ -42,6 +42,7 @@ from holdfast import (
     write_report,
 )
 from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.report.environment import rendered
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES, Page, Section
 from holdfast.show.report.write import page_of
@@ -376,6 +377,39 @@ def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size(
     page = page_of(model)
     assert len(page.html.encode()) < MOST_BYTES
     assert Outline(page.html).unclosed == []
+
+
+def test_a_plain_tree_on_long_names_and_many_categories_has_a_page_within_its_size_that_says_so() -> None:
+    draw = np.random.default_rng(0)
+    numbers = draw.normal(size=(700, 40))
+    X = pandas.DataFrame(numbers, columns=[f"{'a long name of a column, ' * 9}{each}" for each in range(40)])
+    X["category"] = [f"{'a long name of a category, ' * 2}{each}" for each in draw.integers(0, 600, 700)]
+    y = [f"class {each} of the twenty, in many words" for each in draw.integers(0, 20, 700)]
+    page = page_of(TreeClassifier(max_leaf_nodes=36, random_state=0).fit(X, y))
+    text = page.html
+    found = Outline(text)
+    assert len(rendered(page).encode()) > MOST_BYTES, "all of it would be too long"
+    assert len(text.encode()) <= MOST_BYTES
+    assert found.unclosed == []
+    assert "to keep this page small" in found.said
+    assert "41 columns" in found.said
+    inside = re.search(r'<script type="application/json" id="facts">(.*?)</script>', text, re.DOTALL)
+    assert inside is not None
+    assert list(json.loads(inside[1])["sections"]) == list(page.all_facts["sections"])
+
+
+@pytest.mark.parametrize("share", [0.98, 0.85, 0.7])
+def test_a_page_does_without_ever_more_until_it_is_small_enough(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = int(share * len(text_of("small_run").encode()))
+    monkeypatch.setattr("holdfast.show.report.page.MOST_BYTES", limit)
+    text = page_of(small_run()).html
+    found = Outline(text)
+    assert len(text.encode()) <= limit
+    assert found.unclosed == []
+    assert len(found.ids) == len(set(found.ids))
+    assert "this page small" in found.said or "the page small" in found.said
 
 
 @pytest.mark.parametrize(

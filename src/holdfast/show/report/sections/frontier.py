@@ -1,6 +1,7 @@
 """The frontier: every candidate between stability and score, and the efficient trees one by one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -42,7 +43,7 @@ def frontier_section(fitted: Fitted) -> Section:
         "trees": [_tree_facts(fitted, candidate) for candidate in shown],
         "chosen_is_efficient": bool(frontier.efficient[chosen]),
     }
-    return Section(
+    section = Section(
         "frontier",
         "Stability against score",
         "data scientist",
@@ -52,6 +53,15 @@ def frontier_section(fitted: Fitted) -> Section:
         "frontier.js",
         spare=tuple(f"tree-{candidate}" for candidate in _ends_last(others)),
     )
+    return replace(section, shorter=(section, _shorter(section)))
+
+
+def _shorter(section: Section) -> Section:
+    """The frontier with the figures of its trees, not with their rules, changes and drawings."""
+    trees = [{**each, "rules": [], "changes": []} for each in section.facts["trees"]]
+    told = "The rules and drawings of the efficient trees were left out to keep this page small."
+    figures = {"frontier": section.figures["frontier"]}
+    return replace(section, facts={**section.facts, "trees": trees}, figures=figures, left_out=told)
 
 
 def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:

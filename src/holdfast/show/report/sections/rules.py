@@ -1,6 +1,6 @@
 """The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
+MOST_RULES = 30  # on a page that grows too long
 MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
 SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
 SAME_MEAN = 1e-6  # of the highest: what a sum in another order may change
@@ -41,7 +42,20 @@ def rules_section(fitted: Fitted) -> Section:
         "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree, fitted.training),
     }
-    return Section("rules", _title(fitted), "clinician", "rules.html", facts)
+    section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
+    return replace(section, shorter=_shorter(section))
+
+
+def _shorter(section: Section) -> tuple[Section, ...]:
+    """First without the rules as text, and at last with the first of them only."""
+    untold = {**section.facts, "text": ""}
+    text = "The rules as text were left out to keep this page small: tree.rules() prints them."
+    short = replace(section, facts=untold, left_out=text)
+    rules = section.facts["rules"]
+    if len(rules) <= MOST_RULES:
+        return (short,)
+    first = f"The first {MOST_RULES} of {len(rules)} rules, to keep this page small: tree.rules() prints all."
+    return short, short, replace(short, facts={**untold, "rules": rules[:MOST_RULES]}, left_out=first)
 
 
 def _title(fitted: Fitted) -> str:
