@@ -311,9 +311,43 @@ def test_near_best_trees_are_within_one_standard_error_of_the_best() -> None:
     assert frontier is not None
     best = frontier.score.argmax()
     near = frontier.score >= frontier.score[best] - frontier.score_error[best]
-    near[run.facts["choice"]["candidate"]] = False
-    assert facts["near_trees"] == near.sum()
+    chosen = run.candidates[run.facts["choice"]["candidate"]]
+    texts = {run.candidates[place].rules(missing=True) for place in np.flatnonzero(near).tolist()}
+    assert facts["near_trees"] == len(texts - {chosen.rules(missing=True)})
     assert facts["sampled_trees"] == len(run.references)
+
+
+def test_copies_of_a_tree_count_once() -> None:
+    run = small_run()
+    frontier = run.frontier
+    assert frontier is not None
+    for size in facts_of("small_run")["sections"]["sizes"]["sizes"]:
+        places = np.flatnonzero(frontier.n_leaves == size["leaves"]).tolist()
+        assert size["trees"] == len({run.candidates[place].rules(missing=True) for place in places})
+
+
+def test_a_name_cannot_take_the_place_of_the_style_of_the_page() -> None:
+    page = page_of(asking_tree(), Given(title="/*colours*/ {{ colours }}"))
+    assert page.html.count("/*colours*/ {{ colours }}</") == 2, "in the title and in the heading"
+    style = page.html[page.html.index("<style>") : page.html.index("</style>")]
+    assert set(re.findall(r"var\((--c-[0-9a-f]{6})\)", page.html)) <= set(
+        re.findall(r"--c-[0-9a-f]{6}", style)
+    )
+
+
+def test_names_from_right_to_left_do_not_turn_a_rule_around() -> None:
+    frame = patients().rename(columns={"age": ARABIC, ARABIC: "other"})
+    model = TreeClassifier(max_leaf_nodes=3).fit(frame[[ARABIC]], frame["outcome"])
+    text = page_of(model).html
+    rules = text[text.index('<ol class="rules">') : text.index("</ol>")]
+    assert f"<bdi>{ARABIC}</bdi> " in rules
+    assert 'class="conditions" dir' not in rules
+
+
+def test_one_class_is_never_said_and_two_are() -> None:
+    wards = ["A"] * 10 + ["B"] * 10 + ["C"]
+    tree = grow(Table.from_arrays([[float(place // 10)] for place in range(20)] + [[0.0]], wards))
+    assert "one of three classes is never said." in page_of(tree).headline[0]
 
 
 def test_the_schema_tells_missing_shares_and_all_settings_are_there() -> None:
