@@ -10,7 +10,18 @@ from markupsafe import Markup
 from small_changes import ABOUT, audit, comparison, diff, forbidden, of_numbers, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
-from holdfast import Feature, ParameterError, Schema, Target, Tree, UpdateRun, tree_diff, write_report
+from holdfast import (
+    ChangePolicy,
+    Feature,
+    ParameterError,
+    Schema,
+    Table,
+    Target,
+    Tree,
+    UpdateRun,
+    tree_diff,
+    write_report,
+)
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES
 from holdfast.show.report.write import page_of as page_for
@@ -228,3 +239,59 @@ def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked
     asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
     assert asked <= {each["name"] for each in told["columns"]}
     assert told["left_out"] == len(many) + len(columns) - len(told["columns"]) > 0
+
+
+# -- one count of what changed ----------------------------------------------------------------------------
+
+
+def with_replaced_part() -> tuple[Tree, Tree]:
+    """Two trees that ask about age first, and below it about other columns."""
+    schema = Schema(
+        (
+            Feature("age", low=0.0, high=100.0),
+            Feature("bmi", low=10.0, high=60.0),
+            Feature("chol", high=10.0),
+        ),
+        Target("y", classes=("no", "yes")),
+    )
+
+    def leaf(yes: float) -> dict[str, Any]:
+        return {"value": {"no": 1 - yes, "yes": yes}, "count": 25}
+
+    def tree(first: str, cut: float) -> Tree:
+        chol = {"feature": "chol", "threshold": cut, "left": leaf(0.2), "right": leaf(0.7)}
+        bmi = {"feature": "bmi", "threshold": 30.0, "left": leaf(0.1), "right": chol}
+        over = {"feature": "chol", "threshold": cut, "left": leaf(0.1), "right": bmi}
+        part = bmi if first == "bmi" else {**over, "right": {**bmi, "right": leaf(0.7)}}
+        return Tree.from_nodes(
+            schema, {"feature": "age", "threshold": 50.0, "left": leaf(0.05), "right": part}
+        )
+
+    return tree("bmi", 4.45), tree("chol", 3.9)
+
+
+def test_splits_below_a_replaced_one_are_new_everywhere_and_moved_nowhere() -> None:
+    old, new = with_replaced_part()
+    change = tree_diff(old, new)
+    counts = change.split_counts
+    assert (counts.kept, counts.moved, counts.gone, counts.new) == (1, 0, 2, 2)
+    page = page_for(change)
+    figures = {label: value for value, label, _ in page.all_facts["key_figures"]}
+    assert figures["Splits that changed"] == "2"
+    rules = page.all_facts["sections"]["rules"]["rules"]
+    notes = [note for rule in rules for _, note in rule["conditions"] if note]
+    assert "new split" in notes
+    assert not [note for note in notes if note.startswith("was")]
+    assert page.sections[0].figures["new"].count('data-changed="true"') == counts.new
+
+
+def test_the_lines_of_a_policy_count_replaced_splits_as_new_and_say_so() -> None:
+    old, new = with_replaced_part()
+    rows = Table.from_arrays(
+        [[30.0, 20.0, 4.0], [60.0, 35.0, 5.0]], ["no", "yes"], schema=old.schema, target="y"
+    )
+    policy = ChangePolicy(thresholds="never", max_threshold_shift=0.0, new_splits="allowed")
+    lines = {line.name: line for line in policy.check(old, new, rows).lines}
+    assert lines["new_splits"].figure == tree_diff(old, new).split_counts.new
+    for name in ("thresholds", "max_threshold_shift"):
+        assert lines[name].words.endswith("2 splits are replaced, which counts under new_splits alone")

@@ -167,17 +167,31 @@ def _verdict_figure(run: UpdateRun) -> KeyFigure:
 
 def _change_figure(run: UpdateRun) -> KeyFigure:
     diff = run.diff
-    n_splits = diff.old.n_leaves - 1
-    distance = f"distance {fixed_text(diff.distance.total, 2)}"
-    if diff.is_empty:
-        return KeyFigure("Nothing", "What changed?", f"all {n_splits} questions stay")
     if not diff.splits:
-        return KeyFigure("Leaf values", "What changed?", f"all {counted(n_splits, 'question')} stay")
-    moved = sum(each.is_move for each in diff.splits)
-    others = len(diff.splits) - moved
-    parts = [counted(moved, "split moved", "splits moved")] * bool(moved)
-    parts += [counted(others, "other question")] * bool(others)
-    return KeyFigure(counted(len(diff.splits), "split"), "What changed?", f"{', '.join(parts)}; {distance}")
+        value = "Nothing" if diff.is_empty else "Leaf values"
+        return KeyFigure(value, "What changed?", _all_stay_text(diff.old.n_leaves - 1))
+    n = diff.split_counts
+    parts = [
+        f"{n.kept} of {counted(n.kept + n.moved + n.gone, 'split')} {'stays' if n.kept == 1 else 'stay'}"
+    ]
+    parts += [f"{number} {verb}" for number, verb in ((n.moved, "moved"), (n.gone, "gone")) if number]
+    parts += [f"{n.new} new"] * bool(n.new)
+    return KeyFigure(
+        counted(n.changed, "split"),
+        "What changed?",
+        f"{', '.join(parts)}; distance {fixed_text(diff.distance.total, 2)}",
+    )
+
+
+def _all_stay_text(n_splits: int) -> str:
+    """That no question changes.
+
+    >>> _all_stay_text(1), _all_stay_text(4)
+    ('the only question stays', 'all 4 questions stay')
+    """
+    if n_splits == 0:
+        return "no question is asked"
+    return "the only question stays" if n_splits == 1 else f"all {n_splits} questions stay"
 
 
 def _touched_figure(run: UpdateRun) -> KeyFigure:

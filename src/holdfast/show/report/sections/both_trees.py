@@ -11,6 +11,7 @@ from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.page import Section
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import percent_text
+from holdfast.tree.tree import LEAF
 
 LONGEST = 32  # letters of a mark in a drawing
 MOST_CATEGORIES = 3
@@ -40,7 +41,9 @@ def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "aft
 
 def _marks(diff: TreeDiff) -> dict[int, str]:
     """What is written at each node of the new tree that asks something else than before."""
-    return {split.new_node: _mark(split) for split in diff.splits}
+    asks = diff.new.feature != LEAF
+    below = {node: "new" for split in diff.splits for node in split.new_nodes if asks[node]}
+    return below | {split.new_node: _mark(split) for split in diff.splits}
 
 
 def _mark(split: SplitChange) -> str:
