@@ -295,3 +295,16 @@ def test_the_lines_of_a_policy_count_replaced_splits_as_new_and_say_so() -> None
     assert lines["new_splits"].figure == tree_diff(old, new).split_counts.new
     for name in ("thresholds", "max_threshold_shift"):
         assert lines[name].words.endswith("2 splits are replaced, which counts under new_splits alone")
+
+
+def test_leaves_of_one_risk_have_one_colour_in_both_drawings() -> None:
+    old, new = with_replaced_part()
+    values = new.value.copy()
+    values[values[:, 1] == 0.7] = [0.05, 0.95]  # the highest risk is another in each tree
+    figures = page_for(tree_diff(old, new.replace(value=values))).sections[0].figures
+
+    def fill(drawing: str, node: int) -> list[str]:
+        part = drawing.split(f'data-node="{node}"')[1].split("</g>")[0]
+        return re.findall(r'<rect[^>]* fill="([^"]+)"', part)
+
+    assert fill(figures["old"], 1) == fill(figures["new"], 1) != []

@@ -29,9 +29,13 @@ def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "aft
         "splits": [_split_facts(diff, place) for place in range(len(diff.splits))],
     }
     figures = {
-        "old": inline_svg(diff.old.to_svg(positive=positive), "old-tree", "The tree before the change"),
+        "old": inline_svg(
+            diff.old.to_svg(positive=positive, beside=[diff.new]), "old-tree", "The tree before the change"
+        ),
         "new": inline_svg(
-            diff.new.to_svg(positive=positive, changed=_marks(diff)), "new-tree", f"The tree {after}"
+            diff.new.to_svg(positive=positive, changed=_marks(diff), beside=[diff.old]),
+            "new-tree",
+            f"The tree {after}",
         ),
     }
     return Section(
