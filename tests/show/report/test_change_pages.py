@@ -241,6 +241,19 @@ def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked
     assert told["left_out"] == len(many) + len(columns) - len(told["columns"]) > 0
 
 
+def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> None:
+    run = taken()
+    columns = run.facts["periods"]["columns"]
+    asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
+    most = next(each for each in columns if each["name"] in asked)
+    other = {**columns[0], "name": "tv", "index": 9.0, "band": "much"}
+    facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [other, *columns]}}
+    page = page_for(replace(run, facts=facts))
+    note = next(each.note for each in page.key_figures if each.label == "Population")
+    assert note.startswith(f"most of the columns asked about: {most['name']}")
+    assert "and not asked about: tv" in dict(page.answers)["Watch"]
+
+
 # -- one count of what changed ----------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from holdfast.show.report.sections import change_record as record
 from holdfast.show.report.sections.both_trees import CHANGE, both_trees_section
 from holdfast.show.report.sections.case import case_section, tree_data
 from holdfast.show.report.sections.performance import performance_section
-from holdfast.show.report.sections.periods import periods_section
+from holdfast.show.report.sections.periods import asked_columns, periods_section
 from holdfast.show.report.sections.policy import policy_section
 from holdfast.show.report.sections.rule_changes import rule_changes_section
 from holdfast.show.report.sections.touched import touched_section, touched_sentence
@@ -107,9 +107,14 @@ def _watched(run: UpdateRun) -> Iterator[str]:
         if scores["difference"]["verdict"] == "worse":
             yield f"{run.facts['metric']['title']} is worse where {part['name']}"
     yield from _first(_off(run), MOST_WATCHED)
-    moved = [each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much"]
-    if moved:
-        yield f"much moved: {joined(moved, MOST_WATCHED)}"
+    moved = [each for each in run.facts["periods"]["columns"] if each["band"] == "much" or each["news"]]
+    asked = asked_columns(run)
+    told = [each["name"] for each in moved if each["name"] in asked]
+    if told:
+        yield f"much moved: {joined(told, MOST_WATCHED)}"
+    if len(moved) > len(told):
+        others = [each["name"] for each in moved if each["name"] not in asked]
+        yield f"moved too, and not asked about: {joined(others, MOST_WATCHED)}"
 
 
 def _off(run: UpdateRun) -> list[str]:
@@ -229,7 +234,10 @@ def _population_figure(run: UpdateRun) -> KeyFigure:
     known = [each for each in run.facts["periods"]["columns"] if each["index"] is not None]
     if not known:
         return KeyFigure("Unknown", "Population", "nothing is known of the rows of before")
-    most = known[0]
+    asked = asked_columns(run)
+    most = next((each for each in known if each["name"] in asked), known[0])
     words = {"little": ("Little moved", ""), "some": ("Some moved", "warn"), "much": ("Much moved", "bad")}
     value, tone = words[most["band"]]
-    return KeyFigure(value, "Population", f"most {most['name']}: index {fixed_text(most['index'], 2)}", tone)
+    which = "most of the columns asked about" if most["name"] in asked else "most, and not asked about"
+    note = f"{which}: {most['name']}, index {fixed_text(most['index'], 2)}"
+    return KeyFigure(value, "Population", note, tone)
