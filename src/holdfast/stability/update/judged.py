@@ -36,4 +36,6 @@ class JudgedRows:
             ),
         ]
         lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
-        return replace(by_trees, lines=tuple(lines))
+        by_fewer = any(line.name in BY_TRUTH for line in lines) and by_truth.n_rows != by_trees.n_rows
+        n_held_out = by_truth.n_rows if by_fewer else None
+        return replace(by_trees, lines=tuple(lines), n_held_out=n_held_out)
