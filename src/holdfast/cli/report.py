@@ -20,4 +20,9 @@ def run(model: Path, output: Path, **options: Any) -> None:
 def _subject(path: Path) -> Any:
     """The run in a folder, or the model in a file."""
     is_run = (unfinished(path) / "summary.json").is_file()
+    if not is_run and path.is_dir() and (path / "update.json").is_file():
+        raise DataError(
+            f"'{path}' holds an update, whose page is written with it: open '{path / 'report.html'}'. For a "
+            f"page on the model alone, name its file: '{path / 'model.json'}'."
+        )
     return open_run(path) if is_run else load_model(model_file(path))
