@@ -243,7 +243,7 @@ def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked
 
 def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> None:
     run = taken()
-    columns = run.facts["periods"]["columns"]
+    columns = [{**each, "index": 0.2, "band": "some"} for each in run.facts["periods"]["columns"]]
     asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
     most = next(each for each in columns if each["name"] in asked)
     other = {**columns[0], "name": "tv", "index": 9.0, "band": "much"}

@@ -51,9 +51,14 @@ def write_report(
     if (X is None) != (y is None):
         known, other = ("y", "X") if X is None else ("X", "y")
         raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
-    page = page_of(subject, Given(X, y, about_of(about).to_dict(), positive, title, replications))
-    replace_file(target, page.html.encode())
-    write_json(page.all_facts, target.with_suffix(".json"))
+    given = Given(X, y, about_of(about).to_dict(), positive, title, replications)
+    write_page(page_of(subject, given), target)
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page, and beside it what it says as JSON."""
+    replace_file(path, page.html.encode())
+    write_json(page.all_facts, path.with_suffix(".json"))
 
 
 def _check_place(path: Path) -> None:
