@@ -254,6 +254,17 @@ def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> N
     assert "and not asked about: tv" in dict(page.answers)["Watch"]
 
 
+def test_a_decision_threshold_is_told_wherever_a_class_is() -> None:
+    facts, run = facts_of("taken"), taken()
+    decisions = run.facts["outputs"]["all"]["decisions"]
+    told = facts["sections"]["touched"]["by_class"]
+    assert told.startswith(f"By the decision threshold of 0.4: {decisions['swap_ins']['rows']} swap-ins")
+    assert "By the class that the trees say" in told
+    assert told in " ".join(str(run).split())  # and in the terminal
+    assert facts["sections"]["trees"]["acted"] == "Acted on: a probability of died of 0.4 or more."
+    assert facts_of("forbidden")["sections"]["trees"]["acted"] == ""
+
+
 # -- one count of what changed ----------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from holdfast.show.report.sections.performance import performance_section
 from holdfast.show.report.sections.periods import asked_columns, periods_section
 from holdfast.show.report.sections.policy import policy_section
 from holdfast.show.report.sections.rule_changes import rule_changes_section
-from holdfast.show.report.sections.touched import touched_section, touched_sentence
+from holdfast.show.report.sections.touched import decision_text, touched_section, touched_sentence
 from holdfast.show.report.sentences import listing
 from holdfast.show.update import taken_sentence
 from holdfast.text.lists import joined
@@ -44,7 +44,9 @@ def page_of(run: UpdateRun, given: Given) -> Page:
 
 def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
     after = "after the update" if run.is_taken else "as it was proposed"
-    yield both_trees_section(run.diff, run.facts["outputs"]["positive"], after)
+    outputs = run.facts["outputs"]
+    acted = decision_text(run) if outputs["threshold"] and outputs["positive"] is not None else ""
+    yield both_trees_section(run.diff, outputs["positive"], after, acted)
     yield rule_changes_section(run.diff, _place(run))
     yield _case_section(run, about.get("case", "case"))
     yield touched_section(run)
@@ -205,7 +207,9 @@ def _touched_figure(run: UpdateRun) -> KeyFigure:
     if not run.update.deployed.schema.target.is_classes and run.facts["outputs"]["threshold"] is None:
         return KeyFigure(fixed_text(part["churn"], 3), "Mean move of predictions", f"{part['rows']:,} rows")
     changed = decisions["changed"]
-    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision"
+    threshold = run.facts["outputs"]["threshold"]
+    by = "class" if threshold is None else f"threshold {threshold:g}"
+    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision by {by}"
     if "swap_ins" in decisions:
         note += f": {decisions['swap_ins']['rows']:,} swap-ins, {decisions['swap_outs']['rows']:,} swap-outs"
     return KeyFigure(f"{changed['rows']:,}", "Who is affected?", note)

@@ -18,10 +18,16 @@ MOST_CATEGORIES = 3
 CHANGE = "change"  # who the sections of a change are for: everyone
 
 
-def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "after the change") -> Section:
-    """Both trees, and split by split what became of the old one's questions."""
+def both_trees_section(
+    diff: TreeDiff, positive: Label | None, after: str = "after the change", acted: str = ""
+) -> Section:
+    """Both trees, and split by split what became of the old one's questions.
+
+    `acted` says who is acted on, where that is not those whose leaf names the positive class.
+    """
     facts: dict[str, Any] = {
         "after": after,
+        "acted": acted,
         "leaves": [diff.old.n_leaves, diff.new.n_leaves],
         "depth": [diff.old.depth, diff.new.depth],
         "distance": diff.distance.total,
