@@ -26,7 +26,7 @@ from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES
 from holdfast.show.report.write import page_of as page_for
 
-PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison"]
+PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]
 RECORD = (
     "policy",
     "performance",
