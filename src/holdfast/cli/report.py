@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.errors import DataError
 from holdfast.runs.folder import model_file, unfinished
 from holdfast.runs.run import open_run
 from holdfast.show.report.write import write_report
