@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from holdfast.data.schema import Label
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.diff.conditions import same_threshold
+from holdfast.distance.diff.conditions import asks_the_same
 from holdfast.tree.rule import Condition, answer, conditions_at, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
 
@@ -141,7 +141,7 @@ def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str,
         moved = (set(before.categories) ^ set(after.categories)) & _reaching(old, new, one, other)
         if moved:
             return "categories", len(moved) / len(feature.categories)
-    elif not same_threshold(before.high, after.high):
+    elif not asks_the_same(before, after):
         (_, high), (_, other_high) = before.bounds, after.bounds
         width = feature.high - feature.low
         whole = (feature.low, feature.high)
