@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -13,47 +12,16 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Feature
 from holdfast.errors import DataWarning, ExportError
+from holdfast.evidence.export_check import Difference, ExportCheck
 from holdfast.export.edges import edge_rows
 from holdfast.export.formats import FORMATS, function_of
 from holdfast.export.plain_model import PlainModel, found_model, plain_model
 from holdfast.export.scored import Rows, Scored, n_rows_of
-from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 MARGIN = 1e-12  # of a number, or of 1 if that is more: exponentials end in other bits elsewhere
 MOST_EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A row of which the export says something else."""
-
-    row: dict[str, Any]
-    ours: Any  # the class, or the number; of classes that agree, the probabilities
-    theirs: Any
-
-
-@dataclass(frozen=True)
-class ExportCheck:
-    """How often an export differs from the model."""
-
-    to: str
-    engine: str  # what ran the export
-    n_rows: int
-    n_differing_rows: int
-    n_edges: int  # rows at thresholds and their neighbours, of every category, missing and never seen
-    n_differing_edges: int
-    largest: float  # the largest difference of a number
-    examples: tuple[Difference, ...]  # the first few
-
-    @property
-    def is_equal(self) -> bool:
-        """True if nothing differs by more than rounding."""
-        return self.n_differing_rows == 0 and self.n_differing_edges == 0
-
-    def __str__(self) -> str:
-        return shown("export_check_text", self)
 
 
 def check_export(model: Any, to: str, X: Any, exported: Any = None, **options: Any) -> ExportCheck:
@@ -124,9 +92,7 @@ def _rows_of(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, lis
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         matrix = encoded(X, schema, used)
-    return {
-        feature.name: _decoded(feature, matrix[:, place]) for place, feature in enumerate(plain.columns)
-    }
+    return {feature.name: _decoded(feature, matrix[:, place]) for place, feature in enumerate(plain.columns)}
 
 
 def _decoded(feature: Feature, values: Any) -> list[Any]:

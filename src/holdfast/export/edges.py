@@ -111,4 +111,4 @@ def unseen_of(feature: Feature) -> Sequence[Label]:
         while unseen in labels:
             unseen += "!"
         return (unseen,)
-    return (int(max(labels)) + 1,)  # type: ignore[type-var]  # they are numbers
+    return (int(max(labels)) + 1,)

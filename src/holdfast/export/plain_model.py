@@ -199,7 +199,7 @@ def _check_questions(trees: tuple[Tree, ...]) -> None:
             if feature.kind == "question":
                 of = f" of tree {position}" if len(trees) > 1 else ""
                 raise ExportError(
-                    f"node {node}{of} asks the question {feature.name!r}, which is computed by holdfast "
-                    "alone. Add its answer as a column of the data and grow the tree on it, or keep the model "
-                    "as a file of holdfast: save(model, 'model.json')."
+                    f"node {node}{of} asks the question {feature.name!r}, which holdfast alone "
+                    "computes. Add its answer as a column of the data and grow the tree on it, or keep the "
+                    "model as a file of holdfast: save(model, 'model.json')."
                 )

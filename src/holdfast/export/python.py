@@ -1,5 +1,7 @@
 """A model as one plain Python function, without imports."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from holdfast.errors import ExportError
 from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
 from holdfast.export.scored import Rows, Scored
 
+Said = Callable[[Leaf], list[str]]  # the lines of a leaf
 DEEPEST = 90  # Python takes 100 levels of indentation
 _E = "2.718281828459045"  # without imports; a power of it differs from the exponential in the last bits
 # From the scores `s` to the values: "{each}" is said of every score, "{total}" the weight of all trees.
@@ -22,9 +25,7 @@ _LINKS = {
         "values = [each / total for each in values]",
     ],
     "logistic": [f"values = [1.0 / (1.0 + {_E} ** min(each, 709.0)) for each in (s[0], -s[0])]"],
-    "double_logistic": [
-        f"values = [1.0 / (1.0 + {_E} ** min(2.0 * each, 709.0)) for each in (s[0], -s[0])]"
-    ],
+    "double_logistic": [f"values = [1.0 / (1.0 + {_E} ** min(2.0 * each, 709.0)) for each in (s[0], -s[0])]"],
 }
 
 
@@ -54,7 +55,7 @@ def _docstring(plain: PlainModel) -> list[str]:
 def _reading(plain: PlainModel) -> list[str]:
     lines = []
     for place, feature in enumerate(plain.columns):
-        lines.append(f"x{place} = row.get({ascii(feature.name)})")
+        lines.append(f"x{place} = row.get({feature.name!a})")
         lines.append(f"if x{place} != x{place}:  # NaN")
         lines.append(f"    x{place} = None")
     return lines
@@ -64,26 +65,29 @@ def _reading(plain: PlainModel) -> list[str]:
 
 
 def _tree_alone(plain: PlainModel) -> list[str]:
-    lines = _nodes(plain, plain.trees[0], lambda leaf: [f"values = {list(leaf.values)!r}", *_outcome(plain, leaf)])
+    lines = _nodes(plain, plain.trees[0], partial(_said, plain))
     return [*lines, *_returned(plain, "outcome")]
 
 
-def _outcome(plain: PlainModel, leaf: Leaf) -> list[str]:
-    return [f"outcome = {_literal(plain.target.classes[leaf.outcome])}"] if plain.target.is_classes else []
+def _said(plain: PlainModel, leaf: Leaf) -> list[str]:
+    values = f"values = {list(leaf.values)!r}"
+    if not plain.target.is_classes:
+        return [values]
+    return [values, f"outcome = {_literal(plain.target.classes[leaf.outcome])}"]
 
 
 def _ensemble(plain: PlainModel) -> list[str]:
     lines = [f"s = {list(plain.start)!r}"]
     for position, tree in enumerate(plain.trees):
         lines.append(f"# tree {position}")
-        lines += _nodes(plain, tree, lambda leaf, output=tree.output: _added(leaf, output))  # type: ignore[misc]
+        lines += _nodes(plain, tree, partial(_added, tree.output))
     assert plain.link is not None
     lines += [line.replace("{total}", repr(plain.total_weight)) for line in _LINKS[plain.link]]
     classes = "[" + ", ".join(map(_literal, plain.target.classes)) + "]"
     return [*lines, *_returned(plain, f"{classes}[values.index(max(values))]")]
 
 
-def _added(leaf: Leaf, output: int) -> list[str]:
+def _added(output: int, leaf: Leaf) -> list[str]:
     added = [(output + place, value) for place, value in enumerate(leaf.values) if value != 0]
     return [f"s[{place}] += {value!r}" for place, value in added] or ["pass"]
 
@@ -98,7 +102,9 @@ def _returned(plain: PlainModel, outcome: str) -> list[str]:
 # -- nodes ------------------------------------------------------------------------------------------------
 
 
-def _nodes(plain: PlainModel, tree: PlainTree, said: Any, number: int = 0) -> list[str]:
+def _nodes(
+    plain: PlainModel, tree: PlainTree, said: Callable[[Leaf], list[str]], number: int = 0
+) -> list[str]:
     node = tree.nodes[number]
     if isinstance(node, Leaf):
         return [*said(node)]

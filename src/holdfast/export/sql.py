@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from holdfast.data.schema import Label
 from holdfast.errors import ExportError
 from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.sql_text import Dialect, identifier, literal, number
 from holdfast.export.scored import Rows, Scored
+from holdfast.export.sql_text import Dialect, identifier, literal, number
 from holdfast.tree.wording import class_names
 
 LEVELS = 12  # of a tree in one expression
 TREES = 50  # in one sum
 PREDICTION = "prediction"
+INDENT = "\n      "  # of what belongs to a column of a step
 
 
 def to_sql(
@@ -98,7 +98,9 @@ class _Query:
         new = [f"{expression} AS {alias}" for alias, expression in columns]
         step = identifier(self._free(name))
         body = ",\n    ".join([*quoted, *before, *new])
-        self.steps.append(f"{step} AS {self.dialect.materialized}(\n  SELECT\n    {body}\n  FROM {self.source}\n)")
+        self.steps.append(
+            f"{step} AS {self.dialect.materialized}(\n  SELECT\n    {body}\n  FROM {self.source}\n)"
+        )
         self.source = step
         return [alias for alias, _ in columns]
 
@@ -148,7 +150,11 @@ class _Query:
     def _class_literals(self) -> list[str]:
         classes = self.model.target.classes
         is_mixed = len({isinstance(label, str) for label in classes}) > 1
-        return [literal(name) for name in class_names(self.model.target)] if is_mixed else [*map(literal, classes)]
+        return (
+            [literal(name) for name in class_names(self.model.target)]
+            if is_mixed
+            else [*map(literal, classes)]
+        )
 
     # -- scores and links ---------------------------------------------------------------------------------
 
@@ -156,7 +162,9 @@ class _Query:
         scores = [number(each) for each in self.model.start]
         for begin in range(0, len(leaves), TREES):
             terms: list[list[str]] = [[each] for each in scores]
-            for leaf, tree in zip(leaves[begin : begin + TREES], self.model.trees[begin : begin + TREES], strict=True):
+            for leaf, tree in zip(
+                leaves[begin : begin + TREES], self.model.trees[begin : begin + TREES], strict=True
+            ):
                 for place, term in _terms(leaf, tree):
                     terms[place].append(term)
             aliases = self._aliases("score", len(scores))
@@ -209,24 +217,25 @@ class _Query:
 def _walk(tree: PlainTree, begin: Sequence[int], before: str | None) -> tuple[str, list[int]]:
     """The number of the node that a row comes to from those that it stands at, and those that still ask."""
     left: list[int] = []
-    texts = {node: _nested(tree, node, LEVELS, left) for node in begin}
+    texts = {node: _nested(tree, node, left) for node in begin}
     if before is None:
         return texts[0], left
     if not texts:
         return before, left
-    whens = [f"WHEN {node} THEN {text}" for node, text in texts.items()]
-    return f"CASE {before} {' '.join(whens)} ELSE {before} END", left
+    whens = "".join(f"{INDENT}WHEN {node} THEN {text}" for node, text in texts.items())
+    return f"CASE {before}{whens}{INDENT}ELSE {before} END", left
 
 
-def _nested(tree: PlainTree, number: int, levels: int, left: list[int]) -> str:
+def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> str:
     node = tree.nodes[number]
     if isinstance(node, Leaf):
         return str(number)
-    if levels == 0:
+    if level == LEVELS:
         left.append(number)
         return str(number)
-    yes, no = (_nested(tree, child, levels - 1, left) for child in (node.yes, node.no))
-    return f"CASE WHEN {_condition(node)} THEN {yes} ELSE {no} END"
+    yes, no = (_nested(tree, child, left, level + 1) for child in (node.yes, node.no))
+    line = INDENT + "  " * level
+    return f"CASE WHEN {_condition(node)}{line}THEN {yes}{line}ELSE {no} END"
 
 
 def _condition(split: Split) -> str:
@@ -247,8 +256,8 @@ def _condition(split: Split) -> str:
 def _check_kinds(split: Split) -> None:
     if len({isinstance(label, str) for label in split.feature.categories}) > 1:
         raise ExportError(
-            f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL holds "
-            "one of them: turn all into text, and grow the model again."
+            f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL "
+            "holds one of them: turn all into text, and grow the model again."
         )
 
 
@@ -262,7 +271,10 @@ def _terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
     """What the tree adds, with the score that it adds to."""
     leaves = tree.leaves
     for place in range(len(next(iter(leaves.values())).values)):
-        yield tree.output + place, _by_leaf(leaf, {n: number(each.values[place]) for n, each in leaves.items()})
+        yield (
+            tree.output + place,
+            _by_leaf(leaf, {n: number(each.values[place]) for n, each in leaves.items()}),
+        )
 
 
 # -- running it -------------------------------------------------------------------------------------------
@@ -292,5 +304,3 @@ def _scored(plain: PlainModel, records: Sequence[Sequence[Any]], engine: str) ->
         return Scored(np.array(records, np.float64), None, engine)
     values = np.array([record[1:] for record in records], np.float64)
     return Scored(values, [record[0] for record in records], engine)
-
-

@@ -1,16 +1,14 @@
 """What a check of an export found, in words."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from holdfast.evidence.export_check import Difference, ExportCheck
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted
 
-if TYPE_CHECKING:
-    from holdfast.export.check import Difference, ExportCheck
 
-
-def export_check_text(check: "ExportCheck") -> str:
+def export_check_text(check: ExportCheck) -> str:
     """How many rows were compared, how many differ, and the first few of them."""
     compared = f"{counted(check.n_rows, 'row')} and {counted(check.n_edges, 'edge')}"
     if check.is_equal:
@@ -26,7 +24,7 @@ def export_check_text(check: "ExportCheck") -> str:
     )
 
 
-def _difference_text(difference: "Difference") -> str:
+def _difference_text(difference: Difference) -> str:
     row = joined([f"{printable(name)}={value!r}" for name, value in difference.row.items()])
     return f"{row}: {_said(difference.ours)} by the model, {_said(difference.theirs)} by the export"
 
