@@ -48,8 +48,8 @@ def to_python(model: Any) -> str:
 
 
 def _docstring(plain: PlainModel) -> list[str]:
-    what = "The class and the probability of each class" if plain.target.is_classes else "The number"
-    return [f'"""{what} that the model predicts of the row, a dictionary of columns by name."""']
+    what = "class and the probabilities" if plain.target.is_classes else "number"
+    return [f'"""The {what} of a row, a dictionary of columns by name."""']
 
 
 def _reading(plain: PlainModel) -> list[str]:

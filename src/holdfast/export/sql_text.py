@@ -36,11 +36,11 @@ def number(value: float) -> str:
     With an exponent, as DuckDB takes a number without one for a decimal.
 
     >>> number(40.5), number(0.1 + 0.2)
-    ('4.05e+01', '3.0000000000000004e-01')
+    ('4.05e1', '3.0000000000000004e-1')
     """
     short = f"{value:.{SHORT - 1}e}"
     mantissa, exponent = (short if float(short) == value else f"{value:.16e}").split("e")
-    return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
 @dataclass(frozen=True)
