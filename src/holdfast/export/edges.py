@@ -38,7 +38,7 @@ class _Allowed:
             return replace(self, high=min(self.high, threshold), missing=missing)
         return replace(self, low=max(self.low, threshold), missing=missing)
 
-    def value(self, usual: Any) -> Any:
+    def value(self, usual: Any, single: bool) -> Any:
         """One of the values: the usual one if it will do, and None, a missing one, if no other will."""
         if self.labels is not None:
             return usual if usual in self.labels else next(iter(self.labels), None)
@@ -46,13 +46,15 @@ class _Allowed:
             return usual
         if self.low >= self.high:
             return None
-        return self.high if isfinite(self.high) else nextafter(self.low, inf) if isfinite(self.low) else 0.0
+        if isfinite(self.high):
+            return _beside(self.high, -inf, True) if single else self.high
+        return _beside(self.low, inf, single) if isfinite(self.low) else 0.0
 
 
 def edge_rows(model: PlainModel, usual: Rows, *, single: bool = False) -> dict[str, list[Any]]:
     """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
 
-    With `single` the neighbours of a threshold are those in float32.
+    With `single` the neighbours of a threshold are those in float32, which cannot tell the threshold itself.
     """
     names = [feature.name for feature in model.columns]
     edges: dict[str, list[Any]] = {name: [] for name in names}
@@ -65,7 +67,7 @@ def edge_rows(model: PlainModel, usual: Rows, *, single: bool = False) -> dict[s
                 place = len(edges[names[0]]) % n_usual if n_usual else 0
                 for name in names:
                     value = usual[name][place] if n_usual else None
-                    edges[name].append(ways[name].value(value) if name in ways else value)
+                    edges[name].append(ways[name].value(value, single) if name in ways else value)
                 edges[split.feature.name][-1] = tried
     return edges
 
@@ -92,12 +94,14 @@ def _tried(split: Split, single: bool) -> Iterator[Any]:
         yield from unseen_of(split.feature)
 
 
+def _beside(number: float, side: float, single: bool) -> float:
+    """The next float on that side; in float32, the next one to the nearest."""
+    return float(np.nextafter(np.float32(number), np.float32(side))) if single else nextafter(number, side)
+
+
 def _neighbours(threshold: float, single: bool) -> list[float]:
-    if single:
-        middle = np.float32(threshold)
-        near = [float(np.nextafter(middle, np.float32(side))) for side in (-inf, inf)]
-        return [each for each in (near[0], float(middle), near[1]) if isfinite(each)]
-    near = [nextafter(threshold, -inf), threshold, nextafter(threshold, inf)]
+    beside = [_beside(threshold, -inf, single), _beside(threshold, inf, single)]
+    near = beside if single else [beside[0], threshold, beside[1]]
     return [each for each in near if isfinite(each)]
 
 
