@@ -70,6 +70,7 @@ from holdfast.export.dot import to_dot as to_dot
 from holdfast.export.formats import export as export
 from holdfast.export.json import to_json as to_json
 from holdfast.export.mermaid import to_mermaid as to_mermaid
+from holdfast.export.onnx import to_onnx as to_onnx
 from holdfast.export.python import to_python as to_python
 from holdfast.export.sklearn import to_sklearn as to_sklearn
 from holdfast.export.sql import to_sql as to_sql

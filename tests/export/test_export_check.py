@@ -16,10 +16,14 @@ ENGINES = {
     "json": ("json", {}),
     "sqlite": ("sql", {"dialect": "sqlite"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
+    "onnxruntime": ("onnx", {}),
 }
-NEEDED = {"duckdb": "duckdb"}
+NEEDED = {"duckdb": "duckdb", "onnxruntime": "onnxruntime"}
 # Those that take a second a model run on one of each kind.
-FEW = {"duckdb": ("deep tree", "forest", "boosted four", "boosted count")}
+FEW = {
+    "duckdb": ("deep tree", "forest", "boosted four", "boosted count"),
+    "onnxruntime": tuple(name for name in MODELS if name != "one leaf"),  # no input, no graph
+}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ FORMATS = {
     "sklearn": ("sklearn", "to_sklearn"),
     "python": ("python", "to_python"),
     "sql": ("sql", "to_sql"),
+    "onnx": ("onnx", "to_onnx"),
     "json": ("json", "to_json"),
     "mermaid": ("mermaid", "to_mermaid"),
     "dot": ("dot", "to_dot"),

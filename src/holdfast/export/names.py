@@ -3,8 +3,9 @@
 ENDINGS = {
     "python": (".py",),
     "sql": (".sql",),
+    "onnx": (".onnx",),
     "json": (".json",),
     "mermaid": (".mmd", ".mermaid"),
     "dot": (".dot", ".gv"),
 }
-BINARY: tuple[str, ...] = ()  # no text for a terminal
+BINARY = ("onnx",)  # no text for a terminal
