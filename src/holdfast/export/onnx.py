@@ -1,7 +1,7 @@
 """A model as an ONNX graph: one TreeEnsemble of ai.onnx.ml finds the leaves, tables say what they are worth.
 
-Thresholds, values and sums are doubles, added up in our order. A column is an input of its own, named as in the
-data; a LabelEncoder turns categories into numbers.
+Thresholds, values and sums are doubles, added up in our order. A column is an input of its own, named as in
+the data; a LabelEncoder turns categories into numbers.
 """
 
 from collections.abc import Sequence
@@ -130,7 +130,7 @@ class _Graph:
 
     def _tree_attributes(self) -> dict[str, Any]:
         table = _NodeTable(self.plain)
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "nodes_modes": np.array(table.modes, np.uint8),
             "nodes_splits": np.array(table.splits, np.float64),
             "leaf_weights": np.array(table.leaf_weights, np.float64),

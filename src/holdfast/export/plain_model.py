@@ -66,6 +66,7 @@ class PlainTree:
 
     nodes: tuple[Node, ...]
     output: int = 0  # the first score that the values are added to
+    weight: float = 1.0  # that the values were multiplied with
 
     @property
     def leaves(self) -> dict[int, Leaf]:
@@ -144,12 +145,20 @@ def plain_model(model: Any, *, questions: bool = False) -> PlainModel:
 
 
 def _plain_ensemble(ensemble: Ensemble, columns: tuple[Feature, ...]) -> PlainModel:
+    if getattr(ensemble, "loss_matrix", None) is not None:
+        raise ExportError(
+            "the ensemble predicts the class of least expected loss, which no format computes: export "
+            "ensemble.replace(loss_matrix=None) for its probabilities, and weigh them by the losses where "
+            "they are used."
+        )
     if ensemble.spare_bits:
         raise ExportError("the sum of what the trees say is too large for a float: rescale the target.")
     values = weighted_values(ensemble)
     trees = tuple(
-        _plain_tree(tree, value.tolist(), output)
-        for tree, value, output in zip(ensemble.trees, values, ensemble.outputs.tolist(), strict=True)
+        replace(_plain_tree(tree, value.tolist()), output=output, weight=weight)
+        for tree, value, output, weight in zip(
+            ensemble.trees, values, ensemble.outputs.tolist(), ensemble.weights.tolist(), strict=True
+        )
     )
     return PlainModel(
         columns,
@@ -162,15 +171,14 @@ def _plain_ensemble(ensemble: Ensemble, columns: tuple[Feature, ...]) -> PlainMo
     )
 
 
-def _plain_tree(tree: Tree, values: list[list[float]], output: int = 0) -> PlainTree:
+def _plain_tree(tree: Tree, values: list[list[float]]) -> PlainTree:
     classes = tree.schema.target.is_classes
     outcome = tree.outcome.tolist() if classes else [-1] * tree.n_nodes
     return PlainTree(
         tuple(
             Leaf(tuple(values[node]), outcome[node]) if feature == LEAF else _split(tree, node)
             for node, feature in enumerate(tree.feature.tolist())
-        ),
-        output,
+        )
     )
 
 
