@@ -13,6 +13,7 @@ FORMATS = {
     "python": ("python", "to_python"),
     "sql": ("sql", "to_sql"),
     "onnx": ("onnx", "to_onnx"),
+    "pmml": ("pmml", "to_pmml"),
     "json": ("json", "to_json"),
     "mermaid": ("mermaid", "to_mermaid"),
     "dot": ("dot", "to_dot"),
