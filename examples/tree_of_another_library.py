@@ -1,4 +1,9 @@
-"""A tree that scikit-learn has grown: drawn, measured against ours, and saved as a file that runs no code."""
+"""
+A tree of another library
+=========================
+
+A tree that scikit-learn has grown: drawn, measured against ours, and saved as a file that runs no code.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +19,8 @@ schema = Table.from_arrays(X, y).schema
 theirs = as_tree(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), schema=schema)
 ours = TreeClassifier(max_depth=3).fit(X, y).tree_
 
+# %%
+# Both trees on one schema, so that they can be compared.
 print(theirs)
 print(f"Distance to ours: {tree_distance(theirs, ours).total:.3f}")
 
