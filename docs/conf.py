@@ -73,7 +73,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",

@@ -101,7 +101,7 @@ def write_pages(app: Any) -> None:
 def is_left_out(app: Any, what: str, name: str, value: object, skip: bool, options: Any) -> bool | None:
     """Leave out what others wrote: fields of named tuples, and scikit-learn's routing of metadata."""
     is_alias = (inspect.getdoc(value) or "").startswith("Alias for field number")
-    return True if is_alias or ROUTING.fullmatch(name) else None
+    return True if is_alias or ROUTING.fullmatch(name.rpartition(".")[2]) else None
 
 
 def join_names(app: Any, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
