@@ -8,7 +8,15 @@ A clinician moves a threshold and drops a branch: the edited tree, and what that
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from holdfast import GrowthRules, Table, edited_nodes, grow, price_of_edit, round_thresholds
+from holdfast import (
+    CalibrationDisplay,
+    GrowthRules,
+    Table,
+    edited_nodes,
+    grow,
+    price_of_edit,
+    round_thresholds,
+)
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
@@ -25,3 +33,7 @@ print(f"\n{edited}\n")
 # The price, on rows that the tree has not seen.
 print(price_of_edit(tree, edited, X_test, y_test))
 print(f"Nodes that an update should leave alone: {edited_nodes(edited)}")
+
+# %%
+# Does every leaf of the edited tree mean what it says?
+CalibrationDisplay.from_estimator(edited, X_test, y_test).plot()

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from sklearn.datasets import load_diabetes
 
-from holdfast import fit_run, open_run
+from holdfast import FrontierDisplay, fit_run, open_run
 
 frame = load_diabetes(as_frame=True).frame
 
@@ -29,3 +29,7 @@ with TemporaryDirectory() as folder:
     again = open_run(Path(folder) / "run")
     print(f"\nFrom disk: {again!r}")
     print(again.predict(frame.head()))
+
+# %%
+# The trees that there were to choose from.
+FrontierDisplay.from_run(run).plot()

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import Table, TreeClassifier, as_tree, load, save, tree_distance
+from holdfast import PartitionDisplay, Table, TreeClassifier, as_tree, load, save, tree_distance
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 schema = Table.from_arrays(X, y).schema
@@ -27,3 +27,7 @@ print(f"Distance to ours: {tree_distance(theirs, ours).total:.3f}")
 with TemporaryDirectory() as folder:
     save(theirs, Path(folder) / "model.json")
     print(load(Path(folder) / "model.json").predict(X.head()))
+
+# %%
+# Where its rules part the flowers.
+PartitionDisplay.from_estimator(theirs, X, y).plot()
