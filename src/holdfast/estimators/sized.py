@@ -4,16 +4,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from holdfast.arrays import LongArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
+from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
+from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size.table import SizeTable
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
+LEAF_VALUES = ("labels", "shrunk", "honest")
 
 
 class SizedTreeEstimator(TreeEstimator):
@@ -22,6 +26,7 @@ class SizedTreeEstimator(TreeEstimator):
     _task: ClassVar[Task]
 
     # The parameters that the methods here read.
+    leaf_values: str
     reduced_error: float | None
     cv: Any
     scoring: Any
@@ -32,15 +37,62 @@ class SizedTreeEstimator(TreeEstimator):
     ccp_alpha_: float
     max_depth_: int
     max_leaf_nodes_: int
+    shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     def _fitted_tree(self, table: Table, groups: Any) -> Tree:
-        """The tree of the size that the parameters ask for."""
+        """The tree of the size that the parameters ask for, with the leaf values that they ask for."""
+        for name in ("size_table_", "shrinkage_", *(f"{parameter}_" for parameter in UNLIMITED)):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if self.leaf_values not in LEAF_VALUES:
+            raise ParameterError(
+                f"leaf_values={self.leaf_values!r} is unknown: choose 'labels', 'shrunk' or 'honest'. "
+                "A teacher is what stable trees have."
+            )
+        marks = None if groups is None else read_groups(groups, table.n_rows)
+        if self.leaf_values == "honest":
+            return self._honest_tree(table, marks)
+        tree = self._labelled_tree(table, marks)
+        return self._shrunk(tree, table, marks) if self.leaf_values == "shrunk" else tree
+
+    def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
+        """The tree of half of the rows, with leaf values from the other half."""
+        from holdfast.growth.honest import honest_rows, with_honest_values
+
+        rows = honest_rows(table, groups, self._seed_of_folds())
+        tree = self._labelled_tree(rows.structure, of_rows(rows.groups, rows.asked))
+        return with_honest_values(tree, rows.values, self._whole_rules())
+
+    def _shrunk(self, tree: Tree, table: Table, groups: LongArray | None) -> Tree:
+        """The tree with its leaf values shrunk as much as folds speak for."""
+        from holdfast.growth.shrinkage import choose_strength, shrunk
+
+        if tree.n_leaves == 1:
+            return tree
+        found = choose_strength(table, self._alike, groups=groups, cv=self.cv, seed=self._seed_of_folds())
+        self.shrinkage_ = found.chosen
+        return shrunk(tree, found.chosen)
+
+    def _alike(self, table: Table, groups: LongArray | None) -> Tree:
+        """The tree of other rows, of the size that was chosen for this one."""
+        from holdfast.growth.grow import grow
+
+        if "size_table_" not in vars(self):
+            return self._labelled_tree(table, groups)
+        sizes = self.size_table_
+        rules = self._whole_rules().replace(**{sizes.parameter: sizes.typical_value})
+        return grow(table, rules, random_state=self._seed(rules))
+
+    def _whole_rules(self) -> GrowthRules:
+        """The growth rules, with what folds choose left open."""
+        return self._rules(
+            **{name: whole for name, whole in UNLIMITED.items() if isinstance(getattr(self, name), str)}
+        )
+
+    def _labelled_tree(self, table: Table, groups: LongArray | None) -> Tree:
+        """The tree of the size that the parameters ask for, whose leaves say what their rows were."""
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.reduced_error import grow_reduced_error
 
-        for name in ("size_table_", *(f"{parameter}_" for parameter in UNLIMITED)):  # of an earlier fit
-            if hasattr(self, name):
-                delattr(self, name)
         size_search = self._size_search()
         if size_search is not None:
             return self._sized(table, groups, *size_search)
@@ -89,8 +141,7 @@ class SizedTreeEstimator(TreeEstimator):
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.path import pruning_path
 
-        to_choose = {name: whole for name, whole in UNLIMITED.items() if isinstance(getattr(self, name), str)}
-        rules = self._rules(**to_choose).replace(ccp_alpha=0.0)
+        rules = self._whole_rules().replace(ccp_alpha=0.0)
         tree = grow(
             self._table(frame_of(X), y, sample_weight, self._task), rules, random_state=self._seed(rules)
         )

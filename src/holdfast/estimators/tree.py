@@ -63,6 +63,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Make two leaves of one node that predict the same class one.
     reduced_error
         Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+    leaf_values
+        What the leaves say. "labels": what their rows were. "shrunk": the same drawn towards the nodes above,
+        the more the fewer rows there are; by folds, for the best log loss or squared error; no leaf says 0 or
+        1 then. "honest": half of the rows choose the questions, and the others say what the leaves say.
     cv, scoring
         How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
         mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
@@ -88,6 +92,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
     ccp_alpha_, max_depth_, max_leaf_nodes_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    shrinkage_
+        With leaf_values="shrunk": the strength that folds chose, in rows.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
@@ -133,6 +139,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         subtree_raising: bool = True,
         merge_leaves: bool = False,
         reduced_error: float | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -165,6 +172,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.subtree_raising = subtree_raising
         self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
@@ -219,6 +227,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
         reduced_error: float | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -245,6 +254,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
         self.reduced_error = reduced_error
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features

@@ -62,6 +62,7 @@ NUMBERS: dict[str, type] = {
     "n_estimators_": int,
     "oob_score_": float,
     "rows_behind_": float,
+    "shrinkage_": float,
     "teacher_loss_": float,
 }
 ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
