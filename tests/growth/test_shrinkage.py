@@ -1,10 +1,11 @@
 """Leaf values drawn towards the nodes above."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import approx
 
 from holdfast import GrowthRules, ParameterError, Table, grow
 from holdfast.growth.shrinkage import STRENGTHS, choose_strength, shrunk, shrunk_values
@@ -24,7 +25,7 @@ def by_hand(tree, node, strength):
         path.append(int(tree.parent[path[-1]]))
     path.reverse()
     value = tree.value[0].copy()
-    for above, below in zip(path, path[1:], strict=False):
+    for above, below in pairwise(path):
         value += (tree.value[below] - tree.value[above]) / (1 + strength / tree.count[above])
     return value
 
@@ -33,20 +34,21 @@ def by_hand(tree, node, strength):
 def test_every_node_is_the_sum_over_its_path(strength: float, seed: int) -> None:
     tree = grow(noisy(40, seed), GrowthRules(max_depth=4))
     values = shrunk(tree, strength).value
-    assert values == approx(np.array([by_hand(tree, node, strength) for node in range(tree.n_nodes)]))
+    assert values == pytest.approx(np.array([by_hand(tree, node, strength) for node in range(tree.n_nodes)]))
 
 
 def test_no_strength_changes_nothing_and_an_endless_one_leaves_the_root() -> None:
     tree = grow(noisy(60))
-    assert shrunk(tree, 0).value == approx(tree.value)
-    assert shrunk(tree, 1e12).value == approx(np.tile(tree.value[0], (tree.n_nodes, 1)), abs=1e-6)
+    assert shrunk(tree, 0).value == pytest.approx(tree.value)
+    assert shrunk(tree, 1e12).value == pytest.approx(np.tile(tree.value[0], (tree.n_nodes, 1)), abs=1e-6)
 
 
 def test_no_leaf_says_0_or_1() -> None:
     tree = grow(noisy(60))
     assert tree.value.min() == 0.0
     for values in shrunk_values(tree, STRENGTHS):
-        assert values.min() > 0 and values.max() < 1
+        assert values.min() > 0
+        assert values.max() < 1
 
 
 def test_pure_noise_is_shrunk_more_than_what_can_be_told() -> None:
