@@ -47,7 +47,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
         an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
     leaf_values
-        For "centred": what the "teacher" says of the rows of a leaf on average, or their own "labels".
+        What the leaves say. For "centred": what the "teacher" says of the rows of a leaf on average, or their
+        own "labels", which other methods always take. For "centred" and "bootstrap": "shrunk", labels drawn
+        towards the nodes above as far as rows held out speak for it; no leaf says 0 or 1 then. For all
+        methods: "honest", the labels of half of the rows, which had no part in anything else.
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.

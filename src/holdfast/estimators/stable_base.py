@@ -50,6 +50,7 @@ class StableTreeEstimator(StagingEstimator):
     candidate_trees_: list[Tree]
     size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
     max_leaf_nodes_: int
+    shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
 
@@ -93,13 +94,15 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("size_choice_", "max_leaf_nodes_", *OF_UPDATE):  # of an earlier tree
+        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_", *OF_UPDATE):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier
         if trained.sizes is not None and trained.sizes.choice is not None:
             self.size_choice_ = trained.sizes.choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
+        if trained.strength is not None:
+            self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
         return self._remember(X, self.tree_)

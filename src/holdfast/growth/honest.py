@@ -39,8 +39,13 @@ class HonestRows(NamedTuple):
 def honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
     """Half of the rows to grow on and half for the leaves: drawn evenly from all classes, groups whole."""
     table, marks, units = canonical(table, [] if groups is None else [groups])
-    units_of = copies_as_groups(table, units) if groups is None else marks[0]
-    positions = random_positions(strata_of(table), unit_keys(table, units_of), (seed, Branch.HONEST_ROWS))
+    of_units = copies_as_groups(table, units) if groups is None else marks[0]
+    return HonestRows(table, marks[0] if marks else None, rows_asked(table, of_units, seed))
+
+
+def rows_asked(table: Table, groups: LongArray | None, seed: int) -> BoolArray:
+    """True for the half of the rows that chooses the questions; the rows stand in one order already."""
+    positions = random_positions(strata_of(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
     asked = below(positions, FRACTION_ASKED)
     if asked.all() or not asked.any():
         raise DataError(
@@ -48,7 +53,7 @@ def honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows
             "others, and these rows, copies of each other or of one group, cannot be divided: give more "
             "rows, or leaf_values='shrunk'."
         )
-    return HonestRows(table, marks[0] if marks else None, asked)
+    return asked
 
 
 def with_honest_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.split.groups import of_rows
 from holdfast.data.table import Table
@@ -87,6 +87,13 @@ def choose_strength(
     folds = divided(table, groups, cv, seed)
     scores = run_all(partial(_fold_scores, folds, fit, metric), range(len(folds.held_out)), 1)
     return Strengths(STRENGTHS, np.array(scores).T, metric)
+
+
+def shared_strength(table: Table, pairs: Sequence[tuple[Tree, BoolArray]]) -> float:
+    """The strength that serves many trees best, each on the rows of the table that it has not seen."""
+    metric = loss_of(table)
+    scores = [strength_scores(tree, table.taken(held_out), metric) for tree, held_out in pairs]
+    return Strengths(STRENGTHS, np.array(scores).T, metric).chosen
 
 
 def loss_of(table: Table) -> Metric:

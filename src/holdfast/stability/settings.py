@@ -28,7 +28,7 @@ class StabilitySettings:
     n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
     size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
-    leaf_values: str = "teacher"  # for "centred": what the teacher says of the rows, or their "labels"
+    leaf_values: str = "teacher"  # one of LEAF_VALUES; the first two differ for "centred" alone
     tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
     validation: float | str | None = "auto"  # None: for "centred" alone
