@@ -10,7 +10,8 @@ from holdfast.data.input.target import Task
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.estimators.base import TreeEstimator, drawn_seed
+from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.intervals import IntervalEstimator, evidence_needed
 from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size.table import SizeTable
@@ -20,7 +21,7 @@ SizeRule = Literal["cv", "cv-1se"]
 LEAF_VALUES = ("labels", "shrunk", "honest")
 
 
-class SizedTreeEstimator(TreeEstimator):
+class SizedTreeEstimator(IntervalEstimator):
     """An estimator that grows one tree and may choose its size by rows held out."""
 
     _task: ClassVar[Task]
@@ -49,10 +50,15 @@ class SizedTreeEstimator(TreeEstimator):
                 "A teacher is what stable trees have."
             )
         marks = None if groups is None else read_groups(groups, table.n_rows)
+        tree = self._tree_with_values(table, marks)
+        self._remember_evidence(evidence_needed(tree, table, marks))
+        return tree
+
+    def _tree_with_values(self, table: Table, groups: LongArray | None) -> Tree:
         if self.leaf_values == "honest":
-            return self._honest_tree(table, marks)
-        tree = self._labelled_tree(table, marks)
-        return self._shrunk(tree, table, marks) if self.leaf_values == "shrunk" else tree
+            return self._honest_tree(table, groups)
+        tree = self._labelled_tree(table, groups)
+        return self._shrunk(tree, table, groups) if self.leaf_values == "shrunk" else tree
 
     def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of half of the rows, with leaf values from the other half."""

@@ -10,10 +10,12 @@ from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.intervals import evidence_needed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
 from holdfast.estimators.updating import OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
+from holdfast.evidence.leaf_evidence import LeafEvidence
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
@@ -50,13 +52,20 @@ class StableTreeEstimator(StagingEstimator):
     candidate_trees_: list[Tree]
     size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
     max_leaf_nodes_: int
+    _evidence: list[LeafEvidence | None]  # of every candidate
     shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
 
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
         self._remember_rows(table)
-        return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
+        settings, groups = self._settings(), rows.groups
+        trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
+        is_taught = settings.method == "centred" and settings.leaf_values == "teacher"
+        self._evidence = [
+            evidence_needed(tree, table, groups, is_taught=is_taught) for tree in trained.candidates.trees
+        ]
+        return trained
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
@@ -150,6 +159,7 @@ class StableTreeEstimator(StagingEstimator):
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
         self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
+        self._remember_evidence(self._evidence[choice.candidate])
         self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
         if self.trained_.frontier.student_loss is not None:

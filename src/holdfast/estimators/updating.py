@@ -18,7 +18,8 @@ from holdfast.data.split.row_keys import label_keys, mix, row_hashes
 from holdfast.data.table import Table
 from holdfast.distance.reference_schema import placed_on
 from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.estimators.base import TreeEstimator, all_or_nothing
+from holdfast.estimators.base import all_or_nothing
+from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, update_rows, weights_by_age
 from holdfast.stability.choice import SelectionRule
@@ -49,7 +50,7 @@ class Learnt(NamedTuple):
     hashes: KeyArray
 
 
-class UpdatingEstimator(TreeEstimator):
+class UpdatingEstimator(IntervalEstimator):
     """An estimator whose tree can be in use, and be updated by new rows."""
 
     _task: ClassVar[Task]
@@ -239,6 +240,7 @@ class UpdatingEstimator(TreeEstimator):
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""
         self.tree_ = tree
+        self._forget_evidence()
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes
         if classes:

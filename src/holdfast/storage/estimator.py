@@ -22,6 +22,7 @@ from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.ensemble_base import EnsembleEstimator
 from holdfast.estimators.forest import ForestClassifier, ForestRegressor
+from holdfast.estimators.intervals import OF_INTERVALS
 from holdfast.estimators.predictions import ClassifierBase
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.estimators.stable_base import StableTreeEstimator
@@ -65,7 +66,14 @@ NUMBERS: dict[str, type] = {
     "shrinkage_": float,
     "teacher_loss_": float,
 }
-ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
+ARRAYS = (
+    *OF_INTERVALS,
+    "estimator_errors_",
+    "oob_improvement_",
+    "oob_scores_",
+    "train_loss_",
+    "validation_loss_",
+)
 # Attributes that are made again from the tree, the ensemble or the other parts of the document.
 _MADE = (
     *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),
@@ -283,6 +291,9 @@ def _check_link(estimator: Any, ensemble: Ensemble) -> None:
 
 def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
     estimator.tree_ = tree
+    for name in OF_INTERVALS:
+        if name in vars(estimator) and len(getattr(estimator, name)) != tree.n_nodes:
+            raise ModelFileError(f"at estimator.attributes: {name!r} needs one number for each node.")
     if part.density is not None:
         estimator._density = density_in(part.density, tree)
         estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence
