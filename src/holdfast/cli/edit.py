@@ -81,7 +81,7 @@ def run(
         fitted = new
     else:
         fitted.tree_ = new
-        from holdfast.estimators.intervals import OF_INTERVALS  # takes a second, and few have such leaves
+        from holdfast.estimators.intervals import OF_INTERVALS
 
         for name in OF_INTERVALS:  # of the leaves as they were
             vars(fitted).pop(name, None)

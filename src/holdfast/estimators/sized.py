@@ -27,6 +27,7 @@ class SizedTreeEstimator(IntervalEstimator):
     _task: ClassVar[Task]
 
     # The parameters that the methods here read.
+    size: str | None
     leaf_values: str
     reduced_error: float | None
     cv: Any
@@ -38,11 +39,17 @@ class SizedTreeEstimator(IntervalEstimator):
     ccp_alpha_: float
     max_depth_: int
     max_leaf_nodes_: int
+    min_samples_leaf_: int  # with size="auto"
     shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     def _fitted_tree(self, table: Table, groups: Any) -> Tree:
         """The tree of the size that the parameters ask for, with the leaf values that they ask for."""
-        for name in ("size_table_", "shrinkage_", *(f"{parameter}_" for parameter in UNLIMITED)):
+        for name in (
+            "size_table_",
+            "min_samples_leaf_",
+            "shrinkage_",
+            *(f"{parameter}_" for parameter in UNLIMITED),
+        ):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self.leaf_values not in LEAF_VALUES:
             raise ParameterError(
@@ -86,6 +93,8 @@ class SizedTreeEstimator(IntervalEstimator):
             return self._labelled_tree(table, groups)
         sizes = self.size_table_
         rules = self._whole_rules().replace(**{sizes.parameter: sizes.typical_value})
+        if "min_samples_leaf_" in vars(self):
+            rules = rules.replace(min_samples_leaf=self.min_samples_leaf_)
         return grow(table, rules, random_state=self._seed(rules))
 
     def _whole_rules(self) -> GrowthRules:
@@ -100,6 +109,8 @@ class SizedTreeEstimator(IntervalEstimator):
         from holdfast.growth.pruning.reduced_error import grow_reduced_error
 
         size_search = self._size_search()
+        if self.size == "auto":
+            return self._auto_sized(table, groups)
         if size_search is not None:
             return self._sized(table, groups, *size_search)
         rules = self._rules()
@@ -116,11 +127,28 @@ class SizedTreeEstimator(IntervalEstimator):
         for name, value in wishes:
             if value not in ("cv", "cv-1se"):
                 raise ParameterError(f"{name}={value!r} is unknown: give a number, 'cv' or 'cv-1se'.")
-        if len(wishes) + (self.reduced_error is not None) > 1:
-            ways = [f"{name}={value!r}" for name, value in wishes]
-            ways += [f"reduced_error={self.reduced_error!r}"] * (self.reduced_error is not None)
+        if self.size not in (None, "auto"):
+            raise ParameterError(f"size={self.size!r} is unknown: give 'auto', or None and other parameters.")
+        ways = [f"{name}={value!r}" for name, value in wishes]
+        ways += [f"reduced_error={self.reduced_error!r}"] * (self.reduced_error is not None)
+        if self.size is not None:
+            ways += [f"size={self.size!r}", *self._given_alpha()]
+        if len(ways) > 1:
             raise ParameterError(f"{' and '.join(ways)} each choose the size of the tree: leave one of them.")
         return wishes[0] if wishes else None
+
+    def _given_alpha(self) -> list[str]:
+        alpha: Any = getattr(self, "ccp_alpha", 0.0)
+        return [] if isinstance(alpha, str) or not alpha else [f"ccp_alpha={alpha!r}"]
+
+    def _auto_sized(self, table: Table, groups: Any) -> Tree:
+        from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
+
+        search = SizeSearch("cv", self.cv, self.scoring, self._seed_of_folds(), self.n_jobs)
+        found = choose_size_and_leaf(table, self._rules(), search=search, groups=groups)
+        self.size_table_, self.min_samples_leaf_ = found.sizes, found.min_samples_leaf
+        self.ccp_alpha_ = found.sizes.chosen_value
+        return found.tree
 
     def _sized(self, table: Table, groups: Any, name: SizeParameter, selection_rule: SizeRule) -> Tree:
         from holdfast.growth.size.search import SizeSearch, choose_size

@@ -63,15 +63,18 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Make two leaves of one node that predict the same class one.
     reduced_error
         Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+    size
+        "auto": the tree to begin with. Folds choose `ccp_alpha` and `min_samples_leaf`, of 1, 5, 10, 20 and
+        50 rows those that are not below the given number, together; see `cv`.
     leaf_values
         What the leaves say. "labels": what their rows were. "shrunk": the same drawn towards the nodes above,
         the more the fewer rows there are; by folds, for the best log loss or squared error; no leaf says 0 or
         1 then. "honest": half of the rows choose the questions, and the others say what the leaves say.
     cv, scoring
-        How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
-        mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
-        of folds, the fraction of one part held out, a splitter of scikit-learn's, or pairs of row numbers;
-        and "auc" (the default), "accuracy", "log_loss" or any scorer.
+        How a size is chosen with size="auto", or where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv",
+        which takes the best mean score on rows held out, or "cv-1se", the smallest tree within one standard
+        error of it. A number of folds, the fraction of one part held out, a splitter of scikit-learn's, or
+        pairs of row numbers; and "auc" (the default), "accuracy", "log_loss" or any scorer.
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
@@ -90,7 +93,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         The fitted tree: `str(model.tree_)` and a notebook draw it.
     size_table_ : SizeTable
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
-    ccp_alpha_, max_depth_, max_leaf_nodes_
+    ccp_alpha_, max_depth_, max_leaf_nodes_, min_samples_leaf_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
     shrinkage_
         With leaf_values="shrunk": the strength that folds chose, in rows.
@@ -139,6 +142,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         subtree_raising: bool = True,
         merge_leaves: bool = False,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
         leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
@@ -172,6 +176,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.subtree_raising = subtree_raising
         self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.size = size
         self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
@@ -227,6 +232,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
         leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
@@ -254,6 +260,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
         self.reduced_error = reduced_error
+        self.size = size
         self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring

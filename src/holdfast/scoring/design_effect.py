@@ -26,8 +26,8 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     in_group = np.bincount(group, weight)
     # The most that groups can cost: as if all rows of a group were one.
     most = len(weight) * float((in_group**2).sum()) / total**2
-    rest = values - (weight @ values / total)
-    alone = float(((weight**2) @ rest**2).sum())
+    rest = values - (weight[:, None] * values).sum(axis=0) / total
+    alone = float(np.square(weight[:, None] * rest).sum())
     n_groups = len(in_group)
     if n_groups < 2 or not alone > 0:
         return max(1.0, most)

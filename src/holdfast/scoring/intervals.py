@@ -71,8 +71,8 @@ def bootstrap_interval(
     """
     total = float(weight.sum())
     n = round(total**2 / float((weight**2).sum())) if total > 0 else 0
-    mean = float(values @ weight / total) if total > 0 else 0.0
-    deviation = sqrt(float((values - mean) ** 2 @ weight / total)) if total > 0 else 0.0
+    mean = float((values * weight).sum() / total) if total > 0 else 0.0
+    deviation = sqrt(float(((values - mean) ** 2 * weight).sum() / total)) if total > 0 else 0.0
     if n < 2 or deviation == 0:
         return (-inf, inf) if n < 2 else (mean, mean)
     drawn = values[generator(seed).choice(len(values), (N_RESAMPLES, n), p=weight / total)]

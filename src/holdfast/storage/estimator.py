@@ -60,6 +60,7 @@ NUMBERS: dict[str, type] = {
     "max_depth_": int,
     "max_leaf_nodes_": int,
     "max_features_": int,
+    "min_samples_leaf_": int,
     "n_estimators_": int,
     "oob_score_": float,
     "rows_behind_": float,
