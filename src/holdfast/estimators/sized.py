@@ -18,6 +18,7 @@ from holdfast.growth.size.table import SizeTable
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
+SIMILAR = "similar"
 LEAF_VALUES = ("labels", "shrunk", "honest")
 
 
@@ -29,6 +30,7 @@ class SizedTreeEstimator(IntervalEstimator):
     # The parameters that the methods here read.
     size: str | None
     leaf_values: str
+    merge_leaves: bool | str
     reduced_error: float | None
     cv: Any
     scoring: Any
@@ -103,8 +105,27 @@ class SizedTreeEstimator(IntervalEstimator):
             **{name: whole for name, whole in UNLIMITED.items() if isinstance(getattr(self, name), str)}
         )
 
+    def _rules(self, **changes: Any) -> GrowthRules:
+        """The growth rules; leaves that are similar are joined when the tree has its size."""
+        if getattr(self, "merge_leaves", False) == SIMILAR:
+            changes = {"merge_leaves": False, **changes}
+        return super()._rules(**changes)
+
     def _labelled_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of the size that the parameters ask for, whose leaves say what their rows were."""
+        if self.merge_leaves != SIMILAR:
+            return self._unmerged_tree(table, groups)
+        from holdfast.growth.leaf_values import refit_leaf_values
+        from holdfast.growth.pruning.similar import join_similar, rows_to_test
+
+        table, groups, tested = rows_to_test(table, groups, self._seed_of_folds())
+        if tested.all() or not tested.any():  # nothing can be held out
+            return self._unmerged_tree(table, groups)
+        tree = self._unmerged_tree(table.taken(~tested), of_rows(groups, ~tested))
+        joined = join_similar(tree, table.taken(tested), groups=of_rows(groups, tested))
+        return refit_leaf_values(joined, table, self._whole_rules())
+
+    def _unmerged_tree(self, table: Table, groups: LongArray | None) -> Tree:
         from holdfast.growth.grow import grow
         from holdfast.growth.pruning.reduced_error import grow_reduced_error
 

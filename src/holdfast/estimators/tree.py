@@ -60,7 +60,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         unless it lowers the upper confidence bound of the errors. 0.25 is usual, less prunes more; None: no
         such pruning.
     merge_leaves
-        Make two leaves of one node that predict the same class one.
+        True makes two leaves of one node that predict the same class one. "similar": two leaves that a third
+        of the rows, held out, cannot tell apart; what leaves say then comes from all rows again.
     reduced_error
         Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
     size
@@ -140,7 +141,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         ccp_risk: str | None = None,
         pruning_confidence: float | None = None,
         subtree_raising: bool = True,
-        merge_leaves: bool = False,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
         size: Literal["auto"] | None = None,
         leaf_values: str = "labels",
@@ -202,7 +203,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
     `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
-    parameters and attributes are those of `TreeClassifier`, without those that are about classes.
+    parameters and attributes are those of `TreeClassifier`, without those that are about classes; leaves are
+    merged if they are "similar".
 
     >>> model = TreeRegressor(max_depth=1).fit([[20.0], [30.0], [50.0], [60.0]], [1.0, 2.0, 7.0, 8.0])
     >>> print(model.predict([[35.0], [45.0]]))
@@ -231,6 +233,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         max_nodes: int | None = None,
         memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
         size: Literal["auto"] | None = None,
         leaf_values: str = "labels",
@@ -259,6 +262,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.max_nodes = max_nodes
         self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
+        self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
         self.size = size
         self.leaf_values = leaf_values

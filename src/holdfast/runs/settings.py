@@ -80,7 +80,7 @@ class RunSettings(LearningSettings):
 
     model: str = setting(
         MODELS[0],
-        help="A stable tree, a tree, a tree pruned by cross-validation, or many trees.",
+        help="A stable tree, a tree, a tree whose size folds choose, or many trees.",
         choices=MODELS,
     )
     max_depth: int | None = setting(
