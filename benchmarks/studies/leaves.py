@@ -1,4 +1,4 @@
-"""Do leaves keep what they say: python -m benchmarks.studies.leaves [coverage | calibration | promise].
+"""Do leaves keep what they say: python -m benchmarks.studies.leaves PART, one of four.
 
 coverage: labels are drawn anew for the rows of a real set by what a forest says of each, so that the true
 probability of every leaf is known. Half of the rows, at most 1,000, grow a tree of at most 12 leaves of at
@@ -8,6 +8,8 @@ calibration: on the real labels, 30 % of the rows held out, the four kinds of le
 
 promise: the log loss that the rows held out in training promise for the best of the candidates of
 method="bootstrap", and what it comes to on rows that nothing has seen, with plain and with shrunk leaves.
+
+tolerance: what a tolerance of 0.01 of the AUC takes, and what one of a standard error, where that is more.
 """
 
 import argparse
@@ -183,7 +185,42 @@ def promise(learnt: Table, untouched: Table, kind: str, seed: int) -> tuple[floa
     return -float(trained.frontier.score[place]), -loss
 
 
-PARTS = {"coverage": show_coverage, "calibration": show_calibration, "promise": show_promise}
+# -- the tolerance of the choice --------------------------------------------------------------------------
+
+
+def show_tolerance(folder: Path, n_replications: int) -> None:
+    """AUC on untouched rows, instability and leaves of the tree that either unit of the tolerance takes."""
+    rules = (SelectionRule(tolerance_unit="absolute"), SelectionRule(tolerance_unit="or-standard-error"))
+    names = ("AUC", "instability", "leaves")
+    grid = Grid("data", *(f"{name}, {unit}" for unit in ("0.01", "or one error") for name in names))
+    every = []
+    for name in SMALL:
+        table, found = load_case(name, folder).table, []
+        for number in range(n_replications):
+            test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+            trained = train(
+                table.taken(~test), StabilitySettings(method="bootstrap", n_estimators=60, seed=number)
+            )
+            untouched = table.taken(test)
+            row = []
+            for rule in rules:
+                place = choose(trained.frontier, trained.metric, rule).candidate
+                tree = trained.candidates.trees[place]
+                score = trained.metric.value(tree.value[tree.apply(untouched)], TrueValues.of(untouched))
+                row += [score, float(trained.frontier.instability[place]), tree.n_leaves]
+            found.append(row)
+        every.append(np.mean(found, axis=0))
+        grid.add_row(name, *(f"{figure:.3f}" for figure in every[-1]))
+    grid.add_row("mean", *(f"{figure:.3f}" for figure in np.mean(every, axis=0)))
+    console.print(grid)
+
+
+PARTS = {
+    "coverage": show_coverage,
+    "calibration": show_calibration,
+    "promise": show_promise,
+    "tolerance": show_tolerance,
+}
 
 
 def main() -> None:

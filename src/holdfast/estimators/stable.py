@@ -83,7 +83,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     tolerance, tolerance_unit
         A number, and whether it is "absolute", "relative" to the best score, a multiple of its
         "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
-        "teacher". None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
+        "teacher"; "or-standard-error" is the usual one of the first two, or one standard error if that is
+        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
     gamma
         For "weighted": the score that one unit of instability is worth.
     matching, label_weight, outcome
