@@ -8,6 +8,8 @@ from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.values import number_values
+from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
@@ -57,14 +59,40 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
     value, weight, impurity = node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
-    return tree.replace(
+    filled = tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
         count=total[:, -1].astype(np.float64),
         weight=weight,
         impurity=np.where(is_reached, impurity, tree.impurity),
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
+        observed=None,
     )
+    return in_order(_counted(filled, fixed, counts, leaves))
+
+
+def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
+    """The tree with the rows of each class at its nodes, where weights keep its values from telling them."""
+    if fixed.weight is None or not fixed.n_classes:
+        return tree
+    return _counted(tree, fixed, fixed.repeats, tree.apply(table))
+
+
+def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
+    if fixed.weight is None or not fixed.n_classes:  # the values tell them
+        return tree
+    return with_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+
+
+def rows_by_class(
+    tree: Tree, leaves: IntArray, label: LongArray, counts: IntArray, n_classes: int
+) -> FloatArray:
+    """Rows of each class at every node, each row counted so often, from their leaves and classes."""
+    cells = leaves * np.int64(n_classes) + label
+    rows = np.bincount(cells, counts, tree.n_nodes * n_classes).astype(np.float64)
+    rows = rows.reshape(tree.n_nodes, n_classes)
+    add_upwards(tree, rows)
+    return rows
 
 
 def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:

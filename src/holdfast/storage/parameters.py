@@ -15,6 +15,9 @@ from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Para
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
 
 
+OF_LISTS = ("interaction_cst",)  # whose value may be a list of lists
+
+
 class NotPlainError(Exception):
     """JSON cannot hold the value."""
 
@@ -49,7 +52,7 @@ def _rules_part(rules: Any) -> MappingPart:
 def _rule(value: Any) -> Any:
     if isinstance(value, Mapping):
         return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
-    return _scalar(value)
+    return _scalar_or_list(value)
 
 
 def _part(value: Any) -> Parameter:
@@ -63,8 +66,14 @@ def _scalar_or_list(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(map(_scalar, value))
+        return tuple(map(_scalar_or_inner_list, value))
     return _scalar(value)
+
+
+def _scalar_or_inner_list(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
+    return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
 
 
 def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
@@ -96,6 +105,11 @@ def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[
     """The parameters in the file; a ModelFileError names one that the estimator does not know."""
     if unknown := [name for name in parts if name not in known]:
         raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
+    for name, part in parts.items():
+        if name not in OF_LISTS and isinstance(part, tuple) and any(isinstance(each, tuple) for each in part):
+            raise ModelFileError(
+                f"at estimator.parameters.{name}: Expected a list of labels, got one of lists."
+            )
     return {name: _rules_in(part) if name == RULES else _value_in(part, name) for name, part in parts.items()}
 
 
@@ -113,7 +127,7 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
-        return list(part)
+        return [_value_in(entry, name) for entry in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):

@@ -135,7 +135,7 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
 
 def _uncounted(tree: Tree) -> Tree:
     nothing = np.zeros(tree.n_nodes)
-    return tree.replace(count=nothing, weight=nothing)
+    return tree.replace(count=nothing, weight=nothing, observed=None)
 
 
 # -- loose nodes ------------------------------------------------------------------------------------------
@@ -154,9 +154,12 @@ def _loose(tree: Tree) -> Nodes:
         impurity=tree.impurity,
         sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
         outcome=tree.given_outcome,
+        observed=tree.observed,
     )
 
 
 def _built(tree: Tree, nodes: Nodes) -> Tree:
     """The nodes as a tree, checked in full, with all else that the tree knows."""
-    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(edits=tree.edits)
+    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
+        edits=tree.edits, monotone=tree.monotone
+    )

@@ -36,7 +36,8 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         threshold=_thresholds(tree, schema, feature),
         set_start=set_start,
         in_set=in_set,
-        value=_values(tree, schema.target),
+        value=_by_class(tree, schema.target, tree.value),
+        observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
     )
     moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
@@ -74,14 +75,13 @@ def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, Boo
     return set_start, np.concatenate(sets)
 
 
-def _values(tree: Tree, target: Target) -> FloatArray:
-    """The fractions of the classes in their new places, 0 for new ones; or the means as they are."""
+def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:
+    """The numbers of the classes in their new places, 0 for new ones; or the means as they are."""
     if not target.is_classes:
-        return tree.value
-    fractions = np.zeros((tree.n_nodes, len(target.classes)))
-    places = _places(tree.schema.target.classes, target.classes)
-    fractions[:, places] = tree.value
-    return fractions
+        return numbers
+    moved = np.zeros((tree.n_nodes, len(target.classes)))
+    moved[:, _places(tree.schema.target.classes, target.classes)] = numbers
+    return moved
 
 
 def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
