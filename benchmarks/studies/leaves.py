@@ -25,7 +25,7 @@ from benchmarks.studies.cases import load_case
 from holdfast import GrowthRules, Table, grow
 from holdfast.arrays import FloatArray
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.evidence.leaf_evidence import evidence_in, node_intervals
+from holdfast.evidence.leaf_evidence import node_intervals
 from holdfast.growth.honest import honest_rows, with_honest_values
 from holdfast.growth.shrinkage import choose_strength, shrunk
 from holdfast.scoring.calibration import calibration
@@ -61,7 +61,7 @@ def trees(table: Table) -> dict[str, Tree]:
 
 def covered(tree: Tree, table: Table, chances: FloatArray, method: str) -> tuple[float, float]:
     """The fraction of the rows whose leaf has an interval that holds the truth, and its mean width."""
-    low, high = node_intervals(tree, evidence_in(tree), 0.95, method)
+    low, high = node_intervals(tree, 0.95, method)
     leaves = tree.apply(table)
     is_leaf = np.flatnonzero(tree.feature == LEAF)
     rows = np.bincount(leaves, minlength=tree.n_nodes)[is_leaf]

@@ -77,7 +77,7 @@ def test_a_row_of_weight_2_is_two_rows_and_fractions_are_worth_less() -> None:
     assert np.allclose(by_weight, by_rows)
     model = TreeClassifier(max_depth=2).fit(X, Y, RNG.random(300) ** 2)
     leaves = np.unique(model.apply(X))
-    assert (model.leaf_rows_[leaves] < model.tree_.count[leaves]).all()
+    assert (model.tree_.effective[leaves] < model.tree_.count[leaves]).all()
 
 
 def test_patients_who_come_again_widen_the_interval(tmp_path) -> None:

@@ -81,10 +81,6 @@ def run(
         fitted = new
     else:
         fitted.tree_ = new
-        from holdfast.estimators.intervals import OF_INTERVALS
-
-        for name in OF_INTERVALS:  # of the leaves as they were
-            vars(fitted).pop(name, None)
     save(fitted, output)
     for line in _change_lines(old, new):
         click.echo(line)

@@ -11,7 +11,8 @@ from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
-from holdfast.estimators.intervals import IntervalEstimator, evidence_needed
+from holdfast.estimators.intervals import IntervalEstimator
+from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size.table import SizeTable
@@ -59,9 +60,7 @@ class SizedTreeEstimator(IntervalEstimator):
                 "A teacher is what stable trees have."
             )
         marks = None if groups is None else read_groups(groups, table.n_rows)
-        tree = self._tree_with_values(table, marks)
-        self._remember_evidence(evidence_needed(tree, table, marks))
-        return tree
+        return with_evidence(self._tree_with_values(table, marks), table, marks)
 
     def _tree_with_values(self, table: Table, groups: LongArray | None) -> Tree:
         if self.leaf_values == "honest":

@@ -1,6 +1,6 @@
 """What the stable classifier and regressor share: settings, training, the choice, and what stands firm."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -10,12 +10,11 @@ from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
-from holdfast.estimators.intervals import evidence_needed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
 from holdfast.estimators.updating import OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.evidence.leaf_evidence import LeafEvidence
+from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
@@ -53,7 +52,6 @@ class StableTreeEstimator(StagingEstimator):
     candidate_trees_: list[Tree]
     size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
     max_leaf_nodes_: int
-    _evidence: list[LeafEvidence | None]  # of every candidate
     shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
@@ -63,10 +61,9 @@ class StableTreeEstimator(StagingEstimator):
         settings, groups = self._settings(), rows.groups
         trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
         is_taught = settings.method == "centred" and settings.leaf_values == "teacher"
-        self._evidence = [
-            evidence_needed(tree, table, groups, is_taught=is_taught) for tree in trained.candidates.trees
-        ]
-        return trained
+        grown = trained.candidates
+        trees = tuple(with_evidence(tree, table, groups, is_taught=is_taught) for tree in grown.trees)
+        return replace(trained, candidates=replace(grown, trees=trees))
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
@@ -165,7 +162,6 @@ class StableTreeEstimator(StagingEstimator):
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
         self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
-        self._remember_evidence(self._evidence[choice.candidate])
         self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
         if self.trained_.frontier.student_loss is not None:

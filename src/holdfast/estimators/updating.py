@@ -208,8 +208,10 @@ class UpdatingEstimator(IntervalEstimator):
         return {name: each for name, each in state.items() if name not in ("_before_update", "_learnt")}
 
     def _update_settings(self) -> StabilitySettings:
-        """The settings, with the size that folds have chosen."""
+        """The settings, with the size and the strength of shrinkage that folds have chosen."""
         settings = self._settings()
+        if settings.leaf_values == "shrunk":
+            settings = replace(settings, shrinkage=vars(self).get("shrinkage_"))
         if not settings.size_by_folds:
             return settings
         size = vars(self).get("max_leaf_nodes_", self.tree_.n_leaves)
@@ -240,7 +242,6 @@ class UpdatingEstimator(IntervalEstimator):
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""
         self.tree_ = tree
-        self._forget_evidence()
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes
         if classes:

@@ -1,6 +1,7 @@
 """What the value of every leaf rests on: how many rows it is worth, and how far they are apart."""
 
-from dataclasses import dataclass
+from math import nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,62 +19,107 @@ NUMBER_INTERVALS = ("t", "bootstrap")
 Interval = tuple[FloatArray, FloatArray]
 
 
-@dataclass(frozen=True, eq=False)
-class LeafEvidence:
-    """One number for every node, 0 at those that are no leaves."""
+def with_evidence(
+    tree: Tree, table: Table, groups: LongArray | None = None, *, is_taught: bool = False
+) -> Tree:
+    """The tree with what its nodes rest on, where it does not tell by itself.
 
-    rows: FloatArray  # effective: weights by Kish, groups by the design effect
-    deviation: FloatArray  # of a number, about the mean of the leaf; 0 for classes
+    Rows of unlike weights, or of groups, are worth fewer than they are: `effective`. Of numbers whose
+    impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. The
+    tree may have counted a part of the rows only.
+    """
+    target = table.schema.target
+    is_told = target.is_classes or (tree.criterion == "squared_error" and not is_taught)
+    if is_told and table.weight is None and groups is None:
+        return tree
+    rows = _Rows.of(tree, table, groups)
+    nodes = range(tree.n_nodes)
+    effects = np.array([rows.design_effect(node) for node in nodes])
+    deviation = None if is_told else np.array([rows.deviation(node) for node in nodes])
+    is_worth_less = bool((effects > 1).any())
+    effective = frozen(tree.count / effects) if is_worth_less else None
+    return tree.replace(effective=effective, deviation=deviation)
 
 
-def evidence_in(tree: Tree) -> LeafEvidence:
-    """What the tree itself tells: rows that weigh alike, and the deviation by its squared error."""
-    deviation = np.sqrt(np.maximum(tree.impurity, 0.0))
-    if tree.schema.target.is_classes or tree.criterion != "squared_error":
-        deviation = np.zeros(tree.n_nodes)
-    return LeafEvidence(tree.count, frozen(deviation))
+class _Rows(NamedTuple):
+    """Rows in the order of their leaves, so that those of a node stand together."""
 
+    start: LongArray  # of every node, and one past the last
+    end: LongArray
+    outputs: FloatArray  # (rows, classes or 1)
+    weight: FloatArray
+    groups: LongArray | None
 
-def leaf_evidence(tree: Tree, table: Table, groups: LongArray | None = None) -> LeafEvidence:
-    """What rows tell, of which the tree may have counted a part only."""
-    leaves, target = tree.apply(table), table.schema.target
-    outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
-    times, weight = np.ones(table.n_rows), np.ones(table.n_rows)
-    if table.weight is not None:
-        is_copies = are_repetitions(table.weight)
-        times, weight = (table.weight, weight) if is_copies else (times * (table.weight > 0), table.weight)
-    rows, deviation = np.zeros((2, tree.n_nodes))
-    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
-        own = np.flatnonzero((leaves == leaf) & (times > 0))
-        copies = np.repeat(own, times[own].astype(np.int64))
-        of_groups = None if groups is None else groups[copies]
-        rows[leaf] = tree.count[leaf] / design_effect(outputs[copies], weight[copies], of_groups)
-        if not target.is_classes and len(copies):
-            mean = np.average(outputs[copies, 0], weights=weight[copies])
-            deviation[leaf] = np.sqrt(np.average((outputs[copies, 0] - mean) ** 2, weights=weight[copies]))
-    return LeafEvidence(frozen(rows), frozen(deviation))
+    @classmethod
+    def of(cls, tree: Tree, table: Table, groups: LongArray | None) -> "_Rows":
+        leaves, target = tree.apply(table), table.schema.target
+        outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
+        times, weight = np.ones(table.n_rows), np.ones(table.n_rows)
+        if table.weight is not None and are_repetitions(table.weight):
+            times = table.weight
+        elif table.weight is not None:
+            times, weight = times * (table.weight > 0), table.weight
+        order = np.repeat(np.arange(table.n_rows), times.astype(np.int64))
+        order = order[np.argsort(leaves[order], kind="stable")]
+        start = np.searchsorted(leaves[order], np.arange(tree.n_nodes))
+        end = np.searchsorted(leaves[order], tree.subtree_end)
+        of_groups = None if groups is None else groups[order]
+        return cls(start, end, outputs[order], weight[order], of_groups)
+
+    def design_effect(self, node: int) -> float:
+        own = slice(int(self.start[node]), int(self.end[node]))
+        return design_effect(
+            self.outputs[own], self.weight[own], None if self.groups is None else self.groups[own]
+        )
+
+    def deviation(self, node: int) -> float:
+        own = slice(int(self.start[node]), int(self.end[node]))
+        values, weight = self.outputs[own, 0], self.weight[own]
+        if not weight.sum() > 0:
+            return 0.0
+        return float(np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)))
 
 
 # -- intervals --------------------------------------------------------------------------------------------
 
 
-def node_intervals(tree: Tree, evidence: LeafEvidence, level: float, method: str | None = None) -> Interval:
-    """The two ends of the interval of every value of every node, in the shape of `tree.value`.
+def node_interval(
+    tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
+) -> tuple[float, float]:
+    """The interval of what a node says of the class at this place, or of the mean of its numbers.
 
-    Each lies about what the leaf says, whatever kind of leaf value that is.
+    It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
+    the node is worth make it: 0 to 1, or endless, without any.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
+    >>> low, high = node_interval(tree, 0)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.257 to 0.534'
     """
+    rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
+    value, checked = float(tree.value[node, place]), check_method(method, tree.schema.target.is_classes)
+    if checked in CLASS_INTERVALS:
+        return CLASS_INTERVALS[checked](value * rows, rows, level)
+    return t_interval(value, _deviation(tree, node), rows, level)
+
+
+def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:
+    """The two ends of the interval of every value of every node, in the shape of `tree.value`."""
     check_level(level)
-    checked = check_method(method, tree.schema.target.is_classes)
-    low, high = np.empty((2, *tree.value.shape))
-    for node in range(tree.n_nodes):
-        rows, deviation = float(evidence.rows[node]), float(evidence.deviation[node])
-        for output, value in enumerate(tree.value[node].tolist()):
-            if checked in CLASS_INTERVALS:
-                ends = CLASS_INTERVALS[checked](value * rows, rows, level)
-            else:
-                ends = t_interval(value, deviation, rows, level)
-            low[node, output], high[node, output] = ends
+    ends = [
+        [node_interval(tree, node, place, level, method) for place in range(tree.value.shape[1])]
+        for node in range(tree.n_nodes)
+    ]
+    low, high = np.moveaxis(np.array(ends), 2, 0)
     return low, high
+
+
+def _deviation(tree: Tree, node: int) -> float:
+    """The standard deviation of the numbers at a node; NaN where nothing tells it."""
+    if tree.deviation is not None:
+        return float(tree.deviation[node])
+    return sqrt(max(float(tree.impurity[node]), 0.0)) if tree.criterion == "squared_error" else nan
 
 
 def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:

@@ -13,6 +13,7 @@ from holdfast.errors import DataError
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
 from holdfast.random_streams import Branch
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
 FRACTION_ASKED = 0.5  # of the rows, which choose the questions; the others give the values
@@ -66,4 +67,4 @@ def with_honest_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     for node, above in enumerate(fitted.parent.tolist()):  # preorder: a parent stands before its children
         if node and not fitted.weight[node] > 0:
             value[node] = value[above]
-    return fitted.replace(value=np.asarray(value, np.float64))
+    return in_order(fitted.replace(value=np.asarray(value, np.float64)))

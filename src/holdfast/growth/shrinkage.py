@@ -17,6 +17,8 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
 # In rows. None is 0: with any of these, no leaf says that a class that was ever seen cannot be.
@@ -29,7 +31,8 @@ def shrunk(tree: Tree, strength: float) -> Tree:
     """The tree whose every step down changes the value the less, the fewer rows it rests on.
 
     A step from a node of n rows to its child counts n / (n + strength) of what it did. A strength of 0
-    changes nothing, and an endless one leaves every leaf with the value of the root.
+    changes nothing, and an endless one leaves every leaf with the value of the root. The rows of each class
+    stay known, and an order of its leaves that the tree promises is kept.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]))
@@ -41,7 +44,8 @@ def shrunk(tree: Tree, strength: float) -> Tree:
         raise ParameterError(
             f"strength={strength!r} is out of range: it must be a number of rows, at least 0."
         )
-    return tree.replace(value=shrunk_values(tree, [strength])[0], given_outcome=None)
+    own = with_own_counts(tree)
+    return in_order(own.replace(value=shrunk_values(tree, [strength])[0], given_outcome=None))
 
 
 def shrunk_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:

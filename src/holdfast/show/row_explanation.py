@@ -77,9 +77,9 @@ def _outcome_sentence(found: RowExplanation) -> str:
         return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one ({interval})."
     label, risk = label_text(outcome.label), rounded_percent(outcome.probability or 0.0)
     return (
-        f"{said}. The tree says {label} {risk}. Of {counted(outcome.n_rows, 'row')} like this one, "
-        f"{_count(outcome)} {'was' if round(outcome.count) == 1 else 'were'} {label}: "
-        f"{rounded_percent(outcome.count / outcome.n_rows)} ({interval})."
+        f"{said}. The tree says {label} {risk} ({interval}). Of {counted(outcome.n_rows, 'row')} like this "
+        f"one, {_count(outcome)} {'was' if round(outcome.count) == 1 else 'were'} {label}: "
+        f"{rounded_percent(outcome.count / outcome.n_rows)}."
     )
 
 

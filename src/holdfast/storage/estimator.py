@@ -22,7 +22,6 @@ from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.ensemble_base import EnsembleEstimator
 from holdfast.estimators.forest import ForestClassifier, ForestRegressor
-from holdfast.estimators.intervals import OF_INTERVALS
 from holdfast.estimators.predictions import ClassifierBase
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.estimators.stable_base import StableTreeEstimator
@@ -68,7 +67,6 @@ NUMBERS: dict[str, type] = {
     "teacher_loss_": float,
 }
 ARRAYS = (
-    *OF_INTERVALS,
     "estimator_errors_",
     "oob_improvement_",
     "oob_scores_",
@@ -292,9 +290,6 @@ def _check_link(estimator: Any, ensemble: Ensemble) -> None:
 
 def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
     estimator.tree_ = tree
-    for name in OF_INTERVALS:
-        if name in vars(estimator) and len(getattr(estimator, name)) != tree.n_nodes:
-            raise ModelFileError(f"at estimator.attributes: {name!r} needs one number for each node.")
     if part.density is not None:
         estimator._density = density_in(part.density, tree)
         estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence

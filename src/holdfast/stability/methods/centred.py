@@ -24,7 +24,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
-from holdfast.growth.shrinkage import shared_strength
+from holdfast.growth.shrinkage import shared_strength, shrunk
 from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
@@ -77,7 +77,7 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     of all rows, for every size those of as many leaves.
     """
     _check(settings)
-    choice = None
+    settings, choice = replace(settings, shrinkage=None), None  # rows held out choose it anew
     if settings.size_by_folds:
         choice = choose_size(rows, metric, partial(students_of_sizes, settings), settings)
         settings = replace(settings, rules=replace(settings.rules, max_leaf_nodes=choice.max_leaf_nodes))
@@ -236,7 +236,9 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     table = rows.lesson.table
     if settings.leaf_values != "teacher":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
-        return refit_all_leaf_values(trees, table, [sample] * len(trees))
+        labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
+        strength = settings.shrinkage
+        return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
     return [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
 
 
