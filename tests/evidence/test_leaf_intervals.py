@@ -13,8 +13,13 @@ from holdfast import (
     load,
     save,
 )
+from holdfast.evidence.leaf_evidence import node_interval
+from holdfast.evidence.outcome_at import leaf_outcome
 from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
+from holdfast.show.node_texts import NodeTexts
+from holdfast.show.report.sections.rules import rule_facts
+from holdfast.tree.prune import cut_back
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -124,3 +129,48 @@ def test_a_level_out_of_range_is_refused(level) -> None:
 def test_the_interval_of_a_number_is_none_of_a_class() -> None:
     with pytest.raises(ParameterError, match="method='t' is unknown for classes: choose 'wilson'"):
         TreeClassifier(max_depth=1).fit(X, Y).predict_interval(X, method="t")
+
+
+# -- one interval, wherever it is told --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["weighted", "shrunk"])
+def model(request: pytest.FixtureRequest) -> TreeClassifier:
+    weight = RNG.random(300) ** 2 if request.param == "weighted" else None
+    kind = "shrunk" if request.param == "shrunk" else "labels"
+    return TreeClassifier(max_depth=2, min_samples_leaf=20, leaf_values=kind, cv=3).fit(X, Y, weight)
+
+
+def test_drawings_explanations_rules_and_pages_tell_the_interval_of_the_prediction(model) -> None:
+    leaf = int(model.apply(X[:1])[0])
+    low, high = (float(end[0, 1]) for end in model.predict_interval(X[:1]))
+    assert leaf_outcome(model.tree_, leaf, "yes").interval == pytest.approx((low, high))
+    fact = next(each for each in rule_facts(model.tree_, 1, "patient") if each["leaf"] == leaf)
+    assert fact["interval"] == pytest.approx([low, high])
+    assert (
+        NodeTexts.of(model.tree_, positive="yes").interval(leaf) == f"{100 * low:.0f}\u2013{100 * high:.0f} %"
+    )
+    assert f", {low:.2f} to {high:.2f};" in model.rules(intervals=True, positive="yes")
+
+
+def test_a_page_tells_the_interval_once_beside_what_the_tree_says(model) -> None:
+    for fact in rule_facts(model.tree_, 1, "patient"):
+        assert ("(" in fact["sentence"]) != bool(fact["between"])
+
+
+def test_a_drawn_mean_has_its_interval_and_one_row_none() -> None:
+    y = X[:, 0] + RNG.normal(size=300)
+    tree = TreeRegressor(max_depth=1).fit(X, y).tree_
+    leaf = int(np.flatnonzero(tree.feature == -1)[0])
+    low, high = node_interval(tree, leaf)
+    assert NodeTexts.of(tree, decimals=2).support(leaf)[1] == f"{low:.2f} to {high:.2f}"
+    alone = TreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0]).tree_
+    assert NodeTexts.of(alone).support(1) == ("1 row",)
+
+
+def test_nodes_are_worth_what_they_were_when_leaves_are_cut_away() -> None:
+    model = TreeClassifier(max_depth=3).fit(X, Y, RNG.random(300) ** 2)
+    cut = cut_back(model.tree_, model.tree_.parent == 0)
+    assert cut.effective is not None
+    assert np.array_equal(cut.effective[0], model.tree_.effective[0])
+    assert len(cut.effective) == cut.n_nodes == 3

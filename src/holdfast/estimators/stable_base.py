@@ -1,6 +1,6 @@
 """What the stable classifier and regressor share: settings, training, the choice, and what stands firm."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,10 +14,10 @@ from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
 from holdfast.estimators.updating import OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.centring.size_choice import SizeChoice
@@ -60,10 +60,7 @@ class StableTreeEstimator(StagingEstimator):
         self._remember_rows(table)
         settings, groups = self._settings(), rows.groups
         trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
-        is_taught = settings.method == "centred" and settings.leaf_values == "teacher"
-        grown = trained.candidates
-        trees = tuple(with_evidence(tree, table, groups, is_taught=is_taught) for tree in grown.trees)
-        return replace(trained, candidates=replace(grown, trees=trees))
+        return with_leaf_evidence(trained, table, groups, settings)
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""

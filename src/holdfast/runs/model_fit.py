@@ -13,6 +13,7 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
+from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
 from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable
@@ -102,7 +103,8 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
 
 
 def _tree(task: ModelTask) -> GrownModel:
-    return GrownModel(grow(task.table, growth_rules(task.settings, task.target)))
+    tree = grow(task.table, growth_rules(task.settings, task.target))
+    return GrownModel(with_evidence(tree, task.table, task.groups))
 
 
 def _pruned(task: ModelTask) -> GrownModel:
@@ -114,7 +116,8 @@ def _pruned(task: ModelTask) -> GrownModel:
     sizes = found.sizes
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
     source = f"the mean over {sizes.scores.shape[1]} folds"
-    return GrownModel(found.tree, expected, source, sizes, found.min_samples_leaf)
+    tree = with_evidence(found.tree, task.table, task.groups)
+    return GrownModel(tree, expected, source, sizes, found.min_samples_leaf)
 
 
 def _forest(task: ModelTask) -> GrownModel:
