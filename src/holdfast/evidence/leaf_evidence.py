@@ -12,6 +12,8 @@ from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -89,7 +91,8 @@ def node_interval(
     """The interval of what a node says of the class at this place, or of the mean of its numbers.
 
     It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
-    the node is worth make it: 0 to 1, or endless, without any.
+    the node is worth make it: 0 to 1, or endless, without any. Where a person has given a leaf its fractions,
+    it lies about what its rows were.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
@@ -98,10 +101,17 @@ def node_interval(
     '0.257 to 0.534'
     """
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
-    value, checked = float(tree.value[node, place]), check_method(method, tree.schema.target.is_classes)
+    value, checked = estimate(tree, node, place), check_method(method, tree.schema.target.is_classes)
     if checked in CLASS_INTERVALS:
         return CLASS_INTERVALS[checked](value * rows, rows, level)
     return t_interval(value, _deviation(tree, node), rows, level)
+
+
+def estimate(tree: Tree, node: int, place: int = 0) -> float:
+    """What the interval of a node lies about: what it says or, if a person made it say so, what was seen."""
+    is_by_hand = bool(tree.edits) and tree.feature[node] == LEAF and node in edited_nodes(tree)
+    counts = class_counts(tree)[node] if is_by_hand and tree.schema.target.is_classes else np.zeros(1)
+    return float(counts[place] / counts.sum() if counts.sum() > 0 else tree.value[node, place])
 
 
 def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:

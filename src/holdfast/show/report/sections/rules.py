@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.evidence.leaf_evidence import node_interval
+from holdfast.evidence.leaf_evidence import estimate, node_interval
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
@@ -145,8 +145,8 @@ def _fact(
     place = target.classes.index(rule.outcome) if positive is None else positive
     seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
     value, interval = rule.value[place], node_interval(tree, rule.leaf, place)
-    says_seen = total > 0 and abs(seen / total - value) <= SAME
-    told = interval if says_seen else None  # the interval is of what the tree says
+    is_of_seen = total > 0 and abs(seen / total - estimate(tree, rule.leaf, place)) <= SAME
+    told = interval if is_of_seen else None  # else it is told beside what the tree says
     sentence = frequency_sentence(
         target, counts[rule.leaf], noun, place, interval=told, with_others=positive is None
     )
@@ -159,7 +159,7 @@ def _fact(
         "warning": " ".join(filter(None, [_warning(rule, counts[rule.leaf]), few_rows_sentence(rule.count)])),
         "seen": seen,
         "interval": list(interval),
-        "between": "" if says_seen else interval_text(*interval),
+        "between": "" if is_of_seen else interval_text(*interval),
     }
 
 
