@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.errors import ParameterError
 from holdfast.evidence.leaf_evidence import node_interval
 from holdfast.show.conditions import condition_text, cut_list
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
 from holdfast.show.orders import ORDERS
 from holdfast.show.risk import probability_name, told_probability
@@ -55,7 +56,7 @@ def rules_text(
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
         for rule in ordered_rules(tree, order, positive)
     ]
-    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
+    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in (*tree.notes, *direction_lines(tree))]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
 
