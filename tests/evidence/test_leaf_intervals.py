@@ -174,3 +174,15 @@ def test_nodes_are_worth_what_they_were_when_leaves_are_cut_away() -> None:
     assert cut.effective is not None
     assert np.array_equal(cut.effective[0], model.tree_.effective[0])
     assert len(cut.effective) == cut.n_nodes == 3
+
+
+def test_the_order_of_rows_changes_no_digit_of_what_leaves_rest_on() -> None:
+    weight, groups, turned = RNG.random(300), np.repeat(np.arange(100), 3), RNG.permutation(300)
+    y = X[:, 0] + RNG.normal(size=300)
+    rules = {"max_depth": 3, "criterion": "poisson"}
+    one = TreeRegressor(**rules).fit(X, np.exp(y), weight, groups=groups).tree_
+    other = (
+        TreeRegressor(**rules).fit(X[turned], np.exp(y)[turned], weight[turned], groups=groups[turned]).tree_
+    )
+    assert np.array_equal(one.effective, other.effective)
+    assert np.array_equal(one.deviation, other.deviation)

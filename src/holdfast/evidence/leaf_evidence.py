@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -36,10 +36,11 @@ def with_evidence(
         return tree
     rows = _Rows.of(tree, table, groups)
     nodes = range(tree.n_nodes)
-    effects = np.array([rows.design_effect(node) for node in nodes])
-    deviation = None if is_told else np.array([rows.deviation(node) for node in nodes])
+    # Sums of rows in another order have other last digits.
+    effects = without_last_digits(np.array([rows.design_effect(node) for node in nodes]))
+    deviation = None if is_told else without_last_digits(np.array([rows.deviation(node) for node in nodes]))
     is_worth_less = bool((effects > 1).any())
-    effective = frozen(tree.count / effects) if is_worth_less else None
+    effective = without_last_digits(tree.count / effects) if is_worth_less else None
     return tree.replace(effective=effective, deviation=deviation)
 
 
