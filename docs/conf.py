@@ -24,6 +24,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/*.zip"]
 default_role = "py:obj"
+smartquotes = False  # "gini" is what one types
 html_math_renderer = "mathml"
 suppress_warnings = ["config.cache"]  # of sphinx-gallery's functions, which cannot be pickled
 
