@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
+from holdfast.growth.costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
 
 EarlyStopping = bool | Literal["cv", "oob"]
@@ -43,6 +44,8 @@ class BoostingSettings:
     start: Literal["constant", "zero"] = "constant"
     alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
     class_weight: ClassWeight = None
+    priors: Priors = None  # fractions of the classes, by which their rows are weighed
+    loss_matrix: LossMatrix = None  # what errors cost: which class is predicted, not how trees grow
     early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
     cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
     validation_fraction: float = 0.1  # of the rows, held out
@@ -78,6 +81,8 @@ class BoostingSettings:
                 f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
                 "0, or use splits='binned'."
             )
+        object.__setattr__(self, "priors", plain_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
         self.growth(1)  # checks the rest
 
     def growth(self, n_rows: int) -> GrowthRules:
@@ -90,8 +95,16 @@ class BoostingSettings:
             min_impurity_decrease=self.min_impurity_decrease,
             max_features=self.max_features,
             class_weight=self.class_weight,
+            priors=self.priors,
+            loss_matrix=self.loss_matrix,
         )
-        return replace(rules, min_samples_leaf=rows_needed(rules.min_samples_leaf, n_rows), class_weight=None)
+        least = rows_needed(rules.min_samples_leaf, n_rows)
+        return replace(rules, min_samples_leaf=least, class_weight=None, priors=None, loss_matrix=None)
+
+    @property
+    def class_rules(self) -> GrowthRules:
+        """How classes are weighed."""
+        return GrowthRules(class_weight=self.class_weight, priors=self.priors)
 
     def are_binned(self, n_rows: int) -> bool:
         """True if splits are looked for between bins only."""

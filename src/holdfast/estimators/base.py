@@ -118,6 +118,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if is_named:
             self.feature_names_in_ = np.array([column.name for column in schema.columns], object)
 
+    def _choose_threshold(self, table: Table, groups: Any) -> None:
+        """Take a decision threshold for the fitted one, if the model is one of classes."""
+
+    def _with_threshold(self, model: Any) -> Any:
+        """The tree or ensemble that predicts by the fitted threshold, if there is one."""
+        return model
+
     # -- new rows -------------------------------------------------------------------------------------
 
     def _values(self, X: Any) -> FloatArray:

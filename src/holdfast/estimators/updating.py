@@ -81,7 +81,7 @@ class UpdatingEstimator(TreeEstimator):
                 f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
             )
         self._forget_training()
-        for name in (*OF_UPDATE, "_row_hashes"):
+        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_"):
             self.__dict__.pop(name, None)
         columns = tree.schema.columns
         self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
@@ -238,7 +238,7 @@ class UpdatingEstimator(TreeEstimator):
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""
-        self.tree_ = tree
+        self.tree_ = self._with_threshold(tree)
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes
         if classes:

@@ -19,7 +19,7 @@ from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.thresholds import node_features, thresholds
-from holdfast.growth.values import node_values
+from holdfast.growth.values import decided_by, node_values
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample
@@ -67,7 +67,9 @@ def grow_samples(
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
         tree = _finished(table, rules, fixed, counts, task, result)
-        trees.append(pruned(tree, rules, table, fixed, counts))
+        if fixed.losses is not None:
+            tree = decided_by(tree, table, fixed, counts)
+        trees.append(pruned(tree, rules, table, fixed.of_values, counts))
     return trees
 
 

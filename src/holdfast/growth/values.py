@@ -42,6 +42,13 @@ def node_values(
     return np.ldexp(mean, fixed.exponent)[:, None], weight, impurity
 
 
+def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """The tree that predicts by the losses of the sample, whose values know nothing of them."""
+    if fixed.unaltered is not None:
+        tree = with_values(tree, table, fixed.unaltered, counts)
+    return tree.replace(loss_matrix=fixed.losses)
+
+
 def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree with the values, counts and impurities of the rows, each repeated as often as `counts` says.
 
@@ -64,6 +71,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         impurity=np.where(is_reached, impurity, tree.impurity),
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
+        loss_matrix=tree.loss_matrix if fixed.losses is None else fixed.losses,
     )
 
 

@@ -9,7 +9,7 @@ from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text
+from holdfast.tree.wording import outcome_text, probability
 
 
 def numbered_drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
@@ -49,5 +49,5 @@ def _indents(tree: Tree) -> list[str]:
 def _leaf_text(tree: Tree, node: int) -> str:
     value = outcome_text(tree, node)
     if tree.schema.target.is_classes:
-        value = f"{value}, p = {probability_text(float(tree.value[node].max()))}"
+        value = f"{value}, p = {probability_text(probability(tree, node))}"
     return f"{printable(tree.schema.target.name)} = {value}, {rows_text(float(tree.count[node]))}"

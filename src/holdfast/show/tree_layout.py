@@ -12,7 +12,7 @@ from holdfast.text.lines import shortened
 from holdfast.text.numbers import rounded_percent, rows_text
 from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text
+from holdfast.tree.wording import outcome_text, probability
 
 LINE = 16  # from one line of text to the next
 PAD = 10  # between the side of a box and its text
@@ -88,7 +88,7 @@ def _support_text(tree: Tree, node: int) -> str:
     rows = rows_text(float(tree.count[node]))
     if not tree.schema.target.is_classes:
         return rows
-    return f"{rounded_percent(float(tree.value[node].max()))} · {rows}"
+    return f"{rounded_percent(probability(tree, node))} · {rows}"
 
 
 def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:

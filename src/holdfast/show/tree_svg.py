@@ -26,7 +26,7 @@ from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
 from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, outcome_text
+from holdfast.tree.wording import class_names, outcome_text, probability
 
 MOST_TOLD = 24  # conditions in the title of a leaf
 
@@ -132,7 +132,7 @@ def _leaf(tree: Tree, node: int, box: Box, sideways: bool) -> list[str]:
     outcome, support = box.lines
     is_classes = tree.schema.target.is_classes
     colour = nth_colour(int(tree.outcome[node])) if is_classes else BLUE
-    fill = _tint(tree, float(tree.value[node].max()), colour)
+    fill = _tint(tree, probability(tree, node) if is_classes else float(tree.value[node, 0]), colour)
     parts = [rounded_box(box.x, box.y, box.width, box.height, fill, colour)]
     x, _ = box.middle
     if sideways:

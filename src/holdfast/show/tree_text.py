@@ -12,7 +12,7 @@ from holdfast.text.numbers import count_text, percent_text, probability_text, ro
 from holdfast.text.table import table_lines
 from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text
+from holdfast.tree.wording import outcome_text, probability
 
 WIDTH = 100  # columns
 NARROWEST = 30  # columns of the conditions
@@ -51,9 +51,9 @@ def _columns(tree: Tree, leaves: list[int]) -> list[str]:
     is_classes = tree.schema.target.is_classes
     rows = [[printable(tree.schema.target.name), "p", "rows", "of all"]]
     for leaf in leaves:
-        probability = probability_text(float(tree.value[leaf].max())) if is_classes else ""
+        of_class = probability_text(probability(tree, leaf)) if is_classes else ""
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
-        rows.append([outcome_text(tree, leaf), probability, *support])
+        rows.append([outcome_text(tree, leaf), of_class, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
     columns = [[shortened(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]

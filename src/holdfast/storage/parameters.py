@@ -49,7 +49,7 @@ def _rules_part(rules: Any) -> MappingPart:
 def _rule(value: Any) -> Any:
     if isinstance(value, Mapping):
         return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
-    return _scalar(value)
+    return _scalar_or_list(value)
 
 
 def _part(value: Any) -> Parameter:
@@ -60,16 +60,20 @@ def _part(value: Any) -> Parameter:
 
 
 def _scalar_or_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.ndim == 1:
+    if isinstance(value, np.ndarray) and value.ndim in (1, 2):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(map(_scalar, value))
+        return tuple(map(_scalar_or_row, value))
     return _scalar(value)
 
 
+def _scalar_or_row(value: Any) -> Any:
+    return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
+
+
 def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    keys = tuple(map(_scalar, mapping))
-    if None in keys:
+    keys = tuple(map(_scalar_or_row, mapping))
+    if None in keys or any(isinstance(key, tuple) and None in key for key in keys):
         raise NotPlainError
     return keys
 
@@ -113,7 +117,7 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
-        return list(part)
+        return [list(each) if isinstance(each, tuple) else each for each in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):

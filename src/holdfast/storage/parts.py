@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 from numpy.typing import DTypeLike, NDArray
 
@@ -17,6 +18,7 @@ from holdfast.storage.document import (
     VERSION,
     EnsembleDocument,
     FeaturePart,
+    Losses,
     MemberPart,
     NodesPart,
     SchemaPart,
@@ -44,6 +46,7 @@ def document_of(tree: Tree) -> TreeDocument:
         checksum="",
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
@@ -62,6 +65,7 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
             TreePart(
                 criterion=str(tree.criterion),
                 notes=tuple(map(str, tree.notes)),
+                loss_matrix=loss_part(tree.loss_matrix),
                 edits=edit_parts(tree.edits),
                 nodes=_nodes_part(tree),
             )
@@ -83,6 +87,7 @@ def ensemble_document_of(ensemble: Ensemble) -> EnsembleDocument:
         weights=raw_array(ensemble.weights.tolist()),
         outputs=raw_array(ensemble.outputs.tolist()),
         notes=tuple(map(str, ensemble.notes)),
+        loss_matrix=loss_part(ensemble.loss_matrix),
         schema=_schema_part(ensemble.schema),
         trees=[_member_part(tree, ensemble.schema.target) for tree in ensemble.trees],
     )
@@ -95,9 +100,24 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         target=None if is_shared else _target_part(tree.schema.target),
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         nodes=_nodes_part(tree),
     )
+
+
+def loss_part(loss_matrix: FloatArray | None) -> Losses:
+    """The losses as the document has them."""
+    return UNSET if loss_matrix is None else tuple(map(tuple, loss_matrix.tolist()))
+
+
+def losses_in(part: Losses) -> FloatArray | None:
+    """The losses as the document says they are."""
+    if isinstance(part, UnsetType):
+        return None
+    if len({len(row) for row in part}) > 1:
+        raise BrokenTreeError("loss_matrix has rows of different lengths.")
+    return np.array(part, np.float64)
 
 
 def _schema_part(schema: Schema) -> SchemaPart:
@@ -209,6 +229,7 @@ def tree_in(
         part.notes,
         array("outcome", np.int32),
         edits_in(part.edits),
+        losses_in(part.loss_matrix),
     )
 
 

@@ -28,6 +28,7 @@ class Nodes:
     impurity: FloatArray
     sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
     outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
+    loss_matrix: FloatArray | None = None
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -57,6 +58,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         impurity=nodes.impurity[order],
         criterion=criterion,
         notes=notes,
+        loss_matrix=nodes.loss_matrix,
     )
     check_tree(tree)
     if nodes.outcome is None:

@@ -51,6 +51,8 @@ class Tree(Editable):
     # The class of every node, where ties are decided otherwise than by the nodes above; None if none is.
     given_outcome: IntArray | None = None
     edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
+    # (true classes, predicted ones): what errors cost. The class of a node is that of least expected loss.
+    loss_matrix: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -145,7 +147,10 @@ class Tree(Editable):
 
     @cached_property
     def outcome(self) -> IntArray:
-        """Index of the most frequent class at every node; of several, the one most frequent above it."""
+        """Index of the most frequent class at every node; of several, the one most frequent above it.
+
+        With a loss matrix, of the class of least expected loss.
+        """
         from holdfast.tree.outcome import majority
 
         return frozen(majority(self) if self.given_outcome is None else self.given_outcome)

@@ -37,6 +37,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         set_start=set_start,
         in_set=in_set,
         value=_values(tree, schema.target),
+        loss_matrix=_losses(tree, schema.target),
     )
     moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
@@ -82,6 +83,16 @@ def _values(tree: Tree, target: Target) -> FloatArray:
     places = _places(tree.schema.target.classes, target.classes)
     fractions[:, places] = tree.value
     return fractions
+
+
+def _losses(tree: Tree, target: Target) -> FloatArray | None:
+    """The losses in their new places; an error about a new class costs as much as the dearest of them."""
+    if tree.loss_matrix is None:
+        return None
+    losses = float(tree.loss_matrix.max()) * (1.0 - np.eye(len(target.classes)))
+    places = _places(tree.schema.target.classes, target.classes)
+    losses[np.ix_(places, places)] = tree.loss_matrix
+    return losses
 
 
 def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:

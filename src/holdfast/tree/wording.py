@@ -13,6 +13,11 @@ def outcome_text(tree: Tree, node: int) -> str:
     return number_text(float(tree.value[node, 0]), 4)
 
 
+def probability(tree: Tree, node: int) -> float:
+    """The fraction of the class that the node predicts: with a loss matrix it may not be the greatest."""
+    return float(tree.value[node, tree.outcome[node]])
+
+
 def class_names(target: Target) -> tuple[str, ...]:
     """The classes as text: all different, even where 1 and "1" are two classes."""
     names = tuple(label_text(label) for label in target.classes)

@@ -20,6 +20,7 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
+from holdfast.growth.costs import losses_of
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
@@ -223,7 +224,9 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     if settings.leaf_values == "labels":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
         return refit_all_leaf_values(trees, table, [sample] * len(trees))
-    return _with_weights(trees, rows.exponent)
+    trees = _with_weights(trees, rows.exponent)
+    losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
+    return trees if losses is None else [tree.replace(loss_matrix=losses) for tree in trees]
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:

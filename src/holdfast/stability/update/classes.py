@@ -1,7 +1,8 @@
 """Leaves keep their class unless the rows speak clearly for another one.
 
 A leaf that says 0.49 and after an update 0.51 gives every row in it another class for next to nothing. Its
-value stays at one half then, with the class that it had, as long as that costs little enough fit.
+value stays at one half then, or where its classes cost the same, with the class that it had, as long as that
+costs little enough fit.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, frozen
 from holdfast.stability.methods.centred import Taught
 from holdfast.tree.outcome import with_outcome
+from holdfast.tree.threshold import threshold_of
 from holdfast.tree.tree import LEAF, Tree
 
 CLEAR = 0.9  # of the rows of a leaf that had one class before: that is the class of the leaf
@@ -23,13 +25,14 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     before = _classes_before(tree, deployed, rows)
     leaves = np.flatnonzero((tree.feature == LEAF) & (before >= 0) & (before != tree.outcome))
-    cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - 0.5) ** 2
+    tied = 0.5 if tree.loss_matrix is None else threshold_of(tree.loss_matrix, 1)
+    cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - tied) ** 2
     order = leaves[np.argsort(cost, kind="stable")]
     kept = order[np.cumsum(np.sort(cost, kind="stable")) <= budget]
     if not len(kept):
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
-    value[kept], outcome[kept] = 0.5, before[kept]
+    value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
     return with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
 
 
