@@ -185,7 +185,7 @@ def _change_line(change: RuleChange) -> str:
 
 def _rule_line(rule: Rule) -> str:
     asked = " AND ".join(map(_condition, rule.conditions))
-    chance = f", p {probability_text(max(rule.value))}" if rule.target.is_classes else ""
+    chance = f", p {probability_text(rule.probability)}" if rule.target.is_classes else ""
     said = f"THEN {rule_outcome_text(rule)}{chance} ({rows_text(rule.count)})"
     return f"IF {asked} {said}" if asked else said
 

@@ -108,7 +108,7 @@ def outcome_change_text(old: Rule, new: Rule) -> str:
         before, after = (number_text(rule.value[0], 4) for rule in (old, new))
         return f"THEN {after}" + (f" (was {before})" if before != after else "")
     classes = rule_outcome_text(old), rule_outcome_text(new)
-    chances = probability_text(max(old.value)), probability_text(max(new.value))
+    chances = probability_text(old.probability), probability_text(new.probability)
     if classes[0] != classes[1]:
         return f"THEN {classes[1]}, p {chances[1]} (was {classes[0]}, p {chances[0]})"
     return f"THEN {classes[1]}, p {chances[1]}" + (f" (was {chances[0]})" if chances[0] != chances[1] else "")

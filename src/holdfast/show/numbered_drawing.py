@@ -9,7 +9,7 @@ from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text, probability
+from holdfast.tree.wording import all_notes, outcome_text, probability
 
 
 def numbered_drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
@@ -30,7 +30,7 @@ def numbered_drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, w
         lines.append(f"{start}{text}{marks.get(node, '')}")
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in tree.notes:
+    for note in all_notes(tree):
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 

@@ -12,7 +12,7 @@ from holdfast.text.lines import NO_BREAK, printable, unbreakable
 from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
 from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import all_notes, class_names
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
@@ -29,7 +29,7 @@ def rules_text(tree: Tree, *, missing: bool = False, most: int | None = None) ->
     blocks = [
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), n_rows, most)) for rule in tree_rules(tree)
     ]
-    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
+    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in all_notes(tree)]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
 
@@ -115,7 +115,7 @@ def _support_text(rule: Rule, n_rows: float) -> str:
     rows = f"{count_text(rule.count)} of {count_text(n_rows)} rows, {percent_text(rule.fraction)}"
     if not rule.conditions:
         rows = rows_text(rule.count)
-    return f"p = {probability_text(max(rule.value))}; {rows}" if rule.target.is_classes else rows
+    return f"p = {probability_text(rule.probability)}; {rows}" if rule.target.is_classes else rows
 
 
 def _indented(head: str, text: str) -> list[str]:

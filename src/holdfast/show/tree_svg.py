@@ -26,7 +26,7 @@ from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import number_text, percent_text, probability_text, rows_text
 from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, outcome_text, probability
+from holdfast.tree.wording import all_notes, class_names, outcome_text, probability
 
 MOST_TOLD = 24  # conditions in the title of a leaf
 
@@ -41,7 +41,7 @@ def tree_svg(tree: Tree) -> str:
     tree_width = extent(boxes)
     heading, width, top = _heading(tree, tree_width)
     bottom = top + max(box.y + box.height for box in boxes)
-    below = [*(f"Note: {printable(note)}" for note in tree.notes), *edit_lines(tree)]
+    below = [*(f"Note: {printable(note)}" for note in all_notes(tree)), *edit_lines(tree)]
     notes = [line for text in below for line in wrapped(text, width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     parts = [

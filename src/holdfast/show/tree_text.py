@@ -12,7 +12,7 @@ from holdfast.text.numbers import count_text, percent_text, probability_text, ro
 from holdfast.text.table import table_lines
 from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text, probability
+from holdfast.tree.wording import all_notes, outcome_text, probability
 
 WIDTH = 100  # columns
 NARROWEST = 30  # columns of the conditions
@@ -41,7 +41,7 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str
     # An indent of more than its columns begins with the sign, too.
     if any(CUT in stem[1:] for stem in stems):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in tree.notes:
+    for note in all_notes(tree):
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 

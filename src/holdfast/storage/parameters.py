@@ -12,6 +12,7 @@ from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
 
+LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
 
 
@@ -28,7 +29,7 @@ def parameters_of(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
     others = []
     for name, value in estimator.get_params(deep=False).items():
         try:
-            held[name] = _rules_part(value) if name == RULES and value is not None else _part(value)
+            held[name] = _rules_part(value) if name == RULES and value is not None else _part(name, value)
         except NotPlainError:
             others.append(name)
     return held, others
@@ -43,18 +44,18 @@ def _rules_part(rules: Any) -> MappingPart:
         for field in fields(rules)
         if getattr(rules, field.name) != field.default
     }
-    return MappingPart(keys=tuple(said), values=tuple(_rule(value) for value in said.values()))
+    return MappingPart(keys=tuple(said), values=tuple(_rule(*item) for item in said.items()))
 
 
-def _rule(value: Any) -> Any:
+def _rule(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
+        return InnerMappingPart(keys=_keys(name, value), values=tuple(map(_scalar, value.values())))
     return _scalar_or_list(value)
 
 
-def _part(value: Any) -> Parameter:
+def _part(name: str, value: Any) -> Parameter:
     if isinstance(value, Mapping):
-        return MappingPart(keys=_keys(value), values=tuple(map(_scalar_or_list, value.values())))
+        return MappingPart(keys=_keys(name, value), values=tuple(map(_scalar_or_list, value.values())))
     entries: Parameter = _scalar_or_list(value)
     return entries
 
@@ -71,8 +72,8 @@ def _scalar_or_row(value: Any) -> Any:
     return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
 
 
-def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    keys = tuple(map(_scalar_or_row, mapping))
+def _keys(name: str, mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    keys = tuple(map(_scalar_or_row if name == LOSSES else _scalar, mapping))
     if None in keys or any(isinstance(key, tuple) and None in key for key in keys):
         raise NotPlainError
     return keys

@@ -100,6 +100,12 @@ class Rule:
     def __str__(self) -> str:
         return shown("rule_text", self)
 
+    @property
+    def probability(self) -> float:
+        """The fraction of the predicted class; of a number, the mean."""
+        place = self.target.classes.index(self.outcome) if self.target.is_classes else 0
+        return self.value[place]
+
     def condition(self, name: str) -> Condition | None:
         """The condition on the feature of this name; None if any value is allowed."""
         return self._by_name.get(name)

@@ -11,6 +11,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.growth.costs import losses_of
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -25,7 +26,7 @@ from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of
 from holdfast.scoring.predictions import node_predictions
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
@@ -89,7 +90,11 @@ def choose_size(
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
-    metric = metric_of(search.scoring or by_default, table.schema.target)
+    losses = losses_of(rules.loss_matrix, table.schema.target.classes)
+    if search.scoring is None and losses is not None:
+        metric = loss_metric(losses)
+    else:
+        metric = metric_of(search.scoring or by_default, table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = divided(table, marks, search.cv, search.random_state)
     path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
