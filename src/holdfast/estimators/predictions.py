@@ -7,8 +7,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.estimators.base import TableEstimator, classes_of, drawn_seed
+from holdfast.estimators.threshold import check_threshold, decision_of
+from holdfast.growth.costs import losses_of, plain_losses
 from holdfast.tree.threshold import threshold_losses
 from holdfast.tree.tree import Tree
 
@@ -30,6 +34,14 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         self.classes_ = classes_of(y, table)
         self.n_classes_ = len(self.classes_)
 
+    def _table(self, X: Frame, y: Any, sample_weight: Any, task: Task) -> Table:
+        table = super()._table(X, y, sample_weight, task)
+        classes = table.schema.target.classes
+        losses_of(plain_losses(self.loss_matrix), classes)  # before any work
+        if self.threshold is not None:
+            check_threshold(self.threshold, len(classes))
+        return table
+
     def _model_on(self, table: Table, groups: Any) -> Any:
         """The tree or ensemble that the parameters make of the rows, without a threshold."""
         raise NotImplementedError
@@ -40,11 +52,8 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
             self.__dict__.pop(name, None)
         if self.threshold is None:
             return
-        from holdfast.estimators.threshold import decision_of
-
         seed = 0 if self.random_state is None else drawn_seed(self.random_state)
         decision = decision_of(self, table, groups, seed)
-        assert decision is not None
         self.decision_threshold_, self.positive_class_ = decision.threshold, decision.positive
 
     def _with_threshold(self, model: Any) -> Any:

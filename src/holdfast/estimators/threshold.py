@@ -27,14 +27,10 @@ class Decision(NamedTuple):
     losses: FloatArray
 
 
-def decision_of(estimator: Any, table: Table, groups: Any, seed: int) -> Decision | None:
-    """The decision threshold that the parameters ask for; None if they ask for none."""
+def decision_of(estimator: Any, table: Table, groups: Any, seed: int) -> Decision:
+    """The decision threshold that the parameters ask for."""
     threshold = estimator.threshold
-    if threshold is None:
-        return None
-    classes = table.schema.target.classes
-    _check(threshold, len(classes))
-    losses = losses_of(plain_losses(estimator.loss_matrix), classes)
+    losses = losses_of(plain_losses(estimator.loss_matrix), table.schema.target.classes)
     losses = 1.0 - np.eye(2) if losses is None else losses
     weight = _weight(estimator, table)
     # The rarer class; of two alike in number the second, as everywhere.
@@ -48,7 +44,8 @@ def decision_of(estimator: Any, table: Table, groups: Any, seed: int) -> Decisio
     return Decision(cheapest_threshold(found, losses, positive), positive, losses)
 
 
-def _check(threshold: Any, n_classes: int) -> None:
+def check_threshold(threshold: Any, n_classes: int) -> None:
+    """Raise a ParameterError unless it is a threshold, and there are two classes."""
     is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not (is_number and 0.0 < float(threshold) < 1.0) and not (
         isinstance(threshold, str) and threshold == "cost"
