@@ -4,17 +4,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.estimators.base import TableEstimator, classes_of, drawn_seed
-from holdfast.estimators.threshold import check_threshold, decision_of
+from holdfast.estimators.threshold import FOLDS, Decision, DecisionRule, check_threshold
 from holdfast.growth.costs import losses_of, plain_losses
-from holdfast.tree.threshold import threshold_losses
-from holdfast.tree.tree import Tree
 
 
 class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -53,17 +51,16 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         if self.threshold is None:
             return
         seed = 0 if self.random_state is None else drawn_seed(self.random_state)
-        decision = decision_of(self, table, groups, seed)
+        rule = DecisionRule(self.threshold, self.loss_matrix, self.priors, getattr(self, "cv", FOLDS), seed)
+        other = clone(self).set_params(threshold=None)
+        decision = rule.decision(table, groups, other._model_on)
         self.decision_threshold_, self.positive_class_ = decision.threshold, decision.positive
 
     def _with_threshold(self, model: Any) -> Any:
         """The tree or ensemble that predicts by the fitted threshold, if there is one."""
         if "decision_threshold_" not in vars(self) or len(model.schema.target.classes) != 2:
             return model
-        total = 1.0 if model.loss_matrix is None else float(model.loss_matrix.sum())
-        losses = threshold_losses(self.decision_threshold_, self.positive_class_, total)
-        change = {"given_outcome": None} if isinstance(model, Tree) else {}
-        return model.replace(loss_matrix=losses, **change)
+        return Decision(self.decision_threshold_, self.positive_class_).of(model)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most likely class of every row, or the one that a loss matrix or a threshold asks for."""

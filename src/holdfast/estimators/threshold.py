@@ -1,47 +1,84 @@
 """The decision threshold of a classifier: given, or chosen by what errors cost on rows held out."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from holdfast.arrays import FloatArray
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import losses_of, plain_losses, plain_priors
+from holdfast.growth.costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
 from holdfast.growth.size.folds import divided
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
+from holdfast.tree.threshold import threshold_losses
+from holdfast.tree.tree import Tree
 
 FOLDS = 5  # where the estimator has no `cv`
 
 
-class Decision(NamedTuple):
-    """From which probability on which class is predicted, and what errors cost."""
+@dataclass(frozen=True)
+class Decision:
+    """From which probability on which of two classes is predicted."""
 
     threshold: float
     positive: int
-    losses: FloatArray
+
+    def of(self, model: Any) -> Any:
+        """The tree or ensemble that predicts by the threshold."""
+        total = 1.0 if model.loss_matrix is None else float(model.loss_matrix.sum())
+        losses = threshold_losses(self.threshold, self.positive, total)
+        change = {"given_outcome": None} if isinstance(model, Tree) else {}
+        return model.replace(loss_matrix=losses, **change)
 
 
-def decision_of(estimator: Any, table: Table, groups: Any, seed: int) -> Decision:
-    """The decision threshold that the parameters ask for."""
-    threshold = estimator.threshold
-    losses = losses_of(plain_losses(estimator.loss_matrix), table.schema.target.classes)
-    losses = 1.0 - np.eye(2) if losses is None else losses
-    weight = _weight(estimator, table)
-    # The rarer class; of two alike in number the second, as everywhere.
-    of_class = np.bincount(table.target, weight, minlength=2) / weight.sum()
-    positive = int(np.argmin(np.round(of_class[::-1], 9)) == 0)
-    if threshold != "cost":
-        return Decision(float(threshold), positive, losses)
-    probabilities, rows = _held_out_probabilities(estimator, table, groups, seed, positive)
-    weight = _weight(estimator, rows)
-    found = threshold_costs(probabilities, rows.target == positive, weight, losses, positive)
-    return Decision(cheapest_threshold(found, losses, positive), positive, losses)
+@dataclass(frozen=True)
+class DecisionRule:
+    """A threshold that is given, or "cost": how it is chosen then."""
+
+    threshold: float | str
+    loss_matrix: LossMatrix = None
+    priors: Priors = None
+    cv: Any = FOLDS
+    seed: int = 0
+
+    def decision(self, table: Table, groups: Any, fit: Callable[[Table, Any], Any]) -> Decision:
+        """The decision; "cost" takes what costs least on rows held out from models that `fit` makes."""
+        losses = losses_of(plain_losses(self.loss_matrix), table.schema.target.classes)
+        losses = 1.0 - np.eye(2) if losses is None else losses
+        weight = self._weight(table)
+        # The rarer class; of two alike in number the second, as everywhere.
+        of_class = np.bincount(table.target, weight, minlength=2) / weight.sum()
+        positive = int(np.argmin(np.round(of_class[::-1], 9)) == 0)
+        if not isinstance(self.threshold, str):
+            return Decision(float(self.threshold), positive)
+        probabilities, rows = self._held_out(table, groups, fit, positive)
+        found = threshold_costs(probabilities, rows.target == positive, self._weight(rows), losses, positive)
+        return Decision(cheapest_threshold(found, losses, positive), positive)
+
+    def _weight(self, table: Table) -> FloatArray:
+        """The weight of every row, the classes having their priors."""
+        repeats, importance, _ = weights_of(table, GrowthRules(priors=plain_priors(self.priors)))
+        return np.asarray(repeats * importance, np.float64)
+
+    def _held_out(
+        self, table: Table, groups: Any, fit: Callable[[Table, Any], Any], positive: int
+    ) -> tuple[FloatArray, Table]:
+        """For rows held out, what a model fitted without them says of the class; and these rows."""
+        marks = None if groups is None else read_groups(groups, table.n_rows)
+        folds = divided(table, marks, self.cv, self.seed)
+        said, rows = [], []
+        for held_out, times in zip(folds.held_out, folds.times, strict=True):
+            learnt = np.repeat(np.arange(folds.table.n_rows), times)
+            model = fit(folds.table.taken(learnt), None if groups is None else of_rows(folds.groups, learnt))
+            said.append(model.values(folds.table.taken(held_out))[:, positive])
+            rows.append(np.flatnonzero(held_out))
+        return np.concatenate(said), folds.table.taken(np.concatenate(rows))
 
 
 def check_threshold(threshold: Any, n_classes: int) -> None:
@@ -57,26 +94,3 @@ def check_threshold(threshold: Any, n_classes: int) -> None:
         raise ParameterError(
             f"threshold={threshold!r} is for two classes, and the target has {n_classes}: give a loss_matrix."
         )
-
-
-def _weight(estimator: Any, table: Table) -> FloatArray:
-    """The weight of every row, the classes having their priors."""
-    repeats, importance, _ = weights_of(table, GrowthRules(priors=plain_priors(estimator.priors)))
-    return np.asarray(repeats * importance, np.float64)
-
-
-def _held_out_probabilities(
-    estimator: Any, table: Table, groups: Any, seed: int, positive: int
-) -> tuple[FloatArray, Table]:
-    """For rows held out, what a model fitted without them says of the class; and these rows."""
-    marks = None if groups is None else read_groups(groups, table.n_rows)
-    folds = divided(table, marks, getattr(estimator, "cv", FOLDS), seed)
-    said, rows = [], []
-    for held_out, times in zip(folds.held_out, folds.times, strict=True):
-        learnt = np.repeat(np.arange(folds.table.n_rows), times)
-        other = clone(estimator).set_params(threshold=None)
-        own_groups = None if groups is None else of_rows(folds.groups, learnt)
-        model = other._model_on(folds.table.taken(learnt), own_groups)
-        said.append(model.values(folds.table.taken(held_out))[:, positive])
-        rows.append(np.flatnonzero(held_out))
-    return np.concatenate(said), folds.table.taken(np.concatenate(rows))

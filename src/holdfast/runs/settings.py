@@ -8,14 +8,21 @@ from holdfast.errors import ParameterError
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
+    Pairs,
     as_it_is,
     class_weights,
     class_weights_of,
     leaf_size,
     leaf_size_of,
+    losses,
+    losses_of,
     most_leaves,
     most_leaves_of,
     number_or_text,
+    priors,
+    priors_of,
+    threshold,
+    threshold_of,
 )
 from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
@@ -82,6 +89,28 @@ class RunSettings(LearningSettings):
         MODELS[0],
         help="A stable tree, a tree, a tree pruned by cross-validation, or many trees.",
         choices=MODELS,
+    )
+    loss: Pairs = setting(
+        None,
+        help="What it costs to take a row of one class for another: bad:good=5. Others cost 1.",
+        metavar="LOSSES",
+        from_text=losses,
+        from_python=losses_of,
+    )
+    priors: Pairs = setting(
+        None,
+        help="Fractions of the classes where the model is used: bad=0.1,good=0.9.",
+        metavar="FRACTIONS",
+        from_text=priors,
+        from_python=priors_of,
+    )
+    threshold: float | str | None = setting(
+        None,
+        help="Probability of the rarer of two classes from which on it is predicted, or cost: what costs "
+        "least by --loss on rows held out.",
+        metavar="PROBABILITY",
+        from_text=threshold,
+        from_python=threshold_of,
     )
     max_depth: int | None = setting(
         None,
@@ -192,6 +221,8 @@ class RunSettings(LearningSettings):
             raise ParameterError(
                 f"--max-leaf-nodes cv goes with --method centred, and {what}: give a number, or leave it out."
             )
+        if self.priors is not None and self.class_weight is not None:
+            raise ParameterError("--priors and --class-weight both weigh the classes: leave one of them out.")
         if self.selection_rule == "weighted" and self.gamma is None:
             raise ParameterError(
                 "--selection-rule weighted needs --gamma: what one unit of distance is worth."
