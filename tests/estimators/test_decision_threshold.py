@@ -132,6 +132,8 @@ def test_growth_rules_say_losses_where_the_parameter_says_none() -> None:
     rules = GrowthRules(loss_matrix=LOSSES, min_samples_leaf=8)
     by_rules = TreeClassifier(growth_rules=rules).fit(X, y)
     assert str(by_rules.tree_) == str(TreeClassifier(min_samples_leaf=8, loss_matrix=LOSSES).fit(X, y).tree_)
+    own = TreeClassifier(growth_rules=rules, loss_matrix=np.array([[0, 1], [1, 0]])).fit(X, y)
+    assert own.tree_.loss_matrix.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 # -- the threshold of least cost --------------------------------------------------------------------------
