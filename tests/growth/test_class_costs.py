@@ -152,6 +152,16 @@ def test_merged_leaves_and_refitted_values_go_on_deciding_by_losses() -> None:
         assert again.outcome.tolist() == tree.outcome.tolist()
 
 
+def test_an_edited_tree_goes_on_deciding_by_losses() -> None:
+    tree = grow(TABLE, GrowthRules(loss_matrix=LOSSES, max_depth=2))
+    leaf = int(np.flatnonzero(tree.feature < 0)[0])
+    edited = tree.with_leaf_value(leaf, {"a": 0.8, "b": 0.2})
+    assert edited.outcome[leaf] == 1  # 0.2 * 5 is more than 0.8 * 1
+    pruned = edited.pruned_at(0)
+    assert pruned.loss_matrix is not None
+    assert pruned.outcome.tolist() == [1]
+
+
 def test_another_schema_keeps_the_losses_of_the_classes_by_name() -> None:
     tree = grow(TABLE, GrowthRules(loss_matrix=LOSSES, max_depth=2))
     wide = Table.from_arrays([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]], ["b", "a", "0"]).schema  # "0" comes first

@@ -28,7 +28,9 @@ def test_the_net_benefit_is_hits_less_false_alarms_at_the_odds_of_the_threshold(
 
 
 def test_without_a_name_it_is_that_of_the_second_class_as_the_auc_is() -> None:
-    found = metric_of("net_benefit@0.5", CREDIT).score(SAID, TrueValues(CREDIT, TRUTH))
+    metric = metric_of("net_benefit@0.5", CREDIT)
+    found = metric.score(SAID, TrueValues(CREDIT, TRUTH))
+    assert metric.title == "net benefit of good at 0.5"
     assert found.value == pytest.approx(1 / 5 - 2 / 5)  # acted on rows 1, 3 and 4
 
 

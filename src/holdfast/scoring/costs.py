@@ -38,6 +38,10 @@ class NetBenefit:
     threshold: float
     positive: int
 
+    def title(self, target: Target) -> str:
+        """As people say it."""
+        return f"net benefit of {target.classes[self.positive]} at {self.threshold:g}"
+
     def __call__(self, probabilities: FloatArray, rows: Rows) -> Measured:
         """Of rows with the probabilities of the classes."""
         acted = probabilities[:, self.positive] >= self.threshold - REACHED

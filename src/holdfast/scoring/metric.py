@@ -229,8 +229,8 @@ def metric_of(scoring: Any, target: Target) -> Metric:
         return _metric_of_scorer(scoring, scorer_name(scoring), target)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if scoring.partition("@")[0] == NET_BENEFIT:
-        title = f"net benefit at {scoring.partition('@')[2]}"
-        return Metric(scoring, title, False, net_benefit_of(scoring, target))
+        benefit = net_benefit_of(scoring, target)
+        return Metric(scoring, benefit.title(target), False, benefit)
     name = _ALIASES.get(scoring, scoring)
     for metric in own:
         if metric.name == name:
