@@ -9,6 +9,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.scoring.formulas import Measured, Rows, weighted_mean
+from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
 from holdfast.tree.threshold import REACHED
 
@@ -40,7 +41,7 @@ class NetBenefit:
 
     def title(self, target: Target) -> str:
         """As people say it."""
-        return f"net benefit of {target.classes[self.positive]} at {self.threshold:g}"
+        return f"net benefit of {label_text(target.classes[self.positive])} at {self.threshold:g}"
 
     def __call__(self, probabilities: FloatArray, rows: Rows) -> Measured:
         """Of rows with the probabilities of the classes."""
