@@ -127,6 +127,14 @@ def test_folds_choose_the_size_by_what_errors_cost() -> None:
     assert root_alone == pytest.approx(cost(y, np.full(len(y), told)), abs=0.02)
 
 
+def test_with_priors_the_costs_of_folds_are_those_of_the_priors() -> None:
+    X, y = rows()
+    model = TreeClassifier(ccp_alpha="cv", cv=3, loss_matrix=LOSSES, priors=[0.1, 0.9], min_samples_leaf=20)
+    table = model.fit(X, y).size_table_
+    # One leaf: to call all of them bad costs 0.9, and good 0.1 * 5.
+    assert table.metric.shown(float(table.score[-1])) == pytest.approx(0.5, abs=0.02)
+
+
 def test_growth_rules_say_losses_where_the_parameter_says_none() -> None:
     X, y = rows()
     rules = GrowthRules(loss_matrix=LOSSES, min_samples_leaf=8)

@@ -11,7 +11,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import losses_of
+from holdfast.growth.costs import losses_of, priors_of
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -90,7 +90,7 @@ def choose_size(
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
-    losses = losses_of(rules.loss_matrix, table.schema.target.classes)
+    losses = _losses(table, rules)
     if search.scoring is None and losses is not None:
         metric = loss_metric(losses)
     else:
@@ -112,6 +112,17 @@ def choose_size(
     )
     tree = path[int(chosen[sizes.chosen])]
     return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+
+
+def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
+    """What errors cost on the rows of the table, if there are losses; each class by its prior."""
+    classes = table.schema.target.classes
+    losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
+    if losses is None or priors is None:
+        return losses
+    of_class = np.bincount(table.target, table.weight, minlength=len(classes))
+    factors = priors * of_class.sum() / np.where(of_class > 0, of_class, 1.0)
+    return np.asarray(losses * factors[:, np.newaxis], np.float64)
 
 
 def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
