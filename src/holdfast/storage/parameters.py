@@ -118,9 +118,19 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
+        _check_flat(part, name)
         return [list(each) if isinstance(each, tuple) else each for each in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
+    _check_flat(part.keys, name)
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
         raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
-    return {key: _value_in(entry, name) for key, entry in zip(part.keys, part.values, strict=True)}
+    of_entry = part.keys if name == RULES else [name] * len(part.keys)
+    entries = zip(part.keys, part.values, of_entry, strict=True)
+    return {key: _value_in(entry, str(own)) for key, entry, own in entries}
+
+
+def _check_flat(entries: tuple[Any, ...], name: str) -> None:
+    """Raise a ModelFileError for rows or pairs of values where losses alone have them."""
+    if name != LOSSES and any(isinstance(entry, tuple) for entry in entries):
+        raise ModelFileError(f"at estimator.parameters.{name[:40]}: its entries are of another kind.")
