@@ -18,7 +18,7 @@ from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import losses_of
+from holdfast.growth.class_costs import losses_of
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch

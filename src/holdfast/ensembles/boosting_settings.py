@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import LossMatrix, Priors, plain_losses, plain_priors
+from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.rules import ClassWeight, GrowthRules, MaxFeatures, rows_needed
 
 EarlyStopping = bool | Literal["cv", "oob"]

@@ -13,7 +13,7 @@ from holdfast.ensembles.boosting_settings import EarlyStopping
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
-from holdfast.growth.costs import LossMatrix, Priors
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import MaxFeatures
 from holdfast.tree.ensemble import Ensemble
 

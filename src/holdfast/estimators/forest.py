@@ -7,7 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
-from holdfast.growth.costs import LossMatrix, Priors
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
 
 

@@ -12,7 +12,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.estimators.base import TableEstimator, classes_of, drawn_seed
 from holdfast.estimators.threshold import FOLDS, Decision, DecisionRule, check_threshold
-from holdfast.growth.costs import losses_of, plain_losses
+from holdfast.growth.class_costs import losses_of, plain_losses
 
 
 class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -8,7 +8,7 @@ from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.growth.costs import LossMatrix, Priors
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import GrowthRules, MaxFeatures
 
 

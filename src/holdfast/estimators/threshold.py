@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
+from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
 from holdfast.growth.size.folds import divided

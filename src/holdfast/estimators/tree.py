@@ -9,7 +9,7 @@ from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
-from holdfast.growth.costs import LossMatrix, Priors
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
 from holdfast.tree.tree import Tree
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import LossMatrix, Priors, plain_losses, plain_priors
+from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None

@@ -18,7 +18,7 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
-from holdfast.growth.costs import losses_of, priors_of, row_totals
+from holdfast.growth.class_costs import losses_of, priors_of, row_totals
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.histogram import Sample

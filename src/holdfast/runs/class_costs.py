@@ -2,7 +2,7 @@
 
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import LossMatrix, Priors
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.runs.parsing import Pairs
 from holdfast.text.lists import listed
 from holdfast.tree.wording import class_names

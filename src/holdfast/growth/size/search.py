@@ -11,7 +11,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import losses_of, priors_of
+from holdfast.growth.class_costs import losses_of, priors_of
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (

@@ -20,7 +20,7 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
-from holdfast.growth.costs import losses_of
+from holdfast.growth.class_costs import losses_of
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
