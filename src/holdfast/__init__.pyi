@@ -23,6 +23,7 @@ from holdfast.distance.matching import TreeDistance as TreeDistance
 from holdfast.ensembles.importance_table import Importances as Importances
 from holdfast.ensembles.tree_correlation import TreeCorrelation as TreeCorrelation
 from holdfast.ensembles.tree_correlation import tree_correlation as tree_correlation
+from holdfast.errors import AboutError as AboutError
 from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
 from holdfast.errors import DataError as DataError
@@ -38,7 +39,9 @@ from holdfast.errors import ParameterError as ParameterError
 from holdfast.errors import PolicyError as PolicyError
 from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
+from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
+from holdfast.errors import TrendWarning as TrendWarning
 from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier
 from holdfast.estimators.bagging import BaggingRegressor as BaggingRegressor
@@ -59,9 +62,14 @@ from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
 from holdfast.evidence.row_explanation import RowExplanation as RowExplanation
 from holdfast.evidence.row_explanation import explain_row as explain_row
+from holdfast.evidence.trend_breaks import TrendBreak as TrendBreak
+from holdfast.evidence.trend_breaks import TrendBreaks as TrendBreaks
+from holdfast.evidence.trend_breaks import trend_breaks as trend_breaks
+from holdfast.evidence.trend_breaks import warn_of_trend_breaks as warn_of_trend_breaks
 from holdfast.export.formats import export as export
 from holdfast.export.sklearn import to_sklearn as to_sklearn
 from holdfast.growth.bootstrap import grow_bootstraps as grow_bootstraps
+from holdfast.growth.costs import expected_cost as expected_cost
 from holdfast.growth.grow import grow as grow
 from holdfast.growth.pruning.merging import merge_leaves as merge_leaves
 from holdfast.growth.pruning.path import PruningPath as PruningPath
@@ -77,6 +85,7 @@ from holdfast.growth.rules import GrowthRules as GrowthRules
 from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
 from holdfast.growth.size.table import SizeTable as SizeTable
+from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
@@ -100,6 +109,7 @@ from holdfast.show.plots.replications import ReplicationsDisplay as Replications
 from holdfast.show.plots.roc import RocDisplay as RocDisplay
 from holdfast.show.plots.split_support import SplitSupportDisplay as SplitSupportDisplay
 from holdfast.show.plots.stages import StagesDisplay as StagesDisplay
+from holdfast.show.report.write import write_report as write_report
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier
@@ -124,10 +134,12 @@ from holdfast.storage.register import RegisterCheck as RegisterCheck
 from holdfast.storage.register import append_record as append_record
 from holdfast.storage.register import check_register as check_register
 from holdfast.storage.register import read_register as read_register
+from holdfast.tree.class_counts import class_counts as class_counts
 from holdfast.tree.edit import Edit as Edit
 from holdfast.tree.edit import edited_nodes as edited_nodes
 from holdfast.tree.ensemble import Ensemble as Ensemble
 from holdfast.tree.node import Node as Node
+from holdfast.tree.positive import positive_class as positive_class
 from holdfast.tree.rule import Condition as Condition
 from holdfast.tree.rule import Rule as Rule
 from holdfast.tree.rule import tree_rules as tree_rules

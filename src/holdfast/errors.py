@@ -37,6 +37,10 @@ class PolicyError(HoldfastError, ValueError):
     """A change policy has a line that cannot be, or names what the models and the rows do not have."""
 
 
+class AboutError(HoldfastError, ValueError):
+    """What is said about a model has a line that there is not, or of another form."""
+
+
 class RegisterError(HoldfastError, ValueError):
     """A change register is broken, in use, or cannot take the record."""
 
@@ -57,8 +61,16 @@ class GrowthWarning(UserWarning):
     """Growth ended early because a budget ran out."""
 
 
+class TrendWarning(UserWarning):
+    """A split says the opposite of what all rows together say of its column."""
+
+
 class ModelFileWarning(UserWarning):
     """A model file does not hold all that the estimator has."""
+
+
+class ReportWarning(UserWarning):
+    """A report could not be written; what it tells of is whole without it."""
 
 
 class CacheWarning(UserWarning):

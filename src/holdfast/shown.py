@@ -1,4 +1,4 @@
-"""The door to show/: results ask here for their text, their pictures and their plots.
+"""The door to show/: results ask here for their text, their pictures, their plots and their reports.
 
 `show/` stands above the results that it draws, so they name what they want, and it is imported when it is
 first asked for. To add a form of a result is to add a file to `show/` and a line here; of a plot,
@@ -64,8 +64,9 @@ _HOME: dict[str, str] = {
     "summary_text": "summary",
     "tree_correlation_html": "tree_correlation",
     "tree_svg": "tree_svg",
+    "trend_break_text": "trend_breaks",
+    "trend_breaks_text": "trend_breaks",
     "update_html": "update",
-    "update_page": "update_run",
     "update_run_html": "update_run",
     "update_run_text": "update_run",
     "update_summary": "update",
@@ -113,3 +114,8 @@ def plotted_svg(name: str, result: Any, **options: Any) -> str:
 def display_class(name: str) -> Any:
     """The class of this name in show/plots/."""
     return getattr(import_module(f"holdfast.show.plots.{_PLOTS[name]}"), name)
+
+
+def reported(subject: Any, path: Any, **options: Any) -> None:
+    """Write the report on a result: a page at the path, and its facts beside it."""
+    import_module("holdfast.show.report.write").write_report(subject, path, **options)

@@ -40,8 +40,8 @@ def write_patients(path: Path, n_rows: int = 120, *, seed: int = 0) -> Path:
 
 
 def fit(data: Path, folder: Path, *options: object, target: str = "outcome") -> Result:
-    """A run with few trees, and a teacher that learns fast, that a test can wait for."""
-    few: tuple[object, ...] = ("--n-estimators", 20, "--max-depth", 3, "--n-jobs", 1)
+    """A run with few trees, a teacher that learns fast and no report, that a test can wait for."""
+    few: tuple[object, ...] = ("--no-report", "--n-estimators", 20, "--max-depth", 3, "--n-jobs", 1)
     if "--method" not in options and "--model" not in options:
         few = (*few, "--teacher", "linear")
     return holdfast("fit", data, "--target", target, "-o", folder, *few, *options)

@@ -155,6 +155,8 @@ def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> 
         "collections",
         "frontier.csv",
         "model.json",
+        "report.html",
+        "report.json",
         "summary.json",
         "tree.svg",
     ]

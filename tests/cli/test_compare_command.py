@@ -241,7 +241,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--groups)"),
         (["--groups", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
         (["--output", "c.xlsx"], "c.xlsx"),
-        (["--output", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON."),
+        (["--output", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON; in .html for a page."),
         (["-o", "c"], "it must end in .csv, .tsv, .txt, or one of these and .gz, for CSV"),
         (["--output", "c.jsn"], "The name 'c.jsn' does not say what the file is"),
     ],

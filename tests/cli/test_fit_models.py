@@ -46,7 +46,8 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fit(data: Path, folder: Path, model: str, *options: object, target: str = "outcome") -> Result:
-    return holdfast("fit", data, "--target", target, "-o", folder, "--model", model, "--n-jobs", 1, *options)
+    few = ("--n-jobs", 1, "--no-report")
+    return holdfast("fit", data, "--target", target, "-o", folder, "--model", model, *few, *options)
 
 
 def summary(folder: Path) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_the_table_of_a_collection_has_first_questions_in_full(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", ["drawing", "rules"])
 def test_on_a_terminal_lists_are_cut_and_the_last_line_says_how_to_see_all(form: str, wards: Path) -> None:
-    text = text_of(wards, form, width=80, on_terminal=True)
+    text = text_of(wards, form, columns=80, on_terminal=True)
     assert 0 < len(named(text)) < 60
     assert " ".join(text.split("\n\n")[-1].split()) == (
         "… stands for what is left out: holdfast show --format rules -o rules.txt has all of it."
@@ -182,3 +182,41 @@ def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_pa
         assert len(re.findall(r"^x\d+ ", cut, re.MULTILINE)) == 10
         whole = holdfast("show", tmp_path / name).output
         assert set(re.findall(r"^x(\d+) ", whole, re.MULTILINE)) == set(map(str, asked))
+
+
+# -- risk first -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree of two leaves, at 45: of the lower none is yes, of the upper two of three."""
+    path = tmp_path_factory.mktemp("models") / "ages.json"
+    rows = [[20.0], [30.0], [40.0], [50.0], [60.0], [60.0]]
+    save(grow(Table.from_arrays(rows, ["no", "no", "no", "yes", "no", "yes"])), path)
+    return path
+
+
+def test_the_positive_class_is_the_one_that_is_asked_for(ages: Path) -> None:
+    assert "p(yes)" in holdfast("show", ages).stdout
+    for form in ([], ["--format", "rules"], ["--nodes"]):
+        assert "p(no)" in holdfast("show", ages, "--positive", "no", *form).stdout
+    assert "probability of no" in holdfast("show", ages, "--format", "svg", "--positive", "no").stdout
+    said = refusal(holdfast("show", ages, "--positive", "maybe"))
+    assert "is no class of 'y': choose one of 'no', 'yes'" in said
+
+
+def test_rules_by_risk(ages: Path) -> None:
+    first = holdfast("show", ages, "--order", "risk").stdout.split("\n\n")[0]
+    assert "THEN y = yes" in first
+    assert "--order is for --format rules" in refusal(
+        holdfast("show", ages, "--order", "risk", "--format", "csv")
+    )
+
+
+def test_a_picture_with_a_title_of_a_width(ages: Path, tmp_path: Path) -> None:
+    options = ["--title", "Who <comes>", "--width", "300", "--decimals", "1"]
+    holdfast("show", ages, *options, "-o", tmp_path / "tree.svg")
+    text = (tmp_path / "tree.svg").read_text()
+    assert "Who &lt;comes&gt;" in text
+    assert 'width="300"' in text
+    assert "--title is for --format svg" in refusal(holdfast("show", ages, "--title", "Who"))

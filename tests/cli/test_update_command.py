@@ -55,9 +55,11 @@ def test_the_terminal_does_what_python_does(folder: Path, tmp_path: Path) -> Non
     run.save(tmp_path / "python")
     one, other = files_of(tmp_path / "run"), files_of(tmp_path / "python")
     facts = [json.loads(each.pop("update.json")) for each in (one, other)]
+    pages = [each.pop("report.html") and json.loads(each.pop("report.json")) for each in (one, other)]
     assert one == other
+    assert pages[0]["sections"]["rules"] == pages[1]["sections"]["rules"]
     for each in facts:
-        each["seconds"] = each["notes"] = each["settings"]["policy"] = None
+        each["seconds"] = each["notes"] = each["settings"]["policy"] = each["time"] = None
     assert facts[0] == facts[1]
     assert str(run) in result.stdout
     assert "model.json is the updated model." in result.stdout
@@ -154,7 +156,7 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life tells what old rows count: give these by --old."),
         (("--force",), "give one by --policy"),
-        (("--by", "Jo"), "give it by --register"),
+        (("--about", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
     ):
         assert message in refusal_without_notes(update(folder, run, *options))
         assert files_of(tmp_path) == before

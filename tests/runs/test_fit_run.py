@@ -179,3 +179,15 @@ def test_a_saved_run_is_for_the_terminal_too(run: Run, patients: Path, tmp_path:
     assert holdfast("show", tmp_path / "run").output == f"{load(tmp_path / 'run' / 'model.json')}\n"
     lines = holdfast("predict", tmp_path / "run", patients).output.splitlines()
     assert [line.split(",")[8] for line in lines[1:]] == run.predict(patients).tolist()
+
+
+def test_the_positive_class_is_remembered_in_the_model_and_in_the_facts(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"age": [20.0, 30.0, 40.0, 50.0] * 5, "ill": [0, 0, 1, 1] * 5})
+    run = fit_run(frame, "ill", model="tree", test=0, positive="0", task="classification")
+    assert run.model.schema.target.positive == 0
+    assert "p(0)" in str(run.model)
+    assert run.facts["settings"]["positive"] == "0"
+    run.save(tmp_path / "run")
+    assert load(tmp_path / "run" / "model.json").schema.target.positive == 0
+    with pytest.raises(ParameterError, match="positive='2' is no class of 'ill': choose one of 0, 1"):
+        fit_run(frame, "ill", model="tree", test=0, positive="2", task="classification")

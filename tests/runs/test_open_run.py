@@ -28,7 +28,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_model_facts_collections_and_frontier_come_back(run: Run, patients: Path, tmp_path: Path) -> None:
-    run.save(tmp_path / "run")
+    run.save(tmp_path / "run", report=False)
     opened = open_run(tmp_path / "run")
     assert opened.facts == run.facts
     assert opened.frontier_columns == run.frontier_columns
@@ -48,13 +48,13 @@ def test_model_facts_collections_and_frontier_come_back(run: Run, patients: Path
 @pytest.mark.parametrize("model", ["stable", "pruned", "boosting"])
 def test_a_run_that_is_opened_and_saved_again_is_the_same(model: str, patients: Path, tmp_path: Path) -> None:
     few = {} if model == "pruned" else {"n_estimators": 5}
-    fit_run(patients, "outcome", model=model, **few, **FEW).save(tmp_path / "first")
-    open_run(tmp_path / "first").save(tmp_path / "again")
+    fit_run(patients, "outcome", model=model, **few, **FEW).save(tmp_path / "first", report=False)
+    open_run(tmp_path / "first").save(tmp_path / "again", report=False)
     assert content(tmp_path / "again") == content(tmp_path / "first")
 
 
 def test_a_run_is_found_where_a_killed_process_has_left_it(run: Run, tmp_path: Path) -> None:
-    run.save(tmp_path / "run")
+    run.save(tmp_path / "run", report=False)
     waiting = aside(tmp_path / "run")
     waiting.mkdir()
     (tmp_path / "run").rename(waiting / "old")
@@ -64,14 +64,14 @@ def test_a_run_is_found_where_a_killed_process_has_left_it(run: Run, tmp_path: P
 def test_what_is_no_run_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is no run: it has no summary"):
         open_run(tmp_path)
-    run.save(tmp_path / "run")
+    run.save(tmp_path / "run", report=False)
     (tmp_path / "run" / "summary.json").write_text("{}")
     with pytest.raises(DataError, match="no summary of a run"):
         open_run(tmp_path / "run")
     (tmp_path / "run" / "summary.json").write_text("{")
     with pytest.raises(DataError, match="it is no JSON"):
         open_run(tmp_path / "run")
-    run.save(tmp_path / "run")
+    run.save(tmp_path / "run", report=False)
     (tmp_path / "run" / "model.json").write_text("{}")
     with pytest.raises(ModelFileError):
         open_run(tmp_path / "run")
@@ -80,5 +80,5 @@ def test_what_is_no_run_is_refused(run: Run, tmp_path: Path) -> None:
 def test_a_folder_of_other_things_is_not_written_to(run: Run, tmp_path: Path) -> None:
     (tmp_path / "beach.jpg").write_text("")
     with pytest.raises(DataError, match="it holds other things"):
-        run.save(tmp_path)
+        run.save(tmp_path, report=False)
     assert content(tmp_path) == {"beach.jpg": b""}

@@ -24,7 +24,7 @@ from holdfast.stability.settings import StabilitySettings
 
 def options_of(verb: str) -> dict[str, click.Option]:
     found = {each.name: each for each in main.commands[verb].params if isinstance(each, click.Option)}
-    return {name: each for name, each in found.items() if name not in ("help", "output")}
+    return {name: each for name, each in found.items() if name not in ("help", "output", "no_report")}
 
 
 @pytest.mark.parametrize(("verb", "kind"), [("fit", RunSettings), ("compare", CompareSettings)])

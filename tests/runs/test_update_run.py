@@ -12,6 +12,7 @@ import pytest
 from drifting_patients import FEW, fitted, write_year
 
 from holdfast import (
+    AboutError,
     ChangePolicy,
     DataError,
     DataWarning,
@@ -38,6 +39,7 @@ from holdfast import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the model")
+PAGE = {"report.html", "report.json"}
 NEVER = ChangePolicy(new_root="never", new_splits="never", leaf_values="never", thresholds="never")
 
 
@@ -182,7 +184,7 @@ def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore:no question can be asked")
 def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path) -> None:
     first = frame_of(folder / "first.csv").assign(tv=np.nan)
-    fit_run(first, "outcome", test=0, **FEW).save(tmp_path / "run")
+    fit_run(first, "outcome", test=0, **FEW).save(tmp_path / "run", report=False)
     for tv in ("2 hours", 2.0):
         later = frame_of(folder / "again.csv").assign(tv=tv)
         with warnings.catch_warnings(record=True) as given:
@@ -193,6 +195,11 @@ def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path)
             str(each.message) for each in given if "the text in 'tv' counts as missing" in str(each.message)
         ]
         assert bool(told) == isinstance(tv, str)
+        column = next(each for each in run.facts["periods"]["columns"] if each["name"] == "tv")
+        assert (column["missing_before"], column["missing_now"]) == (1.0, 0.0)  # as in the file
+        assert column["index"] is column["range_before"] is None
+        assert column["news"] == ("of another kind now" if told else "new values")
+        assert ("tv" in run.facts["periods"]["schema"]["other_kinds"]) == bool(told)
 
 
 def test_a_new_category_of_a_column_that_is_not_asked_about_is_taken_in(folder: Path, tmp_path: Path) -> None:
@@ -243,7 +250,7 @@ def test_a_run_folder_has_the_settings_and_the_reading_of_its_run(folder: Path, 
     text = (folder / "first.csv").read_text().replace("\n20,", "\n?!,")
     (tmp_path / "first.csv").write_text(text)
     settings = {**FEW, "drop": ["clinic", "patient"], "test": 0, "missing": "?!", "random_state": 7}
-    fit_run(tmp_path / "first.csv", "outcome", **settings).save(tmp_path / "run")
+    fit_run(tmp_path / "first.csv", "outcome", **settings).save(tmp_path / "run", report=False)
     (tmp_path / "again.csv").write_text(text)
     run = update_run(tmp_path / "run", tmp_path / "again.csv")
     own = {name: run.model.get_params()[name] for name in FEW}
@@ -331,8 +338,17 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)
-    with pytest.raises(ParameterError, match="by and why are for the record of a register"):
-        update_run(folder / "model.json", folder / "again.csv", by="me")
+    about = {"subgroups": ["wrad"]}
+    with pytest.raises(AboutError, match="subgroups names the column 'wrad', which the rows do not have"):
+        update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
+
+
+def test_the_scores_on_the_page_are_those_that_the_path_and_the_policy_have(moved: UpdateRun) -> None:
+    scores = moved.facts["outputs"]["all"]["scores"]
+    step = moved.update.steps[moved.update.taken]
+    assert moved.facts["outputs"]["rows_scored"] == scores["rows"] == moved.update.n_scored
+    assert scores["new"]["value"] == pytest.approx(step.score)
+    assert scores["difference"]["value"] == pytest.approx(step.difference)
 
 
 # -- the folder ---------------------------------------------------------------------------------------------
@@ -341,7 +357,7 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
 def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
     moved.save(tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {"model.json", "tree.svg", "path.json", "diff.txt", "update.html", "update.json"}
+    assert names == {"model.json", "tree.svg", "path.json", "diff.txt", "update.json"} | PAGE
     assert json.loads((tmp_path / "run" / "update.json").read_text()) == moved.facts
     steps = load_trees(tmp_path / "run" / "path.json")
     assert [tree.n_leaves for tree in steps] == [each["leaves"] for each in moved.facts["path"]]
@@ -349,7 +365,9 @@ def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
     model = load(tmp_path / "run" / "model.json")
     assert np.array_equal(model.tree_.value, updated_tree(moved).value)
     assert (tmp_path / "run" / "diff.txt").read_text() == f"{moved.diff}\n"
-    assert "<svg" in (tmp_path / "run" / "update.html").read_text()
+    page = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert page["sections"]["identity"]["hashes"][0] == ["Model before", moved.change.old_model]
+    assert "<svg" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one(

@@ -38,7 +38,7 @@ def test_a_threshold_is_told_once_among_the_splits_and_in_each_rule() -> None:
     assert text.startswith("All three rules have other thresholds or categories only. The first question is")
     assert "still about age, at 46.7 instead of 44.7." in text.replace("\n", " ")
     assert "  at the top: age <= 44.7 -> 46.7 (2.0 % of the range)" in text
-    assert "  IF age > 46.7 (was 44.7) THEN yes, p 0.80 [cost 0.010]" in text  # 2 of 200
+    assert "  IF age > 46.7 (was 44.7) THEN yes, p(yes) 0.80 [cost 0.010]" in text  # 2 of 200
     assert "cost: part of the distance between the trees, 0.030 (matching" in text
 
 
@@ -48,7 +48,7 @@ def test_a_question_that_was_replaced_and_a_rule_that_is_new() -> None:
     assert words in text.replace("\n", " ")
     assert "where age <= 44.7: bmi <= 30 -> slope = down (replaced; 2 leaves below became 2" in text
     assert "where age > 44.7: was a leaf (yes) -> asks bmi <= 40 (new split; 20.0 % of the" in text
-    assert "Rules that are new: 1\n  IF age > 44.7 AND bmi > 40 THEN no, p 0.90 (30 rows)" in text
+    assert "Rules that are new: 1\n  IF age > 44.7 AND bmi > 40 THEN no, p(yes) 0.10 (30 rows)" in text
     assert "; no longer asked: bmi <= 30" in text
 
 
@@ -61,16 +61,16 @@ def test_a_rule_that_is_gone() -> None:
     text = told(split("age", 44.7, NO, YES))
     assert text.startswith("Of three rules, one asks other questions, one is gone and one is the same. The")
     assert "where age <= 44.7: asked bmi <= 30 -> is a leaf (no) (split gone; 80.0 % of the old" in text
-    assert "Rules that are gone: 1\n  IF age <= 44.7 AND bmi > 30 THEN yes, p 0.80 (10 rows)" in text
+    assert "Rules that are gone: 1\n  IF age <= 44.7 AND bmi > 30 THEN yes, p(yes) 0.80 (10 rows)" in text
 
 
 def test_another_class_and_another_probability() -> None:
     text = told(split("age", 44.7, split("bmi", 30.0, NO, NO), leaf(10, 0.3, 0.7)))
     words = "Of three rules, one says another class, one has another probability only and one is the same."
     assert words in text.replace("\n", " ")
-    assert "THEN no, p 0.90 (was yes, p 0.80)" in text
+    assert "THEN no, p(yes) 0.10 (was yes, p(yes) 0.80)" in text
     assert "Rules with another probability, order of questions or side of missing values only: 1" in text
-    assert "IF age > 44.7 THEN yes, p 0.70 (was 0.80)" in text
+    assert "IF age > 44.7 THEN yes, p(yes) 0.70 (was 0.80)" in text
     assert "Rules that are the same in both: 1\n  IF age <= 44.7 AND bmi <= 30 THEN no" in text
     only = told(split("age", 44.7, split("bmi", 30.0, NO, YES), leaf(10, 0.3, 0.7)))
     assert only.startswith("The rules are the same; the probabilities of one of three rules changed, by at")
@@ -160,3 +160,12 @@ def test_plain_data_is_json() -> None:
     assert content["rows"]["flips"] == pytest.approx(1 / 3)
     assert content["rows"]["old_score"] is None
     assert tree_diff(OLD, new).to_dict()["rows"] is None
+
+
+def test_both_trees_are_told_by_the_positive_class_of_the_old_one() -> None:
+    mostly_yes = grown(split("age", 44.7, leaf(10, 0.9, 0.1), leaf(90, 0.2, 0.8)))  # where no is rarer
+    diff = tree_diff(OLD, mostly_yes)
+    assert (diff.positive, tree_diff(mostly_yes, OLD).positive) == ("yes", "no")
+    assert "p(no)" not in str(diff)
+    assert "p(yes)" in str(diff)
+    assert "p(no)" in str(tree_diff(OLD, mostly_yes, positive="no"))

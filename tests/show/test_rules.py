@@ -244,13 +244,13 @@ def test_rules_and_conditions_show_what_they_say():
 def test_rules_of_a_tree_with_two_classes():
     assert rules_text(NUMERIC) == (
         "IF   age <= 30\n"
-        "THEN survived = no   (p = 0.75; 40 of 100 rows, 40.0 %)\n"
+        "THEN survived = no   (p(yes) = 0.25; 40 of 100 rows, 40.0 %)\n"
         "\n"
         "IF   30 < age <= 50\n"
-        "THEN survived = yes   (p = 0.90; 20 of 100 rows, 20.0 %)\n"
+        "THEN survived = yes   (p(yes) = 0.90; 20 of 100 rows, 20.0 %)\n"
         "\n"
         "IF   age > 50\n"
-        "THEN survived = no   (p = 1.00; 40 of 100 rows, 40.0 %)"
+        "THEN survived = no   (p(yes) = 0.00; 40 of 100 rows, 40.0 %)"
     )
 
 
@@ -269,7 +269,7 @@ def test_rules_of_a_regression_tree_have_a_mean():
 
 
 def test_a_lone_leaf_always_says_the_same():
-    assert rules_text(LONE_LEAF) == "ALWAYS survived = no   (p = 0.68; 2207 rows)"
+    assert rules_text(LONE_LEAF) == "ALWAYS survived = no   (p(yes) = 0.32; 2,207 rows)"
 
 
 def test_notes_of_the_tree_stand_below_its_rules():

@@ -1,10 +1,12 @@
 from itertools import combinations
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.show.palette import PALETTE
+from holdfast.errors import ParameterError
+from holdfast.show.palette import INK, risk_colour
 from holdfast.show.svg import text_width
 from holdfast.show.tree_svg import tree_svg
 from reference.trees import (
@@ -30,8 +32,8 @@ ALL = [NUMERIC, SUBSET, QUESTION, ORDERED, FARE_KNOWN, SPECIES, PRICE, LONE_LEAF
 ALL += [balanced(leaves, regression) for leaves in (4, 8, 16) for regression in (False, True)]
 
 
-def parsed(tree):
-    return ElementTree.fromstring(tree_svg(tree))
+def parsed(tree, **options):
+    return ElementTree.fromstring(tree_svg(tree, **options))
 
 
 def boxes(tree, kind=None):
@@ -54,8 +56,14 @@ def texts(element):
     return [text.text for text in element.iter(f"{SVG}text")]
 
 
-def node_group(tree, node):
-    return next(group for group in parsed(tree).iter(f"{SVG}g") if group.get("data-node") == str(node))
+def node_group(tree, node, **options):
+    groups = parsed(tree, **options).iter(f"{SVG}g")
+    return next(group for group in groups if group.get("data-node") == str(node))
+
+
+def edge_group(tree, node, **options):
+    groups = parsed(tree, **options).iter(f"{SVG}g")
+    return next(group for group in groups if group.get("data-edge") == str(node))
 
 
 def test_forty_leaves_do_not_overlap():
@@ -111,34 +119,102 @@ def test_a_parent_stands_midway_between_its_children():
 
 def test_edges_are_labelled_and_as_thick_as_their_share_of_rows():
     root = parsed(NUMERIC)
-    assert texts(root.find(f"{SVG}g"))[:4] == ["yes", "yes", "no", "no"]
+    assert texts(root.find(f"{SVG}g"))[:4] == ["<= 50", "<= 30", "> 30", "> 50"]
     widths = [float(path.get("stroke-width")) for path in root.iter(f"{SVG}path")]
     assert widths == pytest.approx([1.5 + 8.5 * share for share in (0.6, 0.4, 0.2, 0.4)], abs=0.05)
 
 
-def test_an_inner_node_shows_its_question_and_rows():
-    assert texts(node_group(NUMERIC, 1)) == ["age <= 30", "60 rows"]
+def test_an_inner_node_shows_what_it_asks_about_its_rows_its_risk_and_a_bar():
+    group = node_group(NUMERIC, 1)
+    assert texts(group) == ["age", "60 rows · 47 %"]  # 10 of 40 and 18 of 20
+    assert len(group.findall(f"{SVG}rect")) == 3
+    assert texts(node_group(SPECIES, 0)) == ["petal length", "150 rows"]
+    assert texts(node_group(PRICE, 0))[1].startswith("100 rows · ")
 
 
-def test_a_leaf_shows_its_outcome_its_certainty_and_a_bar_of_its_classes():
+def test_a_leaf_shows_its_risk_its_class_the_rows_that_were_positive_and_their_interval():
     group = node_group(NUMERIC, 3)
-    assert texts(group) == ["yes", "90 % · 20 rows"]
-    _, no, yes = group.findall(f"{SVG}rect")
-    assert (no.get("fill"), yes.get("fill")) == PALETTE[:2]
+    assert texts(group) == ["90 %", "yes", "18 of 20", "70–97 %"]  # noqa: RUF001 (Wilson: 0.699 to 0.972)
+    _, yes, no = group.findall(f"{SVG}rect")
     assert float(yes.get("width")) == pytest.approx(9 * float(no.get("width")), rel=0.02)
+
+
+def test_the_positive_class_is_the_rarer_or_the_one_that_is_asked_for():
+    assert texts(node_group(NUMERIC, 2))[0] == "25 %"  # 28 of 100 are yes
+    assert texts(node_group(NUMERIC, 2, positive="no"))[:3] == ["75 %", "no", "30 of 40"]
+    with pytest.raises(ParameterError, match=r"positive='perhaps' is no class of 'survived': .*'no', 'yes'"):
+        NUMERIC.to_svg(positive="perhaps")
+    with pytest.raises(ParameterError, match="'price' is a number"):
+        PRICE.to_svg(positive="yes")
 
 
 def test_a_leaf_that_is_nearly_certain_does_not_claim_to_be_certain():
     tree = tree_of(leaf(1000, 0.001, 0.999), (AGE,), SURVIVED)
-    assert texts(node_group(tree, 0)) == ["yes", "> 99 % · 1000 rows"]
+    assert texts(node_group(tree, 0))[0] == "< 1 %"  # of no, the rarer one
+    assert texts(node_group(tree, 0, positive="yes"))[:3] == ["> 99 %", "yes", "999 of 1,000"]
+    assert texts(node_group(tree, 0, positive="yes", decimals=1))[0] == "99.9 %"
 
 
-def test_a_surer_leaf_has_a_deeper_colour():
-    def lightness(node):
-        fill = node_group(NUMERIC, node).find(f"{SVG}rect").get("fill")
-        return sum(int(fill[start : start + 2], 16) for start in (1, 3, 5))
+def test_rows_that_were_seen_are_told_where_the_leaf_says_what_a_teacher_says():
+    seen = np.array([[72.0, 28.0], [32.0, 28.0], [30.0, 10.0], [2.0, 18.0], [40.0, 0.0]])
+    taught = NUMERIC.replace(value=np.array([[0.7, 0.3], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.9, 0.1]]))
+    assert texts(node_group(taught.replace(observed=seen), 4))[:3] == ["10 %", "no", "0 of 40"]
 
-    assert lightness(4) < lightness(2)  # no with 100 %, no with 75 %
+
+def test_a_higher_risk_has_a_deeper_colour_that_dark_letters_stand_out_from():
+    def luminance(fill):
+        channels = [int(fill[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+        linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    fills = {node: node_group(NUMERIC, node).find(f"{SVG}rect").get("fill") for node in (2, 3, 4)}
+    light = {node: luminance(fill) for node, fill in fills.items()}
+    assert light[3] < light[2] < light[4]  # 90 %, 25 %, 0 %
+    contrast = (luminance(risk_colour(1.0)) + 0.05) / (luminance(INK) + 0.05)
+    assert contrast > 4.5
+
+
+def test_a_branch_says_its_condition_and_its_title_all_of_it():
+    many = tuple(f"town {number:03d}" for number in range(200))
+    town = Feature("town", "nominal", categories=many)
+    tree = tree_of(split("town", many[:90], leaf(9, 1.0, 0.0), leaf(9, 0.0, 1.0), True), (town,), SURVIVED)
+    group = edge_group(tree, 1)
+    assert (group.get("data-parent"), group.get("data-side")) == ("0", "left")
+    assert "more}" in "".join(texts(group))
+    title = group.find(f"{SVG}title").text
+    assert title == f"town in {{{', '.join(many[:90])}}} or missing"
+    assert edge_group(tree, 2).find(f"{SVG}title").text == f"town in {{{', '.join(many[90:])}}}"
+
+
+def test_branches_of_every_kind_of_question():
+    assert [texts(edge_group(QUESTION, node)) for node in (1, 2)] == [["true"], ["false"]]
+    assert texts(edge_group(SUBSET, 2)) == ["= atypical"]
+    assert " ".join(texts(edge_group(SUBSET, 1, missing=True))) == "in {atypical, none} or missing"
+    assert texts(edge_group(QUESTION, 1, missing=True)) == ["true or missing"]
+
+
+def test_nodes_that_changed_are_marked():
+    group = node_group(NUMERIC, 1, changed={1: "was 45"})
+    assert texts(group) == ["age", "was 45", "60 rows · 47 %"]
+    assert group.get("data-changed") == "true"
+    assert "was <b>" in texts(node_group(NUMERIC, 4, changed={4: "was <b>"}))
+    assert node_group(NUMERIC, 0).get("data-changed") is None
+    with pytest.raises(ParameterError, match="changed speaks of node 9: the nodes of the tree are 0 to 4"):
+        NUMERIC.to_svg(changed={9: "was 45"})
+
+
+def test_the_title_and_the_width_are_those_that_are_asked_for():
+    root = parsed(NUMERIC, title="Who <lives>", width=300)
+    assert texts(root)[0] == "Who <lives>"
+    assert float(root.get("width")) == 300
+    across, down = map(float, root.get("viewBox").split()[2:])
+    assert float(root.get("height")) == pytest.approx(300 * down / across, abs=1)
+    for width in (0, -5, "wide", float("inf")):
+        with pytest.raises(ParameterError, match="width="):
+            NUMERIC.to_svg(width=width)
+    for decimals in (-1, 7, 1.5, True):
+        with pytest.raises(ParameterError, match="decimals="):
+            NUMERIC.to_svg(decimals=decimals)
 
 
 def test_a_regression_leaf_shows_its_mean():
@@ -161,12 +237,17 @@ def test_a_tooltip_tells_the_whole_rule_of_a_leaf():
     ]
 
 
-def test_a_tooltip_tells_both_sides_of_a_question_and_where_missing_values_go():
-    assert node_group(SUBSET, 0).find(f"{SVG}title").text.splitlines() == [
-        "yes: pain in {atypical, none} or missing",
-        "no: pain in {other, typical}",
-        "100 rows, 100.0 %",
+def test_tooltips_tell_the_rows_that_were_seen_and_where_missing_values_go():
+    assert node_group(SUBSET, 2).find(f"{SVG}title").text.splitlines() == [
+        "pain = atypical",
+        "survived = yes",
+        "p(no) = 0.20",
+        "p(yes) = 0.80",
+        "24 of 30 rows were yes, 95 % interval 63–90 %",  # noqa: RUF001 (a dash between numbers)
+        "30 rows, 30.0 %",
     ]
+    edges = [edge_group(SUBSET, node).find(f"{SVG}title").text for node in (1, 4)]
+    assert edges == ["pain in {atypical, none} or missing", "pain in {other, typical}"]
 
 
 def test_a_shortened_question_is_whole_in_its_tooltip():
@@ -174,7 +255,8 @@ def test_a_shortened_question_is_whole_in_its_tooltip():
     tree = tree_of(split(long.name, 0.25, leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (long,), SURVIVED)
     group = node_group(tree, 0)
     assert "…" in "".join(texts(group))
-    assert f"yes: {long.name} <= 0.25" in group.find(f"{SVG}title").text
+    assert long.name in group.find(f"{SVG}title").text
+    assert edge_group(tree, 1).find(f"{SVG}title").text == f"{long.name} <= 0.25"
 
 
 def test_long_column_names_break_at_their_underscores():
@@ -182,7 +264,7 @@ def test_long_column_names_break_at_their_underscores():
     tree = tree_of(split(name, 2.5, leaf(1, 1.0, 0.0), leaf(1, 0.0, 1.0)), (Feature(name),), SURVIVED)
     lines = texts(node_group(tree, 0))[:-1]
     assert len(lines) > 1
-    assert "".join(lines).replace(" ", "") == f"{name}<=2.5"
+    assert "".join(lines) == name
 
 
 def test_names_and_labels_are_shown_as_text_and_never_run():
@@ -200,7 +282,7 @@ def test_names_and_labels_are_shown_as_text_and_never_run():
     assert {element.tag for element in root.iter()} <= {
         SVG + tag for tag in ("svg", "g", "rect", "path", "text", "title")
     }
-    assert f"yes: {script} = {script}" in node_group(tree, 0).find(f"{SVG}title").text
+    assert edge_group(tree, 1).find(f"{SVG}title").text == f"{script} = {script}"
 
 
 def test_the_picture_is_a_file_of_its_own():
@@ -210,3 +292,26 @@ def test_the_picture_is_a_file_of_its_own():
     assert " id=" not in text  # several pictures on one page must not clash
     assert parsed(NUMERIC)[0].get("fill") == "#ffffff"  # its own paper, for dark pages
     assert text == NUMERIC.to_svg() == NUMERIC._repr_html_()
+
+
+def test_one_colour_means_the_same_risk_in_trees_drawn_beside_each_other():
+    low = NUMERIC.replace(value=np.column_stack([1 - 0.1 * NUMERIC.value[:, 1], 0.1 * NUMERIC.value[:, 1]]))
+    alone, beside = (node_group(low, 2, beside=others).find(f"{SVG}rect") for others in ([], [NUMERIC]))
+    highest = NUMERIC.value[NUMERIC.feature < 0, 1].max()
+    assert highest > 0.5, "the scale of the two ends at 1"
+    assert beside.get("fill") == risk_colour(float(low.value[2, 1]))
+    assert alone.get("fill") != beside.get("fill")
+    scale = [text for text in texts(parsed(low, beside=[NUMERIC])) if text and text.endswith("100 %")]
+    assert scale == ["100 %"]
+
+
+def test_one_colour_means_the_same_mean_in_trees_drawn_beside_each_other():
+    high = PRICE.replace(value=PRICE.value + 1000)
+    leaf_of_least = int(np.flatnonzero(PRICE.feature < 0)[PRICE.value[PRICE.feature < 0, 0].argmin()])
+    assert node_group(PRICE, leaf_of_least, beside=[high]).find(f"{SVG}rect").get("fill") == risk_colour(0.0)
+    assert node_group(high, leaf_of_least, beside=[PRICE]).find(f"{SVG}rect").get("fill") != risk_colour(0.0)
+
+
+def test_trees_of_another_target_have_no_common_scale():
+    with pytest.raises(ParameterError, match="another target"):
+        NUMERIC.to_svg(beside=[SPECIES])

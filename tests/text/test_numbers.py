@@ -128,4 +128,4 @@ def test_errors_have_two_digits() -> None:
 def test_counts_have_their_noun_in_the_right_number() -> None:
     assert [counted(n, "leaf", "leaves") for n in (0, 1, 1234)] == ["0 leaves", "1 leaf", "1,234 leaves"]
     assert [rows_text(n) for n in (1.0, 2.0, 2.5)] == ["1 row", "2 rows", "2.5 rows"]
-    assert count_text(1e6) == "1000000"
+    assert count_text(1e6) == "1,000,000"

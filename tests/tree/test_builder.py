@@ -50,7 +50,11 @@ def test_what_a_leaf_does_not_ask_is_forgotten() -> None:
 
 def test_a_lone_leaf_is_a_tree() -> None:
     alone = Nodes(
-        **{name: array[3:4] for name, array in vars(LEVELS).items() if name not in ("sets", "outcome")}
+        **{
+            name: array[3:4]
+            for name, array in vars(LEVELS).items()
+            if name not in ("sets", "outcome", "observed")
+        }
     )
     assert preorder(alone, SCHEMA).n_nodes == 1
 

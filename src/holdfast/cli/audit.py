@@ -1,7 +1,6 @@
 """`holdfast audit`: every method trained again on samples of a data file."""
 
 import warnings
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,12 @@ from holdfast.data.files.writing import write_file
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.files import replace_file
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
+from holdfast.show.report.given import Given
+from holdfast.show.report.write import page_of, write_page
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
@@ -45,7 +45,7 @@ def run(data: Path, output: Path | None, settings: AuditSettings, console: Conso
     verbatim(console, audit.text(width=console.width))
     paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
     if output is not None:
-        write_audit(audit, output)
+        write_audit(audit, output, Given(title=f"{rows.target}: what retraining changes"))
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -94,15 +94,11 @@ def _methods(settings: AuditSettings, target: Target) -> Any:
     return {name: made(name, target.is_classes, 0).set_params(questions=questions) for name in names}
 
 
-def write_audit(audit: RetrainAudit, output: Path) -> None:
+def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -> None:
     """All pairs in a file of data, all figures in JSON, or a page."""
     ending = output.suffix.lower()
     if ending == ".html":
-        page = (
-            f'<!doctype html><meta charset="utf-8"><title>{escape(audit.target.name)}: retraining</title>'
-            f'<body style="font-family:system-ui,sans-serif;margin:2em">{audit._repr_html_()}</body>\n'
-        )
-        replace_file(output, page.encode())
+        write_page(page_of(audit, given), output)
     elif ending == ".json":
         content = {
             "holdfast": __version__,

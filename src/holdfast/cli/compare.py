@@ -28,6 +28,8 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
+from holdfast.show.report.given import Given
+from holdfast.show.report.write import page_of, write_page
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
@@ -69,7 +71,7 @@ def run(data: Path, output: Path | None, settings: CompareSettings, console: Con
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
     if output is not None:
-        write_comparison(comparison, output)
+        write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
 
 
 def wanted_models(text: str) -> list[str]:
@@ -112,12 +114,12 @@ def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_name(output: Path, data: Path) -> None:
     check_output(output, data)
-    if output.suffix.lower() == ".json":
+    if output.suffix.lower() in (".json", ".html"):
         return
     try:
         is_parquet(output)
     except DataError as error:
-        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON.") from None
+        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON; in .html for a page.") from None
 
 
 def _scoring(text: str | None) -> list[str] | None:
@@ -247,8 +249,11 @@ def show_comparison(comparison: ModelComparison, console: Console) -> None:
     paragraph(console, f"\n{comparison.reading}")
 
 
-def write_comparison(comparison: ModelComparison, output: Path) -> None:
-    """All figures in a file: one row per model, or, as JSON, one object with them."""
+def write_comparison(comparison: ModelComparison, output: Path, given: Given | None = None) -> None:
+    """All figures in a file: one row per model, one object with them as JSON, or a page."""
+    if output.suffix.lower() == ".html":
+        write_page(page_of(comparison, given), output)
+        return
     if output.suffix.lower() != ".json":
         write_file(comparison.columns(), output)
         return

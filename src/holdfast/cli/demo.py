@@ -145,6 +145,8 @@ def _show_firmness(fit: StableFit, console: Console) -> None:
 
 def _show_next_steps(folder: Path, console: Console) -> None:
     heading(console, "Next")
+    paragraph(console, "Open the report in a browser: the tree, one case through it, and the evidence.\n")
+    verbatim(console, f"  {folder / 'report.html'}\n")
     verbatim(console, f"  holdfast show {folder} --format rules")
     verbatim(console, "  holdfast fit your_data.csv --target your_column -o run")
     verbatim(console, "  holdfast predict run/model.json new.csv -o scored.csv\n")

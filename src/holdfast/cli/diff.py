@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from holdfast.cli.words import plain_warnings
 from holdfast.data.files.reading import opened
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.schema import Feature, Label, Target
+from holdfast.data.schema import Feature
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.reference_schema import on_wider_schema
 from holdfast.errors import DataError
@@ -23,8 +22,8 @@ from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.show.diff import WIDTH, diff_text
+from holdfast.show.report.write import page_of, write_page
 from holdfast.storage.model_file import load_model
-from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
@@ -57,7 +56,7 @@ def run(old: Path, new: Path, options: DataOptions, output: Path | None, *, as_j
     with plain_warnings():
         diff = compared(old, new, options)
     if output is not None:
-        replace_file(output, _content(diff, ".json" if as_json else output.suffix.lower()).encode())
+        _write(diff, output, ".json" if as_json else output.suffix.lower())
     elif as_json:
         click.echo(_content(diff, ".json"), nl=False)
     else:
@@ -70,16 +69,16 @@ def _check_name(output: Path, *inputs: Path) -> None:
         raise DataError(f"Cannot tell the form of '{output}': end its name in {', '.join(ENDINGS)}.")
 
 
+def _write(diff: TreeDiff, output: Path, ending: str) -> None:
+    if ending == ".html":
+        write_page(page_of(diff), output)
+    else:
+        replace_file(output, _content(diff, ending).encode())
+
+
 def _content(diff: TreeDiff, ending: str) -> str:
     if ending == ".json":
         return json.dumps(finite(diff.to_dict()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if ending == ".html":
-        title = f"{escape(diff.new.schema.target.name)}: what changed"
-        return (
-            f'<!doctype html><meta charset="utf-8"><title>{title}</title>'
-            f'<body style="font-family:system-ui,sans-serif;margin:2em;max-width:60em">{diff._repr_html_()}'
-            "</body>\n"
-        )
     return f"{diff}\n"
 
 
@@ -96,8 +95,7 @@ def _print(diff: TreeDiff, console: Console) -> None:
 def compared(old: Path, new: Path, options: DataOptions) -> TreeDiff:
     """The diff of two model files, on the rows of the data file if there is one."""
     before, after = on_wider_schema(_tree(old), _tree(new))
-    target = before.schema.target
-    positive = None if options.positive is None else _class(options.positive, target)
+    positive = options.positive
     if options.data is None:
         return tree_diff(before, after, positive=positive)
     frame, y, weight = _read(options, before, after)
@@ -111,17 +109,6 @@ def _tree(path: Path) -> Tree:
     if not isinstance(model, Tree):
         raise DataError(f"'{path}' holds {len(model)} trees, and a diff is of two single trees.")
     return model
-
-
-def _class(text: str, target: Target) -> Label:
-    """The class that reads so."""
-    for label in target.classes:
-        if label_text(label) == text:
-            return label
-    raise DataError(
-        f"--positive {text} is no class of the target {target.name!r}: choose one of "
-        f"{listed(target.classes)}."
-    )
 
 
 def _read(options: DataOptions, old: Tree, new: Tree) -> tuple[Frame, Any, Any]:

@@ -20,12 +20,13 @@ from holdfast.text.numbers import duration
 COMPILING = "Compiling the kernels, or loading them from disk"
 
 
-def run(data: Path, folder: Path, settings: RunSettings, console: Console) -> None:
+def run(data: Path, folder: Path, settings: RunSettings, console: Console, *, report: bool = True) -> None:
     """Fit as the settings say, print what came of it, and leave a run in the folder."""
     with reserved(folder) as place:  # before the work
         with plain_warnings():
             fitted = _fitted(prepare_run(data, settings), console)
-        write_to(place, fitted)
+        with plain_warnings():
+            write_to(place, fitted, report=report)
         if isinstance(fitted.details, StableFit):
             show_fit(fitted.details, console)
         elif fitted.details is not None:
@@ -40,10 +41,10 @@ def ready_kernels(prepared: PreparedRun, console: Console) -> Ready:
         return prepared.ready_kernels()
 
 
-def write_to(place: Place, fitted: Run) -> None:
+def write_to(place: Place, fitted: Run, *, report: bool = True) -> None:
     """Let the run take its place."""
     with place.new_run() as draft:
-        write_run_files(fitted, draft)
+        write_run_files(fitted, draft, report=report)
 
 
 def _fitted(prepared: PreparedRun, console: Console) -> Run:

@@ -95,6 +95,10 @@ _COMPARED = {
 }
 
 
+# A page of a second or two at the end of a run.
+report_option = click.option("--no-report", is_flag=True, help="Write no report.html.")
+
+
 def fit_options(command: Command) -> Command:
     """The command with all of the options of a fit."""
     folder = click.option(
@@ -113,7 +117,7 @@ def compare_options(command: Command) -> Command:
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help="File for all figures: CSV, Parquet or JSON by its name.",
+        help="File: all figures in CSV, Parquet or JSON, a page in HTML, by its name.",
     )
     learning = _learning_options(CompareSettings, _COMPARED)
     return _with_options([*learning, file, *_options(CellSettings)], command)
@@ -161,6 +165,19 @@ def update_options(command: Command) -> Command:
 def cell_options(command: Command) -> Command:
     """The command with the options that say how cells are written."""
     return _with_options(_options(CellSettings), command)
+
+
+def template_option(name: str) -> Callable[[Command], Command]:
+    """Where a template is written to, by default to a file of this name; None for the terminal."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, allow_dash=True),
+        default=Path(name),
+        show_default=True,
+        callback=lambda _context, _option, path: None if path == Path("-") else path,
+        help="File to write to, which must not be there yet; - for the terminal.",
+    )
 
 
 def given_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:

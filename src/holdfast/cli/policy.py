@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.endings import NOT_PASSED, end_with
+from holdfast.cli.new_file import write_new_text
 from holdfast.cli.words import plain_warnings
 from holdfast.errors import PolicyError
-from holdfast.files import replace_file, resolved
 from holdfast.runs.compared_rows import RowSource, load_tree, read_compared
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
@@ -19,14 +19,9 @@ from holdfast.stability.policy.toml_file import template_text
 
 def write_template(output: Path | None) -> None:
     """Write the template, unless there is a file already, or print it."""
-    if output is None:
-        click.echo(template_text(), nl=False)
-        return
-    if resolved(output, PolicyError).exists():
-        raise PolicyError(f"'{output}' is there already, and may hold your limits: give another name.")
-    check_output(output)
-    replace_file(output, template_text().encode())
-    click.echo(f"Wrote {output}: make its limits your own before the next update.")
+    write_new_text(template_text(), output, "limits", PolicyError)
+    if output is not None:
+        click.echo(f"Wrote {output}: make its limits your own before the next update.")
 
 
 def check_change(

@@ -1,6 +1,7 @@
 """`holdfast show`: a tree in several forms, or a collection or an ensemble of trees in short."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from textwrap import fill
@@ -13,6 +14,7 @@ from holdfast.errors import DataError
 from holdfast.runs.folder import model_file
 from holdfast.show.conditions import FULL_LIST
 from holdfast.show.numbered_drawing import numbered_drawing
+from holdfast.show.orders import ORDERS
 from holdfast.show.rules import WIDTH as RULES_WIDTH
 from holdfast.show.rules import rules_text
 from holdfast.show.tree_text import WIDTH, drawing
@@ -27,26 +29,38 @@ from holdfast.tree.tree import Tree
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
 
 
+@dataclass(frozen=True)
+class ShowOptions:
+    """How a model is shown."""
+
+    missing: bool = False  # say at each condition whether a missing value meets it
+    positive: str | None = None  # the class whose probability is told
+    order: str = ORDERS[0]  # of rules
+    title: str | None = None  # of a picture
+    decimals: int | None = None
+    width: int | None = None  # of a picture, in pixels
+    raw: bool = False  # cells of CSV as they are, even where a spreadsheet would take them for formulas
+
+
 def text_of(
     model: Path,
     form: str,
+    options: ShowOptions = ShowOptions(),
     *,
-    missing: bool = False,
-    width: int = WIDTH,
+    columns: int = WIDTH,
     on_terminal: bool = False,
-    raw: bool = False,
 ) -> str:
     """What is in the model file, or in that of a run folder, in one of the forms of `holdfast show`.
 
-    Long lists are cut in drawings and `on_terminal`, and the last line says how to see all. `raw` leaves
-    cells of CSV as they are, even where a spreadsheet would take them for formulas.
+    Long lists are cut in drawings and `on_terminal`, and the last line says how to see all.
     """
     path = model_file(model)
     found = _loaded(path)
     if form == "csv":
-        return _csv_text(node_columns(found) if isinstance(found, Tree) else tree_columns(list(found)), raw)
+        cells = node_columns(found) if isinstance(found, Tree) else tree_columns(list(found))
+        return _csv_text(cells, options.raw)
     if isinstance(found, Tree):
-        return _tree_text(found, form, missing, width, on_terminal)
+        return _tree_text(found, form, options, columns, on_terminal)
     if form != "drawing":
         option = "--nodes" if form == NODES else f"--format {form}"
         raise DataError(
@@ -68,16 +82,22 @@ def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
     return trees[0] if len(trees) == 1 else trees
 
 
-def _tree_text(tree: Tree, form: str, missing: bool, width: int, on_terminal: bool) -> str:
+def _tree_text(tree: Tree, form: str, options: ShowOptions, columns: int, on_terminal: bool) -> str:
+    missing, positive = options.missing, options.positive
     if form == "svg":
-        return tree.to_svg()
-    if form == NODES:
-        return numbered_drawing(tree, missing=missing, width=width, whole=WHOLE)
-    if form == "drawing":
-        return drawing(tree, missing=missing, width=width, whole=WHOLE)
+        return tree.to_svg(
+            title=options.title,
+            positive=positive,
+            decimals=options.decimals,
+            width=options.width,
+            missing=missing,
+        )
+    if form in (NODES, "drawing"):
+        drawn = numbered_drawing if form == NODES else drawing
+        return drawn(tree, missing=missing, width=columns, whole=WHOLE, positive=positive)
     if not on_terminal:
-        return rules_text(tree, missing=missing)
-    text = rules_text(tree, missing=missing, most=FULL_LIST)
+        return rules_text(tree, missing=missing, positive=positive, order=options.order)
+    text = rules_text(tree, missing=missing, most=FULL_LIST, positive=positive, order=options.order)
     return f"{text}\n\n{fill(left_out_text(WHOLE), RULES_WIDTH)}" if f"{CUT} " in text else text
 
 

@@ -1,6 +1,8 @@
 """The forms of `holdfast show`, and the names of files that each may be written to."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from holdfast.errors import DataError
 
@@ -8,6 +10,7 @@ _TEXT = ("", ".txt", ".text", ".md")
 ENDINGS = {"drawing": _TEXT, "rules": _TEXT, "svg": (".svg",), "csv": (".csv",)}
 NODES = "nodes"  # a drawing, for those who edit
 FORMS = tuple(ENDINGS)
+_FOR = {"order": ("rules",), "title": ("svg",), "decimals": ("svg",), "width": ("svg",)}  # options by form
 
 
 def form_of(form: str | None, output: Path | None, *, nodes: bool = False) -> str:
@@ -26,6 +29,13 @@ def form_of(form: str | None, output: Path | None, *, nodes: bool = False) -> st
     if chosen != "drawing":
         raise DataError(f"--nodes numbers the nodes of a drawing, and --format is {chosen}: leave one out.")
     return NODES
+
+
+def check_use(form: str, options: Mapping[str, Any]) -> None:
+    """A DataError names an option that was given, and that the form has no use for."""
+    for name, forms in _FOR.items():
+        if options.get(name) is not None and form not in forms:
+            raise DataError(f"--{name} is for --format {' or '.join(forms)}, and the form is {form}.")
 
 
 def _way_out(form: str, ending: str, told: list[str]) -> str:

@@ -1,6 +1,5 @@
 """`holdfast stages`: a tree for every stage of a data file."""
 
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
+from holdfast.show.report.write import page_of
 from holdfast.stability.stages.sequence import StageSequence
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
@@ -85,12 +85,7 @@ def write_stages(sequence: StageSequence, output: Path) -> None:
     """A page, a picture, all figures in JSON, or one row per stage in a file of data."""
     ending = output.suffix.lower()
     if ending == ".html":
-        title = escape(f"{sequence.trees[0].schema.target.name}: stages")
-        page = (
-            f'<!doctype html><meta charset="utf-8"><title>{title}</title>'
-            f'<body style="font-family:system-ui,sans-serif;margin:2em">{sequence._repr_html_()}</body>\n'
-        )
-        replace_file(output, page.encode())
+        replace_file(output, page_of(sequence).html.encode())
     elif ending == ".svg":
         replace_file(output, sequence.to_svg().encode())
     elif ending == ".json":

@@ -13,7 +13,7 @@ from holdfast.cli.sections import WIDEST, show_files
 from holdfast.cli.words import heading, paragraph, plain_warnings
 from holdfast.errors import HoldfastError, RegisterError
 from holdfast.runs.folder import check_apart, reserved
-from holdfast.runs.update_files import write_update_files
+from holdfast.runs.update_files import write_page, write_update_files
 from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_run import PreparedUpdate, prepare_update
 from holdfast.show.update_run import update_run_text
@@ -38,6 +38,7 @@ def run(model: Path, data: Path, folder: Path, given: Mapping[str, Any], console
                 write_update_files(updated, draft)
             if register is not None:
                 updated = _registered(updated, register, folder)
+                write_page(updated, place.folder)
         _show(updated, console)
         heading(console, "Files")
         show_files(place.folder, console)

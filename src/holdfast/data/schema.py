@@ -1,11 +1,13 @@
 """The schema: names, kinds, ranges and categories of the features, and the classes of the target."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
-from holdfast.errors import SchemaMismatch
+from holdfast.errors import ParameterError, SchemaMismatch
+from holdfast.text.lists import listed
 
 # What a category or a class can be: numpy scalars are turned into these when data is read.
 Label = str | int | float | bool
@@ -42,11 +44,33 @@ class Target:
     classes: tuple[Label, ...] = ()
     low: float = 0.0
     high: float = 1.0
+    # The class whose probability is shown, if someone said it: how a tree is read, not what it says.
+    positive: Label | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_classes(self) -> bool:
         """True for classification, False for regression."""
         return bool(self.classes)
+
+    def class_place(self, positive: Any) -> int:
+        """The number of the class that is meant, by itself or by its text; a ParameterError if there is none.
+
+        >>> Target("lived", classes=(0, 1)).class_place("1")
+        1
+        """
+        if isinstance(positive, str | Real):
+            for meant in (self.classes, tuple(map(str, self.classes))):
+                if positive in meant:
+                    return meant.index(positive)
+        if not self.is_classes:
+            raise ParameterError(f"positive={positive!r}: the target {self.name!r} is a number, not a class.")
+        raise ParameterError(
+            f"positive={positive!r} is no class of {self.name!r}: choose one of {listed(self.classes)}."
+        )
+
+    def with_positive(self, positive: Any) -> "Target":
+        """The target that remembers which class matters; as it is, if `positive` is None."""
+        return self if positive is None else replace(self, positive=self.classes[self.class_place(positive)])
 
 
 @dataclass(frozen=True)
@@ -152,5 +176,6 @@ def _widened_target(old: Target, new: Target) -> Target:
             f"Cannot widen the schema: the target {old.name!r} is a class in one and a number in the other."
         )
     if old.is_classes:
-        return replace(old, classes=sorted_labels({*old.classes, *new.classes}))
+        positive = new.positive if old.positive is None else old.positive
+        return replace(old, classes=sorted_labels({*old.classes, *new.classes}), positive=positive)
     return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,7 @@ class Table:
         questions: Sequence[str] = (),
         schema: Schema | None = None,
         target: str = "y",
+        positive: Any = None,
     ) -> "Table":
         """The table of a 2-D array, list of rows or frame X and a target y.
 
@@ -119,6 +120,8 @@ class Table:
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
         with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
         frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
+        `positive` is the class that matters, whose probability drawings and rules show; by default the rarer
+        of two.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
@@ -138,6 +141,8 @@ class Table:
             features, columns = defined_columns(frame, how, questions, weighted)
             values, defined = defined_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
+        if positive is not None:
+            schema = replace(schema, target=schema.target.with_positive(positive))
         table = cls(schema, columns, values, weight)
         rows = table if weighted is None else table.taken(weighted)
         _warn_of_one_class(rows)
@@ -155,6 +160,7 @@ class Table:
         categorical_features: Any = "from_dtype",
         questions: Sequence[str] = (),
         schema: Schema | None = None,
+        positive: Any = None,
     ) -> "Table":
         """The table of a frame that holds the target, and perhaps the weights, as columns.
 
@@ -181,6 +187,7 @@ class Table:
             questions=questions,
             schema=schema,
             target=target,
+            positive=positive,
         )
 
     def taken(self, rows: NDArray[Any]) -> "Table":

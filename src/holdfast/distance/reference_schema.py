@@ -1,6 +1,7 @@
 """One reference schema for several trees: a column must be measured in the same unit in all of them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def _target_differences(one: Target, other: Target) -> Iterator[str]:
 def _joined_target(one: Target, other: Target) -> Target:
     if one.classes == other.classes:
         return one
-    return Target(one.name, sorted_labels({*one.classes, *other.classes}), one.low, one.high)
+    return replace(one, classes=sorted_labels({*one.classes, *other.classes}))
 
 
 def _both_ways(one: tuple[object, ...], other: tuple[object, ...]) -> list[tuple[tuple[object, ...], ...]]:

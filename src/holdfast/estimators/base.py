@@ -106,6 +106,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             categorical_features=self.categorical_features,
             questions=() if self.questions is None else self.questions,
             target=name_of(y),
+            positive=getattr(self, "positive", None),
         )
 
     def _remember_columns(self, is_named: bool, schema: Schema) -> None:
@@ -229,10 +230,20 @@ class TreeEstimator(TableEstimator):
         check_is_fitted(self)
         return self.tree_.n_leaves
 
-    def rules(self, *, missing: bool = False) -> str:
-        """One IF ... THEN rule per leaf, as text; `missing=True` also says which missing values meet."""
+    @property
+    def expected_cost_(self) -> float:
+        """What asking a row costs by `feature_costs`, averaged over the training weight."""
+        from holdfast.growth.costs import expected_cost
+
         check_is_fitted(self)
-        return self.tree_.rules(missing=missing)
+        if (costs := getattr(self, "feature_costs", None)) is None:
+            raise AttributeError("expected_cost_ needs feature_costs, which are None.")
+        return expected_cost(self.tree_, costs)
+
+    def rules(self, *, missing: bool = False, positive: Any = None, order: str = "tree") -> str:
+        """One IF ... THEN rule per leaf, as text, with the options of `Tree.rules`."""
+        check_is_fitted(self)
+        return self.tree_.rules(missing=missing, positive=positive, order=order)
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
         """The path of one row, and the smallest changes of it that lead elsewhere.

@@ -9,7 +9,7 @@ from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import GrowthRules, MaxFeatures
+from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures
 
 
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
@@ -68,6 +68,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         folds.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
+    positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
     questions, categorical_features
         As in `TreeClassifier`.
     early_fraction
@@ -158,6 +159,13 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         priors: Priors = None,
         loss_matrix: LossMatrix = None,
         threshold: float | Literal["cost"] | None = None,
+        positive: Label | None = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
@@ -196,6 +204,13 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.priors = priors
         self.loss_matrix = loss_matrix
         self.threshold = threshold
+        self.positive = positive
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction
@@ -283,6 +298,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         max_features: MaxFeatures = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
@@ -317,6 +337,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction

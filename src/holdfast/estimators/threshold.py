@@ -16,7 +16,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
 from holdfast.growth.size.folds import divided
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
-from holdfast.tree.threshold import threshold_losses
+from holdfast.tree.threshold import threshold_losses, with_losses
 from holdfast.tree.tree import Tree
 
 FOLDS = 5  # where the estimator has no `cv`
@@ -33,8 +33,7 @@ class Decision:
         """The tree or ensemble that predicts by the threshold."""
         total = 1.0 if model.loss_matrix is None else float(model.loss_matrix.sum())
         losses = threshold_losses(self.threshold, self.positive, total)
-        change = {"given_outcome": None} if isinstance(model, Tree) else {}
-        return model.replace(loss_matrix=losses, **change)
+        return with_losses(model, losses) if isinstance(model, Tree) else model.replace(loss_matrix=losses)
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,7 @@ class DecisionRule:
         """The decision; "cost" takes what costs least on rows held out from models that `fit` makes."""
         losses = losses_of(plain_losses(self.loss_matrix), table.schema.target.classes)
         losses = 1.0 - np.eye(2) if losses is None else losses
-        weight = self._weight(table)
-        # The rarer class; of two alike in number the second, as everywhere.
-        of_class = np.bincount(table.target, weight, minlength=2) / weight.sum()
-        positive = int(np.argmin(np.round(of_class[::-1], 9)) == 0)
+        positive = _positive(table)
         if not isinstance(self.threshold, str):
             return Decision(float(self.threshold), positive)
         probabilities, rows = self._held_out(table, groups, fit, positive)
@@ -79,6 +75,16 @@ class DecisionRule:
             said.append(model.values(folds.table.taken(held_out))[:, positive])
             rows.append(np.flatnonzero(held_out))
         return np.concatenate(said), folds.table.taken(np.concatenate(rows))
+
+
+def _positive(table: Table) -> int:
+    """The class that matters: as the target remembers it, or the rarer; of two alike in number the second."""
+    target = table.schema.target
+    if target.positive is not None:
+        return target.class_place(target.positive)
+    repeats, _, _ = weights_of(table, GrowthRules())
+    first, second = np.bincount(table.target, repeats, minlength=2).tolist()
+    return int(second <= first)
 
 
 def check_threshold(threshold: Any, n_classes: int) -> None:

@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
+from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
 from holdfast.tree.tree import Tree
 
 
@@ -60,6 +60,23 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Probability of the rarer of two classes from which on it is predicted: a number, or "cost", for the
         one that costs least on rows held out (`cv`) by `loss_matrix`, or, without one, errs least. None: the
         most likely class, or that of least expected loss.
+    positive
+        The class that matters, whose probability drawings and rules show. None: the rarer of two.
+    monotonic_cst, monotonic_class
+        Which way the probability of a class, or the mean, goes along columns: {"age": 1, "dose": -1} never
+        falls as age rises and never rises with the dose; or one of 1, 0, -1 per column. The class is the
+        second of two unless another is named.
+    interaction_cst
+        Sets of columns that may stand on one path together, "pairwise" or "no_interactions"; columns in no
+        set make one more.
+    forbidden
+        Columns that are never asked, or a dictionary with the number of questions that must come first.
+    first_splits
+        The top of the tree: {"feature": "age", "threshold": 60, "left": ..., "right": ...}, a list of such
+        splits with children by number, or a `Tree` whose inner nodes are taken. Growth goes on below.
+    feature_costs
+        What asking about columns costs, 1 for those not named: splits compete by gain per cost, and what is
+        asked above is paid for.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     questions_only
@@ -105,6 +122,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
     decision_threshold_, positive_class_
         With `threshold`: the probability from which on a class is predicted, and its place in `classes_`.
+    expected_cost_
+        With `feature_costs`: what asking a row costs on average; a column is paid once on a path.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
@@ -142,6 +161,13 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         priors: Priors = None,
         loss_matrix: LossMatrix = None,
         threshold: float | Literal["cost"] | None = None,
+        positive: Label | None = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -177,6 +203,13 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.priors = priors
         self.loss_matrix = loss_matrix
         self.threshold = threshold
+        self.positive = positive
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds
@@ -239,6 +272,11 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_relative_gain: float = 0.0,
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -265,6 +303,11 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_relative_gain = min_relative_gain
         self.splitter = splitter
         self.max_features = max_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds

@@ -265,12 +265,17 @@ def unique_hashes(table: Table) -> KeyArray:
 
     Where rows are often alike, as in a table of few categories, an equal row need not be the same one.
     """
+    found, counts = np.unique(labelled_hashes(table), return_counts=True)
+    alone = found[counts == 1]
+    return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
+
+
+def labelled_hashes(table: Table) -> KeyArray:
+    """A hash of what every row says, target included: the same for equal rows, whatever their order."""
     hashes = row_hashes(table)
     if table.schema.target.is_classes:
         hashes = mix(hashes + label_keys(table.schema.target.classes)[table.target])
-    found, counts = np.unique(hashes, return_counts=True)
-    alone = found[counts == 1]
-    return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
+    return hashes
 
 
 def _check_policy(policy: Any) -> None:

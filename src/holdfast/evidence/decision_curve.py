@@ -91,8 +91,8 @@ def decision_curve(
     """What models are worth on rows X, of classes y, that they have not seen.
 
     `models` is a fitted model with `predict_proba`, a tree, or a mapping of names to several. `positive` is
-    the class that one acts on, by default the rarer of two in y. Rows of one of the `groups` (a patient) are
-    not independent, which the standard errors know.
+    the class that one acts on, by default the one that the model was told, or the rarer of two in y. Rows of
+    one of the `groups` (a patient) are not independent, which the standard errors know.
 
     >>> from holdfast import TreeClassifier
     >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], ["well", "well", "well", "ill", "ill"]
@@ -105,8 +105,9 @@ def decision_curve(
         raise ParameterError("models is empty: give at least one.")
     points = _checked(thresholds)
     truth = np.asarray(y, object).ravel()
-    classes = _classes(next(iter(named.values())))
-    place = _place(classes, truth, positive)
+    first = next(iter(named.values()))
+    classes = _classes(first)
+    place = _place(classes, truth, _remembered(first) if positive is None else positive)
     weight = read_weight(sample_weight, len(truth))
     rows = TrueValues(
         Target(classes=("other", "positive")),
@@ -147,6 +148,12 @@ def _classes(model: Any) -> tuple[Label, ...]:
     if not len(classes) or not hasattr(model, "predict_proba"):
         raise ModelError(f"{type(model).__name__} has no probabilities of classes: give a fitted classifier.")
     return tuple(getattr(label, "item", lambda own=label: own)() for label in classes)
+
+
+def _remembered(model: Any) -> Label | None:
+    """The class that matters, of a model that was told so."""
+    schema = getattr(model, "schema", getattr(model, "schema_", None))
+    return None if schema is None else schema.target.positive
 
 
 def _place(classes: tuple[Label, ...], truth: Any, positive: Label | None) -> int:

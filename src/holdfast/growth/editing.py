@@ -11,6 +11,7 @@ from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
+from holdfast.tree.class_counts import class_counts, with_class_counts
 from holdfast.tree.edits import saying
 from holdfast.tree.tree import Tree
 
@@ -29,8 +30,10 @@ def refitted_at(
     """
     fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
     impurity = np.where(nodes, fitted.impurity, tree.impurity)
-    tree = tree.replace(count=fitted.count, weight=fitted.weight, impurity=impurity)
-    return tree if keep_values else saying(tree, nodes, fitted.value)
+    counts = class_counts(fitted)  # before values are kept that are none of these rows'
+    tree = tree.replace(count=fitted.count, weight=fitted.weight, impurity=impurity, observed=None)
+    tree = tree if keep_values else saying(tree, nodes, fitted.value)
+    return with_class_counts(tree, counts) if tree.schema.target.is_classes else tree
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:

@@ -8,23 +8,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.constraints import monotone_of
+from holdfast.growth.guide import guide_for
 from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.thresholds import node_features, thresholds
-from holdfast.growth.values import decided_by, node_values
+from holdfast.growth.values import decided_by, node_values, with_observed
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
 NO_LIMIT = 2**40
@@ -44,6 +48,7 @@ def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> T
     """
     fixed = fixed_point_sample(table, rules)
     tree = grow_samples(table, rules, fixed, [fixed.repeats], [random_state])[0]
+    tree = with_observed(tree, table, fixed)
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree
@@ -69,7 +74,7 @@ def grow_samples(
         tree = _finished(table, rules, fixed, counts, task, result)
         if fixed.losses is not None:
             tree = decided_by(tree, table, fixed, counts)
-        trees.append(pruned(tree, rules, table, fixed.of_values, counts))
+        trees.append(in_order(pruned(tree, rules, table, fixed.of_values, counts)))
     return trees
 
 
@@ -82,6 +87,7 @@ class Task(NamedTuple):
     rows: IntArray
     leaves_in_memory: int  # for which the budget has room
     values: RankValues  # empty unless splits are drawn at random
+    guide: Guide
 
 
 def coded_for(table: Table, rules: GrowthRules) -> Coded:
@@ -107,6 +113,8 @@ def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: Int
     if rules.memory_limit is not None:
         room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
         limits = limits._replace(max_leaves=min(limits.max_leaves, room))
+    if (monotone := monotone_of(table.schema, rules)) is not None and monotone.outcome is not None:
+        plan = plan._replace(outcome=table.schema.target.classes.index(monotone.outcome))
     return Task(
         plan=plan,
         limits=limits,
@@ -114,20 +122,21 @@ def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: Int
         rows=np.flatnonzero(counts).astype(np.int32),
         leaves_in_memory=room,
         values=values_for(table, rules),
+        guide=guide_for(table, rules),
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows, _, values = task
+    plan, limits, sample, rows, _, values, guide = task
     histograms = _histograms(coded, rules, plan, limits, len(rows))
     compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
-    growing, grown = _rooms(coded, plan, limits, len(rows))
+    growing, grown = _rooms(coded, plan, limits, guide, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            arguments = (plan, limits, coded, sample, rows, histograms, compact, values, stop, growing, grown)
-            call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
+            given = (plan, limits, coded, sample, rows, histograms, compact, values, guide)
+            call_kernel(kernels.grow, *given, stop, growing, grown, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
             growing = growing._replace(in_set=np.empty(4 * len(growing.in_set), np.int8))
@@ -143,7 +152,7 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
 
 
 def _rooms(
-    coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int
+    coded: Coded, plan: Plan, limits: kernels.Limits, guide: Guide, n_rows: int
 ) -> tuple[kernels.Growing, kernels.Grown]:
     """Memory for the nodes: pages that are not written to cost nothing."""
     n_nodes = 2 * min(n_rows, limits.max_leaves)
@@ -153,7 +162,12 @@ def _rooms(
     n_flags = min(n_nodes * widest, max(SET_BYTES, 4 * widest))
     fields, total = (n_nodes, kernels.N_FIELDS), (n_nodes, plan.n_stats)
     return (
-        kernels.Growing(np.empty(fields, np.int64), np.empty(total, np.int64), np.empty(n_flags, np.int8)),
+        kernels.Growing(
+            np.empty(fields, np.int64),
+            np.empty(total, np.int64),
+            np.empty(n_flags, np.int8),
+            np.empty((n_nodes if guide.is_set else 0, N_GUIDED)),
+        ),
         kernels.Grown(
             np.empty(fields, np.int64),
             np.empty(total, np.int64),
@@ -179,10 +193,10 @@ def _finished(
     count = grown.total[:, -1].astype(np.float64)
     if fixed.weight is None:  # every row weighs the same
         count = np.ldexp(node_weight, -fixed.weight_exponent)
-    return Tree(
+    tree = Tree(
         schema=table.schema,
         feature=node_features(table, fields),
-        threshold=thresholds(table, fields, drawn),
+        threshold=_with_prescribed(thresholds(table, fields, drawn), fields, task.guide.top),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
         missing_left=fields[:, kernels.MISSING_LEFT] == 1,
@@ -194,7 +208,17 @@ def _finished(
         impurity=impurity,
         criterion=rules.criterion,
         notes=_notes(rules, grown, task.leaves_in_memory),
+        monotone=monotone_of(table.schema, rules),
     )
+    return in_order(tree)
+
+
+def _with_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
+    """The thresholds with those that are prescribed as they were written."""
+    nodes = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
+    if len(top.threshold):
+        threshold[nodes] = top.threshold[fields[nodes, kernels.SLOT]]
+    return threshold
 
 
 def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
@@ -213,6 +237,7 @@ def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int)
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
+        outcome=0,
     )
 
 

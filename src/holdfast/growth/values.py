@@ -8,7 +8,10 @@ from holdfast.growth.criteria import class_impurity
 from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.values import number_values
+from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
+from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
@@ -46,7 +49,7 @@ def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArr
     """The tree that predicts by the losses of the sample, whose values know nothing of them."""
     if fixed.unaltered is not None:
         tree = with_values(tree, table, fixed.unaltered, counts)
-    return tree.replace(loss_matrix=fixed.losses)
+    return with_losses(tree, fixed.losses)
 
 
 def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
@@ -64,7 +67,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
     value, weight, impurity = node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
-    return tree.replace(
+    filled = tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
         count=total[:, -1].astype(np.float64),
         weight=weight,
@@ -72,7 +75,33 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
         loss_matrix=tree.loss_matrix if fixed.losses is None else fixed.losses,
+        observed=None,
     )
+    return in_order(_counted(filled, fixed, counts, leaves))
+
+
+def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
+    """The tree with the rows of each class at its nodes, where weights keep its values from telling them."""
+    if fixed.weight is None or not fixed.n_classes:
+        return tree
+    return _counted(tree, fixed, fixed.repeats, tree.apply(table))
+
+
+def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
+    if fixed.weight is None or not fixed.n_classes:  # the values tell them
+        return tree
+    return with_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+
+
+def rows_by_class(
+    tree: Tree, leaves: IntArray, label: LongArray, counts: IntArray, n_classes: int
+) -> FloatArray:
+    """Rows of each class at every node, each row counted so often, from their leaves and classes."""
+    cells = leaves * np.int64(n_classes) + label
+    rows = np.bincount(cells, counts, tree.n_nodes * n_classes).astype(np.float64)
+    rows = rows.reshape(tree.n_nodes, n_classes)
+    add_upwards(tree, rows)
+    return rows
 
 
 def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:

@@ -18,6 +18,7 @@ from holdfast.growth.rules import C45
 from holdfast.runs.class_costs import loss_matrix, priors
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import model_file
+from holdfast.runs.growth_rules import label_of
 from holdfast.runs.parsing import class_weights_of, losses_of, priors_of
 from holdfast.runs.run_files import read_facts
 from holdfast.scoring.metric import metric_of
@@ -34,7 +35,7 @@ Updating = StableTreeClassifier | StableTreeRegressor
 PARAMETERS = (
     *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "leaf_values", "n_estimators"),
     *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "gamma"),
-    "random_state",
+    *("random_state", "positive"),
 )
 ROLES = ("stage", "groups", "weight")  # of columns that were no features
 
@@ -49,6 +50,8 @@ class Deployed:
     reading: Mapping[str, Any] = field(default_factory=dict)  # how the files of its run were written
     left_out: tuple[str, ...] = ()  # columns of its run that were no features
     note: str = ""  # where its settings are from, if not from itself
+    profile: Mapping[str, Any] | None = None  # of the rows that its run has learnt from
+    about: Mapping[str, Any] | None = None  # what its run was told of it
 
 
 def deployed_model(model: Any) -> Deployed:
@@ -71,7 +74,16 @@ def deployed_model(model: Any) -> Deployed:
     update = path.parent / "update.json"
     facts = read_facts(update) if path.name == "model.json" and update.is_file() else {}
     left_out = tuple(facts.get("columns", {}).get("left_out", ()))
-    return Deployed(os.fspath(model), content, estimator, facts.get("reading", {}), left_out, note)
+    return Deployed(
+        os.fspath(model),
+        content,
+        estimator,
+        facts.get("reading", {}),
+        left_out,
+        note,
+        profile=facts.get("profile"),
+        about=facts.get("about"),
+    )
 
 
 def _of_python(model: Any) -> Deployed:
@@ -101,7 +113,16 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     named = [*columns.get("drop", ()), *(columns.get(role) for role in ROLES)]
     left_out = tuple(name for name in named if name)
     note = "" if model == "stable" else _note(f"'{source}'", f"is a run of the kind {model}", target)
-    return Deployed(source, content, estimator, facts["reading"], left_out, note)
+    return Deployed(
+        source,
+        content,
+        estimator,
+        facts["reading"],
+        left_out,
+        note,
+        profile=facts.get("profile"),
+        about=facts.get("about"),
+    )
 
 
 def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
@@ -110,6 +131,10 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
     said |= {"max_depth": settings.get("max_depth")}
     if settings.get("growth") == "c4.5":
         said["growth_rules"] = C45
+    if signs := settings.get("monotonic_cst"):
+        said["monotonic_cst"] = dict(signs)
+        if target.is_classes:
+            said["monotonic_class"] = label_of(settings.get("monotonic_class"), target)
     if weights := settings.get("class_weight"):
         said["class_weight"] = class_weight(class_weights_of(weights), target)
     if fractions := settings.get("priors"):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from holdfast.runs.about import about_of
+from holdfast.runs.change.profile import rows_profile
 from holdfast.runs.facts import stable_facts
 from holdfast.runs.json_file import finite
 from holdfast.runs.kernels import Ready, ready_kernels, train_smallest
@@ -58,14 +60,16 @@ class PreparedRun:
         fit_kind = fit_stable if self.settings.is_stable else fit_model
         with collect_notes() as notes:
             fit, fitting = timed(lambda: fit_kind(self.roles, self.settings, verbose=verbose))
-        about = {
+        besides = {
+            "about": about_of(self.settings.about).to_dict(),
+            "profile": rows_profile(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
         }
         if not isinstance(fit, StableFit):
-            return Run(finite({**model_facts(fit), **about}), fit.model, details=fit)
+            return Run(finite({**model_facts(fit), **besides}), fit.model, details=fit)
         return Run(
-            finite({**stable_facts(fit), **about}),
+            finite({**stable_facts(fit), **besides}),
             fit.model,
             tuple(fit.trained.references_of(fit.choice.candidate).trees),
             tuple(fit.trained.candidates.trees),
@@ -76,6 +80,7 @@ class PreparedRun:
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
     """The rows of a frame or a file in their roles."""
+    about_of(settings.about)  # before any work
     with collect_notes() as notes:
         rows, reading = timed(lambda: read_rows(data, settings))
         roles = assign_roles(rows, settings)

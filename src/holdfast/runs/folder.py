@@ -18,6 +18,7 @@ from holdfast.runs.swap import swapped
 FILES = frozenset(
     (
         *("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"),
+        *("report.html", "report.json"),
         *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
     )
 )

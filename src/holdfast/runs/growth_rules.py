@@ -30,10 +30,26 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
     return replace(
         _GROWTH[settings.growth],
         **values,
+        **constraints(settings, target),
         class_weight=weights,
         priors=priors(settings.priors, target),
         loss_matrix=loss_matrix(settings.loss, target),
     )
+
+
+def constraints(settings: RunSettings, target: Target) -> dict[str, Any]:
+    """What the settings say of directions, the class being a label of the target."""
+    if settings.monotonic_cst is None:
+        return {"monotonic_class": settings.monotonic_class}
+    return {
+        "monotonic_cst": dict(settings.monotonic_cst),
+        "monotonic_class": label_of(settings.monotonic_class, target),
+    }
+
+
+def label_of(text: str | None, target: Target) -> Any:
+    """The class that is written so; the text itself if there is none."""
+    return next((label for label in target.classes if str(label) == str(text)), text)
 
 
 def decision_rule(settings: RunSettings, target: Target) -> DecisionRule | None:

@@ -35,6 +35,7 @@ class Rows:
     target: str
     weight: str | None = None
     questions: tuple[str, ...] = ()
+    positive: Any = None  # the class that matters, if someone said it
     stage: LongArray | None = None  # number of the stage
     stages: tuple[str, ...] = ()  # the stages as the data calls them, in their order
     groups: LongArray | None = None
@@ -42,7 +43,12 @@ class Rows:
     def table(self, task: Task | None = None) -> Table:
         """The rows ready for growing."""
         return Table.from_frame(
-            self.frame, self.target, sample_weight=self.weight, task=task, questions=self.questions
+            self.frame,
+            self.target,
+            sample_weight=self.weight,
+            task=task,
+            questions=self.questions,
+            positive=self.positive,
         )
 
     @property

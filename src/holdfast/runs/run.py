@@ -97,13 +97,14 @@ class Run:
         """The path of one row, and the smallest changes of it that lead elsewhere; see `explain_row`."""
         return explain_row(self.model, x, support=self.split_support(), **options)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, report: bool = True) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
 
-        An earlier run is replaced in one step, and files that others have put there stay.
+        An earlier run is replaced in one step, and files that others have put there stay. `report.html` tells
+        all of it on one page; `report=False` leaves it out.
         """
         with new_run(Path(folder)) as draft:
-            write_run_files(self, draft)
+            write_run_files(self, draft, report=report)
 
     def __repr__(self) -> str:
         return f"<Run: {self._title}>"

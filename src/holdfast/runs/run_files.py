@@ -2,16 +2,18 @@
 
 import csv
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.data.files.writing import write_file
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ReportWarning
 from holdfast.files import replace_file
 from holdfast.runs.folder import unfinished
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.json_file import write_json
+from holdfast.shown import reported
 from holdfast.storage.collection_file import load_trees, save_trees
 from holdfast.storage.model_file import load_model, save
 from holdfast.tree.ensemble import Ensemble
@@ -35,8 +37,8 @@ class RunContent(Protocol):
     def frontier_columns(self) -> Mapping[str, list[Any]]: ...  # noqa: D102
 
 
-def write_run_files(run: RunContent, folder: Path) -> None:
-    """Fill the folder."""
+def write_run_files(run: RunContent, folder: Path, *, report: bool = True) -> None:
+    """Fill the folder, with the report last."""
     save(run.model, folder / "model.json")
     if isinstance(run.model, Tree):
         replace_file(folder / "tree.svg", run.model.to_svg().encode())
@@ -48,6 +50,25 @@ def write_run_files(run: RunContent, folder: Path) -> None:
             save_trees(getattr(run, name), _collection(folder, name))
         write_file(run.frontier_columns, folder / "frontier.csv")
     write_json(run.facts, folder / "summary.json")
+    if report:
+        write_run_report(run, folder / "report.html")
+
+
+def write_run_report(run: Any, path: Path) -> None:
+    """Write the report; if that fails, a ReportWarning says so, and the run is there without it.
+
+    A fit takes minutes: no flaw of a page is worth its loss.
+    """
+    try:
+        reported(run, path)
+    except OSError:  # a full disk has a message of its own
+        raise
+    except Exception as error:
+        warnings.warn(
+            f"The report could not be written ({type(error).__name__}: {error}). All other files are there.",
+            ReportWarning,
+            stacklevel=2,
+        )
 
 
 def read_run_files(folder: Path) -> dict[str, Any]:

@@ -8,10 +8,13 @@ from holdfast.errors import ParameterError
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
+    Directions,
     Pairs,
     as_it_is,
     class_weights,
     class_weights_of,
+    directions,
+    directions_of,
     leaf_size,
     leaf_size_of,
     losses,
@@ -112,11 +115,29 @@ class RunSettings(LearningSettings):
         from_text=threshold,
         from_python=threshold_of,
     )
+    positive: Any = setting(
+        None,
+        help="The class that matters: drawings and rules show its probability.  [default: the rarer of two]",
+        metavar="CLASS",
+        from_python=as_it_is,
+    )
     max_depth: int | None = setting(
         None,
         kind=int,
         range=Range(1, 1000),
         help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
+    )
+    monotonic_cst: Directions = setting(
+        None,
+        help="Which way the outcome goes with columns: age=+1,dose=-1.",
+        metavar="SIGNS",
+        from_text=directions,
+        from_python=directions_of,
+    )
+    monotonic_class: str | None = setting(
+        None,
+        help="Of --monotonic-cst: the class whose probability it is. [default: the second of two]",
+        metavar="CLASS",
     )
     growth: str = setting(
         GROWTH[0],
@@ -213,6 +234,12 @@ class RunSettings(LearningSettings):
         "--stage]",
         choices=TEST_ROWS,
     )
+    about: Any = setting(
+        None,
+        help="What the model is for and who answers for it, for the page: see holdfast about init.",
+        metavar="TOML",
+        from_python=as_it_is,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -291,8 +318,9 @@ class RunSettings(LearningSettings):
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The settings as plain data, in three parts; not the threads, on which nothing depends.
+        """The settings as plain data, in three parts.
 
+        Not the threads, on which nothing depends, nor what is said about the model, a fact of its own.
         Those that the model or its method has no use for are left out, and defaults that depend on it are
         worked out.
         """
@@ -300,7 +328,7 @@ class RunSettings(LearningSettings):
         parts: dict[str, dict[str, Any]] = {"settings": {}, "columns": {}, "reading": {}}
         for each in fields(self):
             part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
-            if each.name != "n_jobs" and self._uses(setting_of(each)):
+            if each.name not in ("n_jobs", "about") and self._uses(setting_of(each)):
                 parts[part][each.name] = _plain(getattr(self, each.name))
         parts["settings"]["max_depth"] = self.depth
         if "n_estimators" in parts["settings"]:

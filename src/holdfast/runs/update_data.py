@@ -2,8 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,9 @@ class UpdateRows:
     y: Any
     weight: FloatArray | None
     groups: Any  # as text; None if there are none
+    others: Mapping[str, Any] = field(default_factory=dict)  # columns that are no features, by name
+    text: Mapping[str, float] = field(default_factory=dict)  # columns whose text counts as missing: the
+    # fraction of rows without any
 
     @property
     def n_rows(self) -> int:
@@ -43,11 +46,16 @@ class UpdateRows:
 
 
 def read_update_rows(
-    data: Any, schema: Schema, settings: UpdateRunSettings, left_out: Sequence[str] = ()
+    data: Any,
+    schema: Schema,
+    settings: UpdateRunSettings,
+    left_out: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> UpdateRows:
     """The rows of a path or a frame: the columns that the model knows and, to widen it, all others.
 
-    `left_out` are columns that were left out when it was trained, and stay out.
+    `left_out` are columns that were left out when it was trained, and stay out. `others` are kept beside the
+    features where they are none.
     """
     is_path = isinstance(data, str | os.PathLike)
     rules = settings.reading_options
@@ -55,6 +63,13 @@ def read_update_rows(
     with opened(data, rules.encoding) as source:
         name = source.name
         roles = _checked_roles(name, source.names, schema, settings)
+        known_names = {*_known_names(schema), *roles}
+        beside = [
+            each
+            for each in others
+            if each in source.names and each not in known_names and not _joins(each, settings, left_out)
+        ]
+        roles += beside
         _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
         without = [each.name for each in schema.columns if _is_without_values(each)]
         known = [each for each in schema.columns if each.name not in without]
@@ -66,10 +81,10 @@ def read_update_rows(
             roles=[*roles, *without],
         )
         frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
-    frame = _without_text(frame, without)
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.taken(has_target)
+    frame, text = _without_text(frame, without)
     weight = None
     if settings.weight:
         weight = read_weight(frame.column(settings.weight), frame.n_rows, frame.rows)
@@ -79,7 +94,14 @@ def read_update_rows(
         y=frame.column(target),
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
+        others={each: frame.column(each) for each in beside},
+        text=text,
     )
+
+
+def _joins(name: str, settings: UpdateRunSettings, left_out: Sequence[str]) -> bool:
+    """True if a column that the model does not know becomes a feature of it."""
+    return settings.widen and name not in (*settings.drop, *left_out)
 
 
 def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:
@@ -161,14 +183,18 @@ def _is_without_values(feature: Feature) -> bool:
     return feature.kind == "numeric" and feature.low == feature.high and date_source(feature.name) is None
 
 
-def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
-    """The frame, with missing values in place of text: in the model these columns are numbers."""
-    texts = [name for name in names if read_column(frame.column(name), f"column {name!r}").kind != "numeric"]
+def _without_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, float]]:
+    """The frame, with missing values in place of text: in the model these columns are numbers.
+
+    With it comes, of each column of text, the fraction of rows that are truly missing.
+    """
+    read = {name: read_column(frame.column(name), f"column {name!r}") for name in names}
+    texts = {name: _missing_share(each.values) for name, each in read.items() if each.kind != "numeric"}
     if not texts:
-        return frame
+        return frame, {}
     warnings.warn(
-        f"the text in {listed(texts)} counts as missing: no question could be asked of it when the model was "
-        "trained, as it had one value, or none. To use it, train a new model.",
+        f"the text in {listed(list(texts))} counts as missing: no question could be asked of it when the "
+        "model was trained, as it had one value, or none. To use it, train a new model.",
         DataWarning,
         stacklevel=4,
     )
@@ -176,7 +202,11 @@ def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
     columns = [
         gap if name in texts else column for name, column in zip(frame.names, frame.columns, strict=True)
     ]
-    return replace(frame, columns=columns)
+    return replace(frame, columns=columns), texts
+
+
+def _missing_share(values: FloatArray) -> float:
+    return float(np.isnan(values).mean()) if len(values) else 0.0
 
 
 def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:

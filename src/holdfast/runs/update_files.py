@@ -1,11 +1,11 @@
-"""The files of an update run: the model in use from now on, the path, what changed, and the facts."""
+"""The files of an update run: the model in use from now on, the path, what changed, facts and page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.files import replace_file
 from holdfast.runs.json_file import write_json
-from holdfast.shown import shown
+from holdfast.runs.run_files import write_run_report
 from holdfast.storage.collection_file import save_trees
 
 if TYPE_CHECKING:
@@ -20,5 +20,10 @@ def write_update_files(run: "UpdateRun", folder: Path) -> None:
     replace_file(folder / "tree.svg", run.model.tree_.to_svg().encode())
     save_trees([step.tree for step in run.update.steps], folder / "path.json")
     replace_file(folder / "diff.txt", f"{run.diff}\n".encode())
-    replace_file(folder / "update.html", shown("update_page", run).encode())
     write_json(run.facts, folder / "update.json")
+    write_page(run, folder)
+
+
+def write_page(run: "UpdateRun", folder: Path) -> None:
+    """Write the page and its facts, anew once the run has a record in a register."""
+    write_run_report(run, folder / "report.html")

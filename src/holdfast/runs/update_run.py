@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from math import nan
 from numbers import Integral
@@ -12,7 +13,10 @@ from typing import Any
 
 from holdfast.data.table import Table
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
-from holdfast.errors import ParameterError, PolicyError
+from holdfast.errors import AboutError, ParameterError, PolicyError
+from holdfast.runs.about import About, about_of
+from holdfast.runs.change.decisions import Decision, decision_of
+from holdfast.runs.change.evidence import ChangeEvidence
 from holdfast.runs.deployed import Deployed, Updating, deployed_model
 from holdfast.runs.json_file import finite
 from holdfast.runs.notes import collect_notes, timed
@@ -74,12 +78,20 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> "Prepared
     with collect_notes() as notes:
         deployed = deployed_model(model)
         settings = UpdateRunSettings.of({**deployed.reading, **given})
+        about = about_of(deployed.about if settings.about is None else settings.about)
         schema = deployed.estimator.tree_.schema
-        read = partial(read_update_rows, schema=schema, settings=settings, left_out=deployed.left_out)
+        read = partial(
+            read_update_rows,
+            schema=schema,
+            settings=settings,
+            left_out=deployed.left_out,
+            others=about.subgroups,
+        )
         rows, seconds = timed(lambda: read(data))
         old = None if settings.old is None else with_columns_of(read(settings.old), rows)
     _check_subgroups(policy, [*rows.X.names, *schema.names])
-    return PreparedUpdate(settings, deployed, policy, rows, old, {"reading": seconds}, notes)
+    _check_about(about, deployed.estimator.tree_, [*rows.X.names, *schema.names, *rows.others])
+    return PreparedUpdate(settings, deployed, policy, about, rows, old, {"reading": seconds}, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +101,7 @@ class PreparedUpdate:
     settings: UpdateRunSettings
     deployed: Deployed
     policy: ChangePolicy | None
+    about: About
     rows: UpdateRows
     old: UpdateRows | None  # rows of before
     seconds: dict[str, float]
@@ -100,9 +113,11 @@ class PreparedUpdate:
             proposal, seconds = timed(lambda: self._proposal(verbose))
         update = proposal.update_
         table = self._new_rows(update.deployed)
-        diff, proposed = _diff(update, table), model_to_json(proposal)
+        old_table, text = self._old_rows(update.deployed), self.rows.text
+        evidence = ChangeEvidence(self.deployed, update, self.about, table, old_table, text)
+        diff, proposed = _diff(update, table, evidence.decision), model_to_json(proposal)
         change = self._change(update, table, proposed)
-        facts = self._facts(update, diff, change)
+        facts = self._facts(update, diff, change) | evidence.facts(self.rows.others)
         facts["seconds"] = {**self.seconds, "updating": seconds}
         facts["notes"] = list(dict.fromkeys([*self.notes, *notes]))
         is_taken = update.is_taken
@@ -122,7 +137,8 @@ class PreparedUpdate:
         facts["model"] |= {"source": self.deployed.source, "taken_over": self.deployed.note}
         facts["data"] |= {"source": self.rows.source, "old_source": self.old and self.old.source}
         facts["columns"]["left_out"] = list(self.deployed.left_out)
-        return facts
+        told = {"by": self.settings.by, "why": self.settings.why, "trigger": self.settings.trigger}
+        return facts | told | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
 
     def _proposal(self, verbose: bool) -> Updating:
         """The updated model, whether the policy lets it pass or not."""
@@ -178,9 +194,16 @@ class PreparedUpdate:
 
     def _new_rows(self, deployed: Tree) -> Table:
         """The new rows as they came: the update has taken copies of a row for one."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # all that there is to say has been said
-            return Table.from_arrays(self.rows.X, self.rows.y, self.rows.weight, schema=deployed.schema)
+        return _table(self.rows, deployed)
+
+    def _old_rows(self, deployed: Tree) -> Table | None:
+        return None if self.old is None else _table(self.old, deployed)
+
+
+def _table(rows: UpdateRows, deployed: Tree) -> Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all that there is to say has been said
+        return Table.from_arrays(rows.X, rows.y, rows.weight, schema=deployed.schema)
 
 
 def _policy(policy: Any) -> ChangePolicy | None:
@@ -201,7 +224,18 @@ def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
             )
 
 
-def _diff(update: TreeUpdate, table: Table) -> TreeDiff:
+def _check_about(about: About, tree: Tree, known: list[str]) -> None:
+    """Before the work: raise an AboutError for a subgroup, or a class, that there is not."""
+    for name in about.subgroups:
+        if name not in known:
+            raise AboutError(
+                f"The line subgroups names the column {name!r}, which the rows do not have: "
+                f"{nearest(name, known)}"
+            )
+    decision_of(tree, about.positive, about.decision_threshold)
+
+
+def _diff(update: TreeUpdate, table: Table, decision: Decision) -> TreeDiff:
     """What changes from the deployed tree to that of the step, and for whom among the new rows.
 
     It tells no scores: the new tree has learnt from these rows, and the path has honest ones.
@@ -213,6 +247,7 @@ def _diff(update: TreeUpdate, table: Table) -> TreeDiff:
         matching=update.distances.matching,
         label_weight=update.distances.label_weight,
         outcome=update.distances.outcome,
+        positive=None if decision.place is None else update.deployed.schema.target.classes[decision.place],
     )
     if diff.rows is None:
         return diff

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.data.files.reading_options import ReadingOptions
 
 _COLUMNS = ("target", "groups", "weight", "drop", "drop_missing_target")
-_WHO = ("register", "by", "why")  # of the record
+_WHO = ("register", "by", "why", "trigger", "about")  # facts of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +86,16 @@ class UpdateRunSettings(CellSettings):
     register: Any = setting(
         None, help="The change register to add a record to.", metavar="JSONL", from_python=as_it_is
     )
-    by: str | None = setting(None, help="Who makes the change, for the record.", metavar="NAME")
-    why: str | None = setting(None, help="Why it is made, for the record.", metavar="TEXT")
+    by: str | None = setting(None, help="Who makes the change, for page and record.", metavar="NAME")
+    why: str | None = setting(None, help="Why it is made, for page and record.", metavar="TEXT")
+    trigger: str | None = setting(None, help="What led to it, for the page: a yearly review.", metavar="TEXT")
+    about: Any = setting(
+        None,
+        help="What the model is for and who answers for it, for the page: see holdfast about init.  "
+        "[default: what its run was told]",
+        metavar="TOML",
+        from_python=as_it_is,
+    )
     n_jobs: int = setting(
         -1,
         kind=int,
@@ -104,8 +112,6 @@ class UpdateRunSettings(CellSettings):
             raise ParameterError("--drop goes with --widen: without it, columns that are new stay out.")
         if self.force and self.policy is None:
             raise ParameterError("--force takes an update against a policy: give one by --policy.")
-        if self.register is None and (self.by or self.why):
-            raise ParameterError("--by and --why are for the record of a register: give it by --register.")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "UpdateRunSettings":

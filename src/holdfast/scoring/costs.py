@@ -14,7 +14,7 @@ from holdfast.text.lists import listed
 from holdfast.tree.threshold import REACHED
 
 NET_BENEFIT = "net_benefit"
-_FORM = "'net_benefit@0.2', or 'net_benefit@0.2:CLASS' for another class than the second"
+_FORM = "'net_benefit@0.2', or 'net_benefit@0.2:CLASS' for another class"
 
 
 @dataclass(frozen=True)
@@ -72,4 +72,5 @@ def net_benefit_of(name: str, target: Target) -> NetBenefit:
         raise ParameterError(f"scoring={name!r} names the class {label!r}, and there are {listed(names)}.")
     if not label and len(names) != 2:
         raise ParameterError(f"scoring={name!r} must name one of {len(names)} classes: write {_FORM}.")
-    return NetBenefit(threshold, names.index(label) if label else 1)
+    usual = 1 if target.positive is None else target.class_place(target.positive)
+    return NetBenefit(threshold, names.index(label) if label else usual)

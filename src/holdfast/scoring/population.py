@@ -1,13 +1,15 @@
 """Has the population changed: the population stability index of parts, and of the values of a column."""
 
-from math import fsum, log
+from dataclasses import dataclass, replace
+from math import fsum, log, nan
 
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.schema import Feature
+from holdfast.data.schema import Feature, Label
 
 BINS = 10  # of a column of numbers, about as many rows in each before
+LITTLE, MUCH = 0.1, 0.25  # of an index, by custom
 HALF_A_ROW = 0.5  # is added to each part, so that one without rows has a logarithm
 
 
@@ -36,22 +38,73 @@ def _fractions(weights: FloatArray) -> list[float]:
     return [weight / total for weight in added]
 
 
-def column_index(feature: Feature, before: FloatArray, after: FloatArray) -> float:
-    """The population stability index of a column: by category, or by tenths of the numbers before.
+@dataclass(frozen=True)
+class ColumnProfile:
+    """How many rows of a column are in each part: all that an index of later rows needs of earlier ones.
 
-    Missing values are a part of their own.
+    Numbers up to a border, which belongs to the part, are in one, and a last one has those above all borders.
     """
-    if feature.kind == "numeric":
-        known = before[~np.isnan(before)]
-        steps = np.arange(1, BINS) / BINS
-        edges = np.unique(np.quantile(known, steps, method="lower")) if len(known) else np.zeros(0)
-        n_parts = len(edges) + 1
-        parts = [np.searchsorted(edges, column[~np.isnan(column)], side="left") for column in (before, after)]
-    else:
-        n_parts = len(feature.categories)
-        parts = [column[~np.isnan(column)].astype(np.int64) for column in (before, after)]
-    counts = [np.bincount(part, minlength=n_parts).astype(float) for part in parts]
-    gaps = [float(np.isnan(column).sum()) for column in (before, after)]
-    if any(gaps):
+
+    name: str
+    borders: tuple[float, ...] | None  # of numbers; None for categories
+    categories: tuple[Label, ...]
+    counts: tuple[int, ...]  # of each part; or of each category
+    missing: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(self.counts) + self.missing
+
+    def counted_by(self, other: "ColumnProfile") -> FloatArray:
+        """The counts in the order of another profile's categories; of borders, they have to be the same."""
+        if self.borders is not None:
+            return np.array(self.counts, np.float64)
+        known = dict(zip(self.categories, self.counts, strict=True))
+        return np.array([known.get(each, 0) for each in other.categories], np.float64)
+
+
+def column_profile(
+    feature: Feature, values: FloatArray, borders: tuple[float, ...] | None = None
+) -> ColumnProfile:
+    """The profile of a column: by category, or by tenths of its numbers, or by the borders given.
+
+    >>> column_profile(Feature("age"), np.array([30.0, 40.0, 50.0, np.nan]), (35.0,))
+    ColumnProfile(name='age', borders=(35.0,), categories=(), counts=(1, 2), missing=1)
+    """
+    known = values[~np.isnan(values)]
+    missing = int(len(values) - len(known))
+    if feature.kind != "numeric":
+        counts = np.bincount(known.astype(np.int64), minlength=len(feature.categories))
+        return ColumnProfile(feature.name, None, feature.categories, tuple(counts.tolist()), missing)
+    edges = _tenths(known) if borders is None else np.array(borders, np.float64)
+    counts = np.bincount(np.searchsorted(edges, known, side="left"), minlength=len(edges) + 1)
+    return ColumnProfile(feature.name, tuple(edges.tolist()), (), tuple(counts.tolist()), missing)
+
+
+def _tenths(known: FloatArray) -> FloatArray:
+    """Numbers of the column between its tenths, each once."""
+    steps = np.arange(1, BINS) / BINS
+    return np.unique(np.quantile(known, steps, method="lower")) if len(known) else np.zeros(0)
+
+
+def profile_index(before: ColumnProfile, feature: Feature, values: FloatArray) -> float:
+    """The population stability index of a column whose profile of before is known.
+
+    Missing values are a part of their own, and so is each category that only one of both times has. NaN if
+    the column was of another kind.
+    """
+    if (before.borders is None) == (feature.kind == "numeric"):
+        return nan
+    after = column_profile(feature, values, before.borders)
+    every = replace(after, categories=tuple(dict.fromkeys((*before.categories, *after.categories))))
+    counts = [profile.counted_by(every) for profile in (before, after)]
+    if before.missing or after.missing:
+        gaps = before.missing, after.missing
         counts = [np.append(count, gap) for count, gap in zip(counts, gaps, strict=True)]
     return stability_index(*counts)
+
+
+def column_index(feature: Feature, before: FloatArray, after: FloatArray) -> float:
+    """The population stability index of a column: by category, or by tenths of the numbers before."""
+    return profile_index(column_profile(feature, before), feature, after)

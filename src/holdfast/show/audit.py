@@ -1,5 +1,6 @@
 """An audit of retraining in sentences, tables of text, and HTML."""
 
+from collections.abc import Iterator
 from html import escape
 from math import isnan
 
@@ -65,10 +66,10 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
     """
     widest = WIDTH if width is None else min(width, WIDTH)
     parts = [_paragraph(audit.summary, widest)]
-    for title, grid in _grids(audit, times):
+    for title, grid in audit_grids(audit, times):
         spare = [each for each in SPARE if each in grid[0]] if width is not None else []
         parts.append(f"{title}\n{aligned(fitting(grid, width or 0, spare))}")
-    parts += [_paragraph(_legend(audit), widest), moving_rows_text(audit.rows)]
+    parts += [_paragraph(audit_legend(audit), widest), moving_rows_text(audit.rows)]
     return "\n\n".join(parts)
 
 
@@ -79,9 +80,9 @@ def _paragraph(text: str, width: int) -> str:
 
 def audit_html(audit: RetrainAudit) -> str:
     """The same for a notebook, with the picture."""
-    grids = [html.table(grid, caption=title) for title, grid in _grids(audit, True)]
+    grids = [html.table(grid, caption=title) for title, grid in audit_grids(audit, True)]
     moving = f"<pre>{escape(moving_rows_text(audit.rows))}</pre>"
-    summary, legend = html.sentences(audit.summary, strong=True), html.sentences(_legend(audit))
+    summary, legend = html.sentences(audit.summary, strong=True), html.sentences(audit_legend(audit))
     return html.view(summary, audit.to_svg(), *grids, legend, moving)
 
 
@@ -99,7 +100,8 @@ def _caption(audit: RetrainAudit, change: str) -> str:
     return "Half of the training rows, then all" if n_parts == 1 else "All rows up to a stage, then the next"
 
 
-def _legend(audit: RetrainAudit) -> str:
+def audit_legend(audit: RetrainAudit) -> str:
+    """What the columns of the tables are."""
     changes = (
         "churn: mean change of the probabilities; flips: rows that get another class; negative: rows that "
         "were right and become wrong"
@@ -116,7 +118,7 @@ def _legend(audit: RetrainAudit) -> str:
 # -- tables -----------------------------------------------------------------------------------------------
 
 
-def _grids(audit: RetrainAudit, times: bool) -> list[tuple[str, _Grid]]:
+def audit_grids(audit: RetrainAudit, times: bool) -> list[tuple[str, _Grid]]:
     """A title and a table for each change; the small ones share one."""
     large = [change for change in audit.changes if change not in SMALL_CHANGES]
     small = [change for change in audit.changes if change in SMALL_CHANGES]
@@ -207,15 +209,24 @@ def _decimals(measure: Measure, values: list[float]) -> int:
 def moving_rows_text(rows: MovingRows) -> str:
     """For each method, which rows get another answer: a line for each group of them, the most first."""
     lines = ["Which rows get another answer when the method is trained again:"]
+    for name, groups in moving_groups(rows):
+        lines += [name, *(f"  {group}" for group in groups)]
+    return "\n".join(lines)
+
+
+def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
+    """Each method, and the groups of rows that get another answer, the most first."""
     for name, tree in rows.trees.items():
-        lines.append(f"{printable(name)}")
         conditions = leaf_conditions(tree, most=MOST_CATEGORIES)
         leaves = sorted(conditions, key=lambda leaf: -float(tree.value[leaf, 0]))
-        for leaf in leaves:
-            where = " and ".join(conditions[leaf]) or "all rows"
-            moved = float(tree.value[leaf, 0])
-            lines.append(f"  {where}: {_move_text(rows, moved)} ({count_text(tree.count[leaf])} rows)")
-    return "\n".join(lines)
+        yield (
+            printable(name),
+            [
+                f"{' and '.join(conditions[leaf]) or 'all rows'}: "
+                f"{_move_text(rows, float(tree.value[leaf, 0]))} ({count_text(tree.count[leaf])} rows)"
+                for leaf in leaves
+            ],
+        )
 
 
 def _move_text(rows: MovingRows, moved: float) -> str:

@@ -34,19 +34,19 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
     Where it has more columns than the `width`, it does without times, and other metrics stand below each
     other.
     """
-    cells = _cells(comparison)
+    cells = comparison_cells(comparison)
     without = [line[:-2] for line in cells]
     parts = [aligned(cells if times and _fits(cells, width) else without)]
     if len(comparison.metrics) > 1:
-        parts += _other_parts(_other_cells(comparison), width)
-    parts += [_failure_text(comparison, name) for name in comparison.names]
+        parts += _other_parts(other_cells(comparison), width)
+    parts += [failure_text(comparison, name) for name in comparison.names]
     return "\n\n".join(filter(None, parts))
 
 
 def comparison_html(comparison: ModelComparison) -> str:
     """The same for a notebook: what it says, the table, and what must be known of it."""
-    grids = [_cells(comparison)] + [_other_cells(comparison)] * (len(comparison.metrics) > 1)
-    failures = [text for name in comparison.names if (text := _failure_text(comparison, name))]
+    grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)
+    failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
     baseline = f"to {printable(comparison.differences().baseline)}"
     meanings = {baseline: "difference of the scores on the same folds, with its standard error"}
     tables = [table(grid, explained=meanings) for grid in grids]
@@ -75,7 +75,8 @@ def _verdict(differences: Differences, place: int) -> str:
 # -- cells ------------------------------------------------------------------------------------------------
 
 
-def _cells(comparison: ModelComparison) -> _Grid:
+def comparison_cells(comparison: ModelComparison) -> _Grid:
+    """One line per model, the best first: score, difference, size and times."""
     differences = comparison.differences()
     decimals = _decimals(comparison.mean, comparison.error)
     heads = [
@@ -100,7 +101,7 @@ def _cells(comparison: ModelComparison) -> _Grid:
     return [heads, *lines]
 
 
-def _other_cells(comparison: ModelComparison) -> _Grid:
+def other_cells(comparison: ModelComparison) -> _Grid:
     """The metrics that do not decide."""
     others = [comparison.by(metric.name) for metric in comparison.metrics[1:]]
     decimals = [_decimals(other.mean, other.error) for other in others]
@@ -174,7 +175,14 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 # -- failures ------------------------------------------------------------------------------------------------
 
 
-def _failure_text(comparison: ModelComparison, name: str) -> str:
+def readable_tree(comparison: ModelComparison) -> int | None:
+    """The best of the single trees that are small enough for a person to read; None if there is none."""
+    leaves = mean_known(comparison.leaves)
+    whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
+    return next((place for place in whole if leaves[place] <= MOST_READ), None)
+
+
+def failure_text(comparison: ModelComparison, name: str) -> str:
     """The first failure of the model, and on how many folds it failed."""
     own = [failure for failure in comparison.failures if failure.model == name]
     if not own:
@@ -189,26 +197,27 @@ def _failure_text(comparison: ModelComparison, name: str) -> str:
 
 def reading(comparison: ModelComparison) -> str:
     """Which models are within noise of the best, and which of these a person can read."""
+    return " ".join(reading_sentences(comparison))
+
+
+def reading_sentences(comparison: ModelComparison) -> list[str]:
+    """How it was compared; what was found, if something could be; and what counts as noise."""
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     n_told = int(comparison.telling[0].sum())
     if len(whole) < 2:
-        return f"{_folds_text(comparison)} One model only: there is nothing to compare it with."
+        return [_folds_text(comparison), "One model only: there is nothing to compare it with."]
     if n_told < 2:
-        return (
-            f"{_folds_text(comparison)} Nothing says how far chance moves a difference: hold rows out "
-            "several times."
-        )
+        told = "Nothing says how far chance moves a difference: hold rows out several times."
+        return [_folds_text(comparison), told]
     differences = comparison.differences(comparison.best)
     within = [place for place in whole if differences.within_noise[place] or differences.cannot_tell[place]]
-    return " ".join(
-        [
-            _folds_text(comparison),
-            _noise_text(differences, within),
-            _readable_text(comparison, differences, whole, within),
-            f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are "
-            "corrected for the rows that the folds share.",
-        ]
-    )
+    return [
+        _folds_text(comparison),
+        _noise_text(differences, within),
+        _readable_text(comparison, differences, whole, within),
+        f"Noise is up to {differences.quantile:.1f} standard errors of a difference, which are corrected for "
+        "the rows that the folds share.",
+    ]
 
 
 def _folds_text(comparison: ModelComparison) -> str:

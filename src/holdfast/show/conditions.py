@@ -70,6 +70,24 @@ def shorter_answers(
         yield condition_text(condition, missing=missing, most=most, before=before)
 
 
+def shorter_branches(
+    tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
+) -> Iterator[str]:
+    """The same without the name of the feature, for a branch below it: <= 5, in {A, B}, true."""
+    name = printable(tree.schema.names[tree.feature[node]])
+    for text in shorter_answers(tree, node, side, known, missing=missing):
+        yield _without_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
+
+
+def _without_subject(text: str, name: str, is_question: bool) -> str:
+    if not is_question:
+        return text.removeprefix(f"{name} ")
+    rest = text.removeprefix("not ").removeprefix(f"({name})").removeprefix(name)
+    if rest.startswith(" is "):  # known, or missing
+        return rest.strip()
+    return f"{'false' if text.startswith(f'not ({name})') else 'true'}{rest}"
+
+
 def _told(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition] | None
 ) -> tuple[Condition, Condition | None]:
@@ -133,8 +151,15 @@ def _set_text(name: str, known: tuple[Label, ...], allowed: tuple[Label, ...], m
         allowed = tuple(label for label in known if label not in inside)
     if len(allowed) == 1:
         return f"{name} {'is not' if is_negated else '='} {item_text(allowed[0])}"
-    listed = ", ".join(cut_list([item_text(label) for label in allowed], most))
+    listed = ", ".join(_labels(allowed, most))
     return f"{name} {'not in' if is_negated else 'in'} {{{listed}}}"
+
+
+def _labels(labels: tuple[Label, ...], most: int | None) -> list[str]:
+    """The labels as items of a list that is cut like any other; those left out are not even written."""
+    n_told = len(labels) if most is None or len(labels) <= most else min(most, CUT_LIST)
+    more = len(labels) - n_told
+    return [*map(item_text, labels[:n_told]), *([f"{CUT} {more} more"] if more else [])]
 
 
 def cut_list(texts: list[str], most: int | None) -> list[str]:

@@ -9,11 +9,13 @@ from re import sub
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.scoring.population import LITTLE, MUCH
 from holdfast.show.conditions import SHORT_LIST, condition_text
-from holdfast.show.diff_phrases import condition_change_text, outcome_change_text, split_texts
+from holdfast.show.diff_phrases import chance_text, condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, score_figures
 from holdfast.show.html import heading, sentences, table, view
 from holdfast.show.palette import RED
+from holdfast.show.risk import probability_name
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
 from holdfast.text.numbers import (
@@ -27,13 +29,13 @@ from holdfast.text.numbers import (
 )
 from holdfast.text.table import aligned
 from holdfast.tree.rule import Condition, Rule, conditions_at
+from holdfast.tree.wording import class_names
 
 WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
-LITTLE, MUCH = 0.1, 0.25  # of a population stability index, by custom
 # Spaces where no line should end: in conditions, and between a word and its number.
-TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\bcost) |(?<=\bwas) (?=\d)"
+TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\)) (?=\d\.)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 _Grid = list[list[str]]
 
 
@@ -111,6 +113,15 @@ def brief_sections(diff: TreeDiff) -> Iterator[Section]:
         yield from _row_sections(diff.rows)
 
 
+def row_sections(diff: TreeDiff) -> Iterator[Section]:
+    """What it means for the rows, and how they differ from those of the old tree."""
+    if diff.rows is None:
+        return
+    yield from _row_sections(diff.rows)
+    if diff.rows.leaf_shares:
+        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
+
+
 # -- the trees --------------------------------------------------------------------------------------------
 
 
@@ -132,9 +143,9 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
         by_degree.setdefault(degree_of(change), []).append(change)
     for degree in DEGREES:
         if degree in by_degree:
-            yield Section(_title(diff, degree, len(by_degree[degree])), _lines(by_degree[degree]))
+            yield Section(_title(diff, degree, len(by_degree[degree])), _lines(diff, by_degree[degree]))
     if diff.same and not diff.is_empty:
-        lines = tuple(_rule_line(each.new) for each in diff.same if each.new)
+        lines = tuple(_rule_line(each.new, diff.positive_place) for each in diff.same if each.new)
         yield Section(f"Rules that are the same in both: {len(lines)}", lines)
     if diff.changes:
         yield Section("How to read the rules", tuple(_notes(diff)))
@@ -156,7 +167,9 @@ def _title(diff: TreeDiff, degree: str, number: int) -> str:
 def _notes(diff: TreeDiff) -> Iterator[str]:
     distance, is_classes = diff.distance, diff.old.schema.target.is_classes
     if is_classes:
-        yield "p: probability of the class, as the leaf says it"
+        place = diff.positive_place
+        of = "the class" if place is None else class_names(diff.old.schema.target)[place]
+        yield f"{probability_name(diff.old.schema.target, place)}: probability of {of}, as the leaf says it"
     outcome = "another class" if is_classes else "the greatest change of a value"
     yield (
         f"cost: part of the distance between the trees, {_cost_text(distance.total)} (matching "
@@ -164,28 +177,28 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
     )
 
 
-def _lines(changes: tuple[RuleChange, ...] | list[RuleChange]) -> tuple[str, ...]:
-    return tuple(map(_change_line, changes))
+def _lines(diff: TreeDiff, changes: list[RuleChange]) -> tuple[str, ...]:
+    return tuple(_change_line(change, diff.positive_place) for change in changes)
 
 
-def _change_line(change: RuleChange) -> str:
+def _change_line(change: RuleChange, positive: int | None) -> str:
     cost = f" [cost {_cost_text(change.cost)}]" if change.cost else ""
     if change.old is None or change.new is None:
         rule = change.old or change.new
         assert rule is not None
-        return f"{_rule_line(rule)}{cost}"
+        return f"{_rule_line(rule, positive)}{cost}"
     moved = {each.name: condition_change_text(each) for each in change.conditions}
     conditions = [moved.pop(each.name, _condition(each)) for each in change.new.conditions]
     asked = " AND ".join(conditions)
     note = " (asked in another order)" if "order" in change.kinds else ""
     dropped = f"; no longer asked: {' and '.join(moved.values())}" if moved else ""
-    outcome = outcome_change_text(change.old, change.new)
+    outcome = outcome_change_text(change.old, change.new, positive)
     return f"{f'IF {asked}{note} ' if asked else ''}{outcome}{dropped}{cost}"
 
 
-def _rule_line(rule: Rule) -> str:
+def _rule_line(rule: Rule, positive: int | None) -> str:
     asked = " AND ".join(map(_condition, rule.conditions))
-    chance = f", p {probability_text(rule.probability)}" if rule.target.is_classes else ""
+    chance = f", {chance_text(rule, positive)}" if rule.target.is_classes else ""
     said = f"THEN {rule_outcome_text(rule)}{chance} ({rows_text(rule.count)})"
     return f"IF {asked} {said}" if asked else said
 
@@ -228,7 +241,7 @@ def _row_grid(rows: RowChanges) -> _Grid:
     grid = [["", "of all", "rows"]]
     for title, fraction, _ in lines:
         if not isnan(fraction):
-            grid.append([title, percent_text(fraction), _count(fraction, rows.n_rows)])
+            grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
     if isnan(rows.flips):
         grid.append(["mean move of the predictions", number_text(rows.mean_move, 3), ""])
         grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
@@ -239,7 +252,7 @@ def _row_grid(rows: RowChanges) -> _Grid:
     return grid
 
 
-def _count(fraction: float, n_rows: int) -> str:
+def row_count(fraction: float, n_rows: int) -> str:
     """The number of rows, if the fraction is of rows that count once."""
     count = fraction * n_rows
     return f"{round(count):,}" if abs(count - round(count)) < 1e-6 * max(n_rows, 1) else ""

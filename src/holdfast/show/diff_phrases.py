@@ -6,6 +6,7 @@ from holdfast.distance.diff.conditions import ConditionChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.risk import probability_name, told_probability
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import item_text, printable
 from holdfast.text.numbers import counted, number_text, percent_text, probability_text, told_apart
@@ -17,15 +18,21 @@ DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
 
 def condition_change_text(change: ConditionChange) -> str:
     """The new condition with what it was; the old one, if it is no longer asked."""
+    text, note = condition_change_parts(change)
+    return f"{text} ({note})" if note else text
+
+
+def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
+    """The new condition, or the old one if it is no longer asked; and what became of it, if it is asked."""
     if change.new is None:
         assert change.old is not None
-        return _told(change.old)
+        return _told(change.old), ""
     if change.old is None:
-        return f"{_told(change.new)} (new)"
+        return _told(change.new), "new"
     if change.kind == "missing":
-        return f"{_told(change.new)} ({'and now' if change.new.missing else 'no longer'} missing values)"
+        return _told(change.new), f"{'and now' if change.new.missing else 'no longer'} missing values"
     old, new = both_texts(change.old, change.new)
-    return f"{new} (was {old})"
+    return new, f"was {old}"
 
 
 def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
@@ -102,13 +109,20 @@ def _sides_text(old: Condition, new: Condition) -> str:
 # -- outcomes ---------------------------------------------------------------------------------------------
 
 
-def outcome_change_text(old: Rule, new: Rule) -> str:
+def chance_text(rule: Rule, positive: int | None) -> str:
+    """The probability of the positive class, or of the predicted one: p(died) 0.07."""
+    probability = probability_text(told_probability(rule.value, positive, rule.predicted))
+    return f"{probability_name(rule.target, positive)} {probability}"
+
+
+def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
     """What the new rule says, with what the old one said where that is another thing."""
     if not new.target.is_classes:
         before, after = (number_text(rule.value[0], 4) for rule in (old, new))
         return f"THEN {after}" + (f" (was {before})" if before != after else "")
     classes = rule_outcome_text(old), rule_outcome_text(new)
-    chances = probability_text(old.probability), probability_text(new.probability)
+    chances = chance_text(old, positive), chance_text(new, positive)
+    said = f"THEN {classes[1]}, {chances[1]}"
     if classes[0] != classes[1]:
-        return f"THEN {classes[1]}, p {chances[1]} (was {classes[0]}, p {chances[0]})"
-    return f"THEN {classes[1]}, p {chances[1]}" + (f" (was {chances[0]})" if chances[0] != chances[1] else "")
+        return f"{said} (was {classes[0]}, {chances[0]})"
+    return said + (f" (was {chances[0].split()[-1]})" if chances[0] != chances[1] else "")

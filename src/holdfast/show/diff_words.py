@@ -38,7 +38,7 @@ VERBS = {
 
 def diff_summary(diff: TreeDiff) -> str:
     """What changed in a few sentences: the rules, the rows, who is concerned, and which tree is better."""
-    sentences = [_rules_sentence(diff)]
+    sentences = [rules_sentence(diff)]
     if diff.rows is not None:
         sentences += [_rows_sentence(diff.rows), _one_class_sentence(diff), _score_sentence(diff.rows)]
     return " ".join(filter(None, sentences))
@@ -56,7 +56,8 @@ def degree_of(change: RuleChange) -> str:
     return "moved" if kinds & {"threshold", "categories"} else "alike"
 
 
-def _rules_sentence(diff: TreeDiff) -> str:
+def rules_sentence(diff: TreeDiff) -> str:
+    """What became of the rules, and of the first question."""
     if diff.is_empty:
         return f"Nothing changed: both trees have the same {counted(diff.old.n_leaves, 'rule')}."
     n = Counter(map(degree_of, diff.changes))

@@ -1,29 +1,35 @@
 """A tree for those who edit it: one line per node, with its number and what it asks or says."""
 
 from textwrap import wrap
+from typing import Any
 
 from holdfast.show.conditions import shorter_answers
 from holdfast.show.edits import edit_marks, wrapped_edits
+from holdfast.show.risk import probability_name, told_probability
 from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, fitted_answer
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
+from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text, probability
+from holdfast.tree.wording import all_notes, outcome_text
 
 
-def numbered_drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
+def numbered_drawing(
+    tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
+) -> str:
     """The nodes in their order, indented, each with its number: an inner node asks, and a leaf says.
 
     `missing=True` also says at each question whether a missing value goes to yes.
     """
     known, marks = known_before(tree), edit_marks(tree, at_answers=False)
+    place = positive_class(tree, positive)
     digits = len(str(tree.n_nodes - 1))
     lines = []
     for node, indent in enumerate(_indents(tree)):
         start = f"{node:>{digits}}  {indent}"
         if tree.feature[node] == LEAF:
-            text = _leaf_text(tree, node)
+            text = _leaf_text(tree, node, place)
         else:
             room = max(width - len(start) - 1, NARROWEST)
             text = fitted_answer(shorter_answers(tree, node, True, known, missing=missing), room) + "?"
@@ -46,8 +52,9 @@ def _indents(tree: Tree) -> list[str]:
     return indents
 
 
-def _leaf_text(tree: Tree, node: int) -> str:
-    value = outcome_text(tree, node)
-    if tree.schema.target.is_classes:
-        value = f"{value}, p = {probability_text(probability(tree, node))}"
-    return f"{printable(tree.schema.target.name)} = {value}, {rows_text(float(tree.count[node]))}"
+def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
+    value, target = outcome_text(tree, node), tree.schema.target
+    if target.is_classes:
+        probability = probability_text(told_probability(tree.value[node], positive, int(tree.outcome[node])))
+        value = f"{value}, {probability_name(target, positive)} = {probability}"
+    return f"{printable(target.name)} = {value}, {rows_text(float(tree.count[node]))}"

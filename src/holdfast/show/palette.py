@@ -16,6 +16,15 @@ def nth_colour(place: int) -> str:
     return darker(PALETTE[place % len(PALETTE)], 0.6 ** (place // len(PALETTE)))
 
 
+def risk_colour(fraction: float) -> str:
+    """The colour of a risk, as a fraction of the highest: the higher the deeper, dark letters stay readable.
+
+    >>> risk_colour(0.0), risk_colour(1.0)
+    ('#f5f9fc', '#73b1d5')
+    """
+    return lighter(BLUE, 0.04 + 0.51 * min(max(fraction, 0.0), 1.0))
+
+
 def lighter(colour: str, fraction: float) -> str:
     """So large a fraction of the colour, the rest white."""
     return _mixed(colour, 255, fraction)

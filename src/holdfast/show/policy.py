@@ -14,13 +14,13 @@ MOST_SUBGROUPS = 4  # that pass, and are told one by one
 MOST_NAMED = 4  # lines that the summary names
 FRACTIONS = {"max_threshold_shift", "max_flips", "max_negative_flips"}  # shown in percent
 DIFFERENCES = {"score_margin", "subgroups"}  # shown with their sign
-_MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
+MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
 
 
 def verdict_summary(verdict: PolicyVerdict) -> str:
     """Whether the change keeps to the policy; and which lines fail, with figure and limit."""
     n_judged = len(verdict.lines) - len(verdict.not_judged)
-    by_rows = f"judged by {counted(verdict.n_rows, 'row')}"
+    by_rows = f"judged by {counted(verdict.n_rows, 'row')}{_held_out_text(verdict)}"
     if not verdict.lines:
         return "The policy has no lines: nothing was judged."
     rest = f" {counted(len(verdict.not_judged), 'line')} could not be judged." if verdict.not_judged else ""
@@ -33,6 +33,14 @@ def verdict_summary(verdict: PolicyVerdict) -> str:
     return f"The change breaks the policy: {fail}, {by_rows}: {named}{more}.{rest}"
 
 
+def _held_out_text(verdict: PolicyVerdict) -> str:
+    """Which of the lines were judged by fewer rows, if any were."""
+    if verdict.n_held_out is None:
+        return ""
+    rows = counted(verdict.n_held_out, "row")
+    return f" (scores and calibration by {rows} held out)"
+
+
 def _all_pass(n_judged: int) -> str:
     return "the one line passes" if n_judged == 1 else f"all {counted(n_judged, 'line')} pass"
 
@@ -41,7 +49,7 @@ def _failure_text(line: PolicyLine) -> str:
     """What failed, and why."""
     if line.sense == "permission":
         return f"{line.name} is never allowed, and {line.words}"
-    figure, limit = _figure_and_limit(line)
+    figure, limit = figure_and_limit(line)
     return f"{_title(line)} is {figure}, and has to be {limit}"
 
 
@@ -100,7 +108,7 @@ def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:
 
 
 def _cells(line: PolicyLine) -> list[str]:
-    return [line.name, line.subject, *_figure_and_limit(line), _MARKS[line.status]]
+    return [line.name, line.subject, *figure_and_limit(line), MARKS[line.status]]
 
 
 def _note(line: PolicyLine) -> list[str]:
@@ -115,7 +123,7 @@ def _wrapped(text: str, rest: str = "") -> list[str]:
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def _figure_and_limit(line: PolicyLine) -> tuple[str, str]:
+def figure_and_limit(line: PolicyLine) -> tuple[str, str]:
     """Both as text, with as many digits as it takes to see on which side of the limit the figure is."""
     limit = line.limit
     if isinstance(limit, str):

@@ -60,15 +60,20 @@ def replications_text(found: Replications, width: int) -> str:
     return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
 
 
+def replication_rows(found: Replications) -> list[_Row]:
+    """The table with its headings, each mean with its deviation beside it."""
+    heads = ["", *(" ".join(parts) for parts in _HEADS)]
+    lines = [_line(found, name, label.format(score=found.metric.title)) for name, label in _FIGURES.items()]
+    rows = [[line.label.replace("  ", NO_BREAK * 3), *_side_by_side(line)[1:]] for line in lines]
+    return [heads, *rows]
+
+
 def replications_html(found: Replications) -> str:
     """The same for a notebook: what the chosen tree gains and costs, then the figures."""
     title, several = found.metric.title, found.n_replications > 1
-    lines = [_line(found, name, label.format(score=title)) for name, label in _FIGURES.items()]
-    heads = ["", *(" ".join(head) for head in _HEADS)]
-    rows = [[line.label.replace("  ", NO_BREAK * 3), *_side_by_side(line)[1:]] for line in lines]
     said = [_trade_off_text(each, title, several) for each in found.trade_offs]
     legend = " ".join(filter(None, _caption(found, title)))
-    return view(sentences(*said), table([heads, *rows], more=legend, explained=_MEANINGS))
+    return view(sentences(*said), table(replication_rows(found), more=legend, explained=_MEANINGS))
 
 
 _MEANINGS = {

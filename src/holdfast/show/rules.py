@@ -3,13 +3,18 @@
 from collections.abc import Iterable
 from itertools import islice
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
+from holdfast.errors import ParameterError
 from holdfast.show.conditions import condition_text, cut_list
 from holdfast.show.edits import edit_lines
+from holdfast.show.orders import ORDERS
+from holdfast.show.risk import probability_name, told_probability
 from holdfast.text.lines import NO_BREAK, printable, unbreakable
 from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
+from holdfast.tree.positive import positive_class, risk
 from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import all_notes, class_names
@@ -18,20 +23,43 @@ WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
 
 
-def rules_text(tree: Tree, *, missing: bool = False, most: int | None = None) -> str:
+def rules_text(
+    tree: Tree,
+    *,
+    missing: bool = False,
+    most: int | None = None,
+    positive: Any = None,
+    order: str = ORDERS[0],
+) -> str:
     """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
+
+    Of two classes the probability is that of the positive one. `order="risk"` begins with the leaf where it,
+    or the mean, is highest.
 
     `missing=True` also says, at each condition, whether a missing value meets it. Nothing is left out, so
     that the rules can be carried out, unless lists of more than `most` categories or classes are to be cut.
     """
-    texts = _Texts(missing, most)
-    n_rows = float(tree.count[0])
+    texts, support = _Texts(missing, most), _Support(tree, positive)
     blocks = [
-        "\n".join(_rule_lines(rule, texts.of(rule.conditions), n_rows, most)) for rule in tree_rules(tree)
+        "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
+        for rule in ordered_rules(tree, order, positive)
     ]
     notes = ["\n".join(_indented("NOTE ", printable(note))) for note in all_notes(tree)]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
+
+
+def ordered_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> list[Rule]:
+    """The rules as they stand in the tree, or those of the highest risk first.
+
+    Of three or more classes the risk is the probability of `positive`; without it they stay as they stand.
+    """
+    if order not in ORDERS:
+        raise ParameterError(f"order={order!r} is unknown: choose one of {', '.join(ORDERS)}.")
+    rules, risks = list(tree_rules(tree)), risk(tree, positive)
+    if order == "risk" and risks is not None:
+        rules.sort(key=lambda rule: -risks[rule.leaf])  # which leaves ties as they stand
+    return rules
 
 
 def rule_text(rule: Rule, most: int | None = None) -> str:
@@ -95,13 +123,13 @@ def other_classes_text(rule: Rule, most: int | None = None) -> str:
     )
 
 
-def _rule_lines(rule: Rule, conditions: tuple[str, ...], n_rows: float, most: int | None) -> list[str]:
+def _rule_lines(rule: Rule, conditions: tuple[str, ...], said: str, most: int | None) -> list[str]:
     lines = []
     for index, condition in enumerate(conditions):
         lines += _indented("AND  " if index else "IF   ", condition)
     head = "THEN " if conditions else "ALWAYS "
     outcome = f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
-    support = f"({_support_text(rule, n_rows)})"
+    support = f"({said})"
     if len(f"{head}{outcome}   {support}") <= WIDTH:
         lines.append(f"{head}{outcome}   {support}")
     else:
@@ -111,11 +139,22 @@ def _rule_lines(rule: Rule, conditions: tuple[str, ...], n_rows: float, most: in
     return lines
 
 
-def _support_text(rule: Rule, n_rows: float) -> str:
-    rows = f"{count_text(rule.count)} of {count_text(n_rows)} rows, {percent_text(rule.fraction)}"
-    if not rule.conditions:
-        rows = rows_text(rule.count)
-    return f"p = {probability_text(rule.probability)}; {rows}" if rule.target.is_classes else rows
+class _Support:
+    """What stands behind each rule of a tree: the probability that is told, and rows."""
+
+    def __init__(self, tree: Tree, positive: Any) -> None:
+        self.place, self.n_rows = positive_class(tree, positive), float(tree.count[0])
+        self.name = probability_name(tree.schema.target, self.place)
+
+    def text(self, rule: Rule) -> str:
+        """Probability and rows of one rule."""
+        rows = f"{count_text(rule.count)} of {count_text(self.n_rows)} rows, {percent_text(rule.fraction)}"
+        if not rule.conditions:
+            rows = rows_text(rule.count)
+        if not rule.target.is_classes:
+            return rows
+        told = probability_text(told_probability(rule.value, self.place, rule.predicted))
+        return f"{self.name} = {told}; {rows}"
 
 
 def _indented(head: str, text: str) -> list[str]:

@@ -44,7 +44,7 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     lines = []
     for each, stem, text in zip(split_support, stems, asked, strict=True):
         lines.append(f"{shortened(stem, column):{column}}  {text}")
-        lines += _indented(_detail(each), _indent(each) + 4, width)
+        lines += _indented(support_detail(each), _indent(each) + 4, width)
     return "\n".join(lines)
 
 
@@ -59,7 +59,7 @@ def split_support_html(split_support: Sequence[SplitSupport]) -> str:
             rounded_percent(each.references),
             "" if each.candidates is None else rounded_percent(each.candidates),
             rounded_percent(each.same_way),
-            _detail(each),
+            support_detail(each),
         ]
         for each in split_support
     ]
@@ -81,7 +81,7 @@ def support_words(support: SplitSupport) -> str:
     percents = [support.references, *([] if support.candidates is None else [support.candidates])]
     long, _ = _SENTENCES[support.candidates is None]
     asked = long.format(*map(rounded_percent, percents))
-    return "; ".join(filter(None, [asked, _detail(support)]))
+    return "; ".join(filter(None, [asked, support_detail(support)]))
 
 
 def _stem(support: SplitSupport) -> str:
@@ -107,7 +107,7 @@ def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
     return [sentence.format(*map(str.rjust, row, widths)) for row in percents]
 
 
-def _detail(support: SplitSupport) -> str:
+def support_detail(support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
     if support.categories is not None:
         return _sides_text(support.categories)

@@ -47,7 +47,7 @@ SPLIT_WORDS = {
 def stages_text(sequence: StageSequence, width: int = WIDTH) -> str:
     """A few sentences, the table of the stages, what moved at each, and the curve of movement weights."""
     blocks = [wrapped_lines(sequence.summary, width), _table_lines(sequence)]
-    moves = list(_moves(sequence))
+    moves = list(stage_moves(sequence))
     if moves:
         lines = ["Which rule moved when"]
         for label, changes in moves:
@@ -56,20 +56,20 @@ def stages_text(sequence: StageSequence, width: int = WIDTH) -> str:
                 lines += wrapped_lines(change, width, "    ", "        ")
         blocks.append(lines)
     if sequence.curve:
-        blocks.append([CURVE, *(f"  {line}" for line in aligned(_curve_rows(sequence)).splitlines())])
+        blocks.append([CURVE, *(f"  {line}" for line in aligned(curve_rows(sequence)).splitlines())])
     return "\n\n".join("\n".join(lines) for lines in blocks)
 
 
 def stages_html(sequence: StageSequence) -> str:
     """The same for a notebook or a page, with the picture."""
-    parts = [sentences(sequence.summary), table(_rows(sequence)), sequence.to_svg()]
-    moves = list(_moves(sequence))
+    parts = [sentences(sequence.summary), table(stage_rows(sequence)), sequence.to_svg()]
+    moves = list(stage_moves(sequence))
     if moves:
         parts.append(heading("Which rule moved when"))
     for label, changes in moves:
         parts += [sentences(label), bullets(changes)]
     if sequence.curve:
-        parts += [heading(CURVE), table(_curve_rows(sequence))]
+        parts += [heading(CURVE), table(curve_rows(sequence))]
     return view(*parts)
 
 
@@ -134,11 +134,12 @@ CURVE = "What is lost and moved in all, by what movement costs"
 
 
 def _table_lines(sequence: StageSequence) -> list[str]:
-    rows = _rows(sequence)
+    rows = stage_rows(sequence)
     return table_lines(rows, sides="<><" + ">" * (len(rows[0]) - 3))
 
 
-def _rows(sequence: StageSequence) -> Rows:
+def stage_rows(sequence: StageSequence) -> Rows:
+    """One row per stage: what changed, how far it moved, and how well it predicts the next stage."""
     score = f"next {sequence.metric.title}"
     rows = [[*HEADINGS, score, *([*ANEW, score] if sequence.retrained else [])]]
     for number, (stage, then) in enumerate(zip(sequence.stages, sequence.then, strict=True)):
@@ -192,7 +193,8 @@ def _score_text(sequence: StageSequence, stage: Stage) -> str:
     return f"{fixed_text(value, 3)} ± {fixed_text(error, 3)}"
 
 
-def _curve_rows(sequence: StageSequence) -> Rows:
+def curve_rows(sequence: StageSequence) -> Rows:
+    """One row per movement weight: what the sequence loses and moves in all."""
     rows = [["movement weight", "fit lost, all stages", "moved by"]]
     for point in sequence.curve:
         mark = "-> " if point.movement_weight == sequence.settings.weight else ""
@@ -201,7 +203,7 @@ def _curve_rows(sequence: StageSequence) -> Rows:
     return rows
 
 
-def _moves(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
+def stage_moves(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
     """For every stage at which a split changed: what was asked, and what is asked now."""
     for stage, diff in zip(sequence.stages[1:], sequence.diffs, strict=True):
         if changes := list(_changes(diff)):
@@ -215,4 +217,4 @@ def _changes(diff: TreeDiff) -> Iterator[str]:
     for change in _other_classes(diff):
         if change.old is not None and change.new is not None:
             where = " and ".join(map(condition_text, change.new.conditions))
-            yield f"where {where}: {outcome_change_text(change.old, change.new)}"
+            yield f"where {where}: {outcome_change_text(change.old, change.new, diff.positive_place)}"

@@ -13,22 +13,29 @@ from holdfast.show.palette import EDGE, INK, PAPER
 from holdfast.text.lines import NO_BREAK, shortened, unbreakable
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-TEXT, SMALL = 13, 12  # sizes of the letters: of what matters most, and of the rest
+LARGE, TEXT, SMALL = 18, 13, 12  # sizes of the letters: of what matters most, of names, and of the rest
 LEGIBLE = 11  # the smallest letters that one can read
 MARGIN = 20  # around the picture
 LONGEST = 300  # letters of a text that is worth fitting: the rest cannot show
 NARROW, WIDE = frozenset("fijlrtI .,:;|!'`()[]-·"), frozenset("mwMW@%<>=+…")
 
 
-def picture(width: float, height: float, parts: Iterable[str], label: str = "") -> str:
-    """The text of an SVG file of these parts; `label` says what it is to those who cannot see it."""
+def picture(
+    width: float, height: float, parts: Iterable[str], label: str = "", shown_width: float | None = None
+) -> str:
+    """The text of an SVG file of these parts; `label` says what it is to those who cannot see it.
+
+    It is shown as large as it was drawn, or as wide as `shown_width` says.
+    """
     spoken = f" aria-label={quoteattr(label)}" if label else ""
     # In a narrower page the picture shrinks, while its smallest letters stay legible. Its height follows by
     # block-size, which only browsers read: CairoSVG takes "height:auto" for no height, and draws nothing.
-    style = f"max-width:100%;min-width:{width * LEGIBLE / SMALL:.0f}px;block-size:auto"
+    scale = 1.0 if shown_width is None else float(shown_width) / width
+    least = min(scale, LEGIBLE / SMALL) * width
+    style = f"max-width:100%;min-width:{least:.0f}px;block-size:auto"
     root = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" style="{style}" role="img"{spoken} '
+        f'width="{scale * width:.0f}" height="{scale * height:.0f}" style="{style}" role="img"{spoken} '
         f'font-family="{FONT}" font-size="{SMALL}" fill="{INK}">'
     )
     return "\n".join([root, *parts, "</svg>"])
@@ -70,21 +77,24 @@ def text_at(
 # -- text that fits ---------------------------------------------------------------------------------------
 
 
-def wrapped(text: str, width: float) -> list[str]:
-    """The text in lines of so many pixels, which end at a space or within a name at an underscore."""
+def wrapped(text: str, width: float, size: int = TEXT) -> list[str]:
+    """The text in lines of so many pixels, which end at a space or within a name at an underscore.
+
+    Letters of the size of names are taken for bold ones.
+    """
     lines = [""]
     for piece in split("(?<=[ _])", unbreakable(text)):
-        piece = fitted(piece.replace(NO_BREAK, " "), width)
-        if lines[-1] and text_width((lines[-1] + piece).rstrip(), TEXT, bold=True) > width:
+        piece = fitted(piece.replace(NO_BREAK, " "), width, size)
+        if lines[-1] and text_width((lines[-1] + piece).rstrip(), size, bold=size == TEXT) > width:
             lines.append("")
         lines[-1] += piece
     return [line.rstrip() for line in lines]
 
 
-def fitted(text: str, width: float) -> str:
+def fitted(text: str, width: float, size: int = TEXT) -> str:
     """The text, shortened to so many pixels."""
     letters = min(len(text), LONGEST)
-    while text_width(shortened(text, letters).rstrip(), TEXT, bold=True) > width:
+    while text_width(shortened(text, letters).rstrip(), size, bold=size == TEXT) > width:
         letters -= 1
     return shortened(text, letters)
 

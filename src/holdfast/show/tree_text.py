@@ -2,33 +2,39 @@
 
 from collections.abc import Iterable
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
 from holdfast.show.conditions import shorter_answers
 from holdfast.show.edits import edit_marks, wrapped_edits
+from holdfast.show.risk import probability_name, told_probability
 from holdfast.text.lines import CUT, left_out_text, printable, shortened
 from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
 from holdfast.text.table import table_lines
+from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text, probability
+from holdfast.tree.wording import all_notes, outcome_text
 
 WIDTH = 100  # columns
-NARROWEST = 30  # columns of the conditions
+NARROWEST = 28  # columns of the conditions
 WIDEST_INDENT = 45  # columns left of a condition
 WIDEST_OUTCOME = 30  # columns of the outcome
 
 
-def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()") -> str:
+def drawing(
+    tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
+) -> str:
     """The tree as indented lines of at most `width` columns, with outcome, probability and rows of each leaf.
 
-    It takes 60 columns or so, whatever the width. `missing=True` also says, at each condition, whether a
+    Of two classes the probability is that of the positive one. The drawing takes 60 columns or so, whatever
+    the width. `missing=True` also says, at each condition, whether a
     missing value meets it. Where a condition is too long for its line, the last line says that `whole` has
     all of it.
     """
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
-    heading, *cells = _columns(tree, leaves)
+    heading, *cells = _columns(tree, leaves, positive_class(tree, positive))
     stems = _stems(tree, max(width - len(heading) - 2, NARROWEST), missing)
     column = max(map(len, stems))
     lines = [f"{stems[0]:{column}}  {heading}"]
@@ -46,12 +52,15 @@ def drawing(tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 
 
-def _columns(tree: Tree, leaves: list[int]) -> list[str]:
+def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     """A heading and one line per leaf, in columns."""
-    is_classes = tree.schema.target.is_classes
-    rows = [[printable(tree.schema.target.name), "p", "rows", "of all"]]
+    target = tree.schema.target
+    is_classes = target.is_classes
+    rows = [[printable(target.name), probability_name(target, positive), "rows", "of all"]]
     for leaf in leaves:
-        of_class = probability_text(probability(tree, leaf)) if is_classes else ""
+        of_class = ""
+        if is_classes:
+            of_class = probability_text(told_probability(tree.value[leaf], positive, int(tree.outcome[leaf])))
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
         rows.append([outcome_text(tree, leaf), of_class, *support])
     if not is_classes:

@@ -48,7 +48,7 @@ def path_table(update: TreeUpdate) -> str:
 def update_summary(update: TreeUpdate) -> str:
     """What is taken and why, and what keeping the tree would cost."""
     taken, keep = update.steps[update.taken], update.steps[0]
-    sentences = [_taken_sentence(update)]
+    sentences = [taken_sentence(update)]
     if not update.is_taken:
         sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
     elif update.is_forced:
@@ -74,7 +74,8 @@ def _score_sentence(update: TreeUpdate) -> str:
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
 
-def _taken_sentence(update: TreeUpdate) -> str:
+def taken_sentence(update: TreeUpdate) -> str:
+    """What is taken, and why that is enough."""
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
@@ -86,15 +87,17 @@ def _taken_sentence(update: TreeUpdate) -> str:
         fit = "as well as it fitted the rows of before" if taken.loss > update.settings.tolerance else within
         return f"No question changes, only the values of the leaves: with them the tree fits {fit}."
     if taken.kind == CHANGE:
-        n_kept = sum(not each for each in _is_changed(update))
+        n_kept = tree_diff(update.deployed, update.tree).split_counts.kept
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
         nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
         far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
         return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
+    nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
+    fresh = ", as asked; a nearer one fits" if any(_fits(update, step) for step in nearer) else ""
     return {
-        FRESH: "A fresh tree is taken: none nearer fits as well.",
+        FRESH: f"A fresh tree is taken{fresh or ': none nearer fits as well'}.",
         RETRAIN: "The tree is trained anew, as asked.",
         CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
     }[taken.kind]
@@ -105,17 +108,6 @@ def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
     step = step or update.steps[update.taken]
     least = update.own_loss if step.kind == REFIT else 0.0
     return step.loss <= max(update.settings.tolerance, least) + SLACK
-
-
-def _is_changed(update: TreeUpdate) -> list[bool]:
-    """For every split of the deployed tree, whether it is another in the tree that is taken."""
-    diff = tree_diff(update.deployed, update.tree)
-    changed: set[int] = set()
-    for each in diff.splits:
-        below = range(each.old_node, each.old_node + 2 * each.leaves[0] - 1)
-        changed |= {each.old_node} if each.is_move else set(below)
-    inner = [node for node in range(update.deployed.n_nodes) if update.deployed.left[node] >= 0]
-    return [node in changed for node in inner]
 
 
 def _scored_text(update: TreeUpdate) -> str:

@@ -1,23 +1,18 @@
 """An update run: what is taken and whom it touches, in sentences; then the path, the change, the policy."""
 
-from html import escape
+from math import isnan
 
 from holdfast.runs.update_result import UpdateRun
-from holdfast.show.diff import brief_sections, section_text, sections_html
+from holdfast.show.diff import brief_sections, row_count, section_text, sections_html
 from holdfast.show.html import heading, sentences, view
 from holdfast.show.policy import verdict_blocks, verdict_table
 from holdfast.show.update import path_lines, path_table, update_summary
-from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
+from holdfast.text.lines import NO_BREAK, wrapped_lines
+from holdfast.text.numbers import percent_text
 
 WIDTH = 100  # columns of sentences
 PATH = "The path, from the tree as it is to a fresh one"
 POLICY = "The policy, line by line"
-STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:68em;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em .15em 0;text-align:left;"
-    "vertical-align:top}th{border-bottom:1px solid #bbb}h2{margin-top:1.6em}h4{margin-bottom:.2em}"
-    "td,th{white-space:nowrap}td:last-child{white-space:normal}.tree{overflow-x:auto}.fail{color:#b00020;font-weight:600}"
-)
 
 
 def update_run_text(run: UpdateRun, width: int = WIDTH) -> str:
@@ -34,9 +29,25 @@ def words(run: UpdateRun) -> list[str]:
     found = [f"{asked}{update_summary(run.update)}"]
     if not run.diff.is_empty:
         found.append(run.diff.summary)
+    if two := by_threshold_and_class(run):
+        found.append(two)
     if run.verdict is not None:
         found.append(run.verdict.summary)
     return found + [f"Note: {note}" for note in [run.facts["model"]["taken_over"]] if note]
+
+
+def by_threshold_and_class(run: UpdateRun) -> str:
+    """Swap-ins and swap-outs by the decision threshold, and by class; nothing where none is stated."""
+    outputs, rows = run.facts["outputs"], run.diff.rows
+    if outputs["threshold"] is None or outputs["positive"] is None or rows is None or isnan(rows.swap_ins):
+        return ""
+    decisions = outputs["all"]["decisions"]
+    acted = [f"{decisions[name]['rows']:,}" for name in ("swap_ins", "swap_outs")]
+    said = [row_count(each, rows.n_rows) or percent_text(each) for each in (rows.swap_ins, rows.swap_outs)]
+    return (
+        f"By the decision threshold of {outputs['threshold']:g}: {acted[0]} swap-ins, {acted[1]} swap-outs. "
+        f"By the class that the trees say: {said[0]} swap-ins, {said[1]} swap-outs."
+    )
 
 
 def change_blocks(run: UpdateRun, width: int = WIDTH) -> list[str]:
@@ -65,17 +76,3 @@ def update_run_html(run: UpdateRun) -> str:
     if run.verdict is not None and run.verdict.lines:
         parts += [heading(POLICY), verdict_table(run.verdict)]
     return view(*parts, sections_html(run.diff))
-
-
-def update_page(run: UpdateRun) -> str:
-    """A page of its own, with both trees."""
-    name = f"{printable(run.update.deployed.schema.target.name)}: update"
-    after = "after the update" if run.is_taken else "as it was proposed"
-    trees = [("as it was", run.update.deployed), (after, run.update.tree)]
-    drawn = "".join(
-        f'<h4>The tree {when}</h4><div class="tree">{tree.to_svg()}</div>' for when, tree in trees
-    )
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
-        f"<style>{STYLE}</style><body><h2>{escape(name)}</h2>{update_run_html(run)}{drawn}</body></html>\n"
-    )

@@ -31,6 +31,7 @@ class TargetPart(Part):
     classes: tuple[LabelEntry, ...]
     low: float
     high: float
+    positive: LabelEntry | msgspec.UnsetType = msgspec.UNSET  # only where it was said
 
 
 class SchemaPart(Part):
@@ -54,6 +55,7 @@ class NodesPart(Part):
     count: msgspec.Raw
     weight: msgspec.Raw
     impurity: msgspec.Raw
+    observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
 
 
 class EditedNodePart(Part):
@@ -84,6 +86,17 @@ Losses = tuple[tuple[float, ...], ...] | msgspec.UnsetType  # only where there a
 Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
 
 
+class MonotonePart(Part):
+    """Which way the values of a tree go along features."""
+
+    features: tuple[str, ...]
+    directions: tuple[Literal[-1, 1], ...]
+    outcome: LabelEntry | None  # the class whose fraction it is; null for a number
+
+
+Promise = MonotonePart | msgspec.UnsetType  # only where there is one
+
+
 class TreeDocument(Part, kw_only=True):
     """The whole document of a tree, its fields in the order in which they are written."""
 
@@ -95,6 +108,7 @@ class TreeDocument(Part, kw_only=True):
     notes: tuple[str, ...]
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
@@ -107,6 +121,7 @@ class TreePart(Part, kw_only=True):
     notes: tuple[str, ...]
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -129,6 +144,7 @@ class MemberPart(Part, kw_only=True):
     notes: tuple[str, ...]
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -166,6 +182,7 @@ FORMS = {
     "count": NUMBERS,
     "weight": NUMBERS,
     "impurity": NUMBERS,
+    "observed": LISTS,
     "start": NUMBERS,
     "weights": NUMBERS,
     "outputs": INDICES,

@@ -9,8 +9,8 @@ from holdfast.storage.part import Integer, LabelEntry, Part
 # -- parameters -------------------------------------------------------------------------------------------
 
 Scalar = LabelEntry | None
-List = tuple[Scalar | tuple[Scalar, ...], ...]  # of values, or of rows of them
 Key = LabelEntry | tuple[LabelEntry, ...]  # a pair of classes, too
+List = tuple[Scalar | tuple[Scalar, ...], ...]  # also of lists, such as sets of columns
 
 
 class InnerMappingPart(Part):

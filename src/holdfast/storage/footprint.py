@@ -114,6 +114,8 @@ def _check_numbers_of_trees(document: EnsembleDocument) -> None:
 def _check_lengths(nodes: NodesPart, place: str) -> None:
     n_nodes = n_entries(nodes.feature, FORMS["feature"])
     for name, array in asdict(nodes).items():
+        if array is msgspec.UNSET:
+            continue
         if holds_text(array):
             for _ in pieces(array, FORMS[name], f"{place}.{name}"):
                 pass  # it says which entry is text

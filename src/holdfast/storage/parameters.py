@@ -14,6 +14,7 @@ from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Para
 
 LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
+OF_LISTS = ("interaction_cst", LOSSES)  # whose value may be a list of lists
 
 
 class NotPlainError(Exception):
@@ -64,16 +65,18 @@ def _scalar_or_list(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim in (1, 2):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(map(_scalar_or_row, value))
+        return tuple(map(_scalar_or_inner_list, value))
     return _scalar(value)
 
 
-def _scalar_or_row(value: Any) -> Any:
+def _scalar_or_inner_list(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
     return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
 
 
 def _keys(name: str, mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    keys = tuple(map(_scalar_or_row if name == LOSSES else _scalar, mapping))
+    keys = tuple(map(_scalar_or_inner_list if name == LOSSES else _scalar, mapping))
     if None in keys or any(isinstance(key, tuple) and None in key for key in keys):
         raise NotPlainError
     return keys
@@ -101,6 +104,11 @@ def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[
     """The parameters in the file; a ModelFileError names one that the estimator does not know."""
     if unknown := [name for name in parts if name not in known]:
         raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
+    for name, part in parts.items():
+        if name not in OF_LISTS and isinstance(part, tuple) and any(isinstance(each, tuple) for each in part):
+            raise ModelFileError(
+                f"at estimator.parameters.{name}: Expected a list of labels, got one of lists."
+            )
     return {name: _rules_in(part) if name == RULES else _value_in(part, name) for name, part in parts.items()}
 
 
@@ -118,19 +126,13 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
-        _check_flat(part, name)
-        return [list(each) if isinstance(each, tuple) else each for each in part]
+        return [_value_in(entry, name) for entry in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
-    _check_flat(part.keys, name)
+    if name != LOSSES and any(isinstance(key, tuple) for key in part.keys):
+        raise ModelFileError(f"at estimator.parameters.{name[:40]}: Expected labels as keys, got lists.")
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
         raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
     of_entry = part.keys if name == RULES else [name] * len(part.keys)
     entries = zip(part.keys, part.values, of_entry, strict=True)
     return {key: _value_in(entry, str(own)) for key, entry, own in entries}
-
-
-def _check_flat(entries: tuple[Any, ...], name: str) -> None:
-    """Raise a ModelFileError for rows or pairs of values where losses alone have them."""
-    if name != LOSSES and any(isinstance(entry, tuple) for entry in entries):
-        raise ModelFileError(f"at estimator.parameters.{name[:40]}: its entries are of another kind.")

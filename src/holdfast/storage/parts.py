@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
@@ -29,6 +30,7 @@ from holdfast.storage.document import (
 )
 from holdfast.storage.edit_parts import edit_parts, edits_in
 from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
+from holdfast.storage.monotone_part import monotone_in, monotone_part
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.outcome import with_outcome
@@ -48,6 +50,7 @@ def document_of(tree: Tree) -> TreeDocument:
         notes=tuple(map(str, tree.notes)),
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
+        monotone=monotone_part(tree.monotone),
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
@@ -67,6 +70,7 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
                 notes=tuple(map(str, tree.notes)),
                 loss_matrix=loss_part(tree.loss_matrix),
                 edits=edit_parts(tree.edits),
+                monotone=monotone_part(tree.monotone),
                 nodes=_nodes_part(tree),
             )
             for tree in trees
@@ -102,6 +106,7 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         notes=tuple(map(str, tree.notes)),
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
+        monotone=monotone_part(tree.monotone),
         nodes=_nodes_part(tree),
     )
 
@@ -136,7 +141,11 @@ def _schema_part(schema: Schema) -> SchemaPart:
 
 def _target_part(target: Target) -> TargetPart:
     return TargetPart(
-        name=str(target.name), classes=target.classes, low=float(target.low), high=float(target.high)
+        name=str(target.name),
+        classes=target.classes,
+        low=float(target.low),
+        high=float(target.high),
+        positive=msgspec.UNSET if target.positive is None else target.positive,
     )
 
 
@@ -157,6 +166,7 @@ def _nodes_part(tree: Tree) -> NodesPart:
         count=raw_array(tree.count.tolist()),
         weight=raw_array(tree.weight.tolist()),
         impurity=raw_array(tree.impurity.tolist()),
+        observed=msgspec.UNSET if tree.observed is None else raw_array(tree.observed.tolist()),
     )
 
 
@@ -171,7 +181,8 @@ def schema_in(part: SchemaPart) -> Schema:
 
 def target_in(part: TargetPart) -> Target:
     """The target as the document says it is."""
-    return Target(**asdict(part))
+    said = {name: entry for name, entry in asdict(part).items() if entry is not msgspec.UNSET}
+    return Target(**said)
 
 
 def trees_in(
@@ -221,15 +232,17 @@ def tree_in(
         array("missing_left", np.bool_),
         set_start,
         in_set,
-        _value_in(part.nodes, max(len(schema.target.classes), 1), place),
+        _lists_in(part.nodes.value, "value", max(len(schema.target.classes), 1), place),
         array("count", np.float64),
         array("weight", np.float64),
         array("impurity", np.float64),
         part.criterion,
         part.notes,
         array("outcome", np.int32),
+        _observed_in(part.nodes, len(schema.target.classes), place),
         edits_in(part.edits),
         losses_in(part.loss_matrix),
+        monotone_in(part.monotone),
     )
 
 
@@ -269,19 +282,28 @@ def _sets_in(
     return np.where(has_set, starts, -1), in_set
 
 
-def _value_in(nodes: NodesPart, width: int, place: str) -> FloatArray:
-    n_nodes = n_entries(nodes.value, FORMS["value"])
-    if 2 * n_nodes * width > len(bytes(nodes.value)):
-        raise BrokenTreeError(f"value has too few numbers: {n_nodes} nodes need {width} each.")
-    value = np.empty((n_nodes, width))
+def _observed_in(nodes: NodesPart, width: int, place: str) -> FloatArray | None:
+    if nodes.observed is msgspec.UNSET:
+        return None
+    if not width:
+        raise BrokenTreeError("observed counts rows of classes: the target is a number.")
+    return _lists_in(nodes.observed, "observed", width, place)
+
+
+def _lists_in(array: msgspec.Raw, name: str, width: int, place: str) -> FloatArray:
+    """The numbers of every node, `width` each."""
+    n_nodes = n_entries(array, FORMS[name])
+    if 2 * n_nodes * width > len(bytes(array)):
+        raise BrokenTreeError(f"{name} has too few numbers: {n_nodes} nodes need {width} each.")
+    numbers = np.empty((n_nodes, width))
     node = 0
-    for rows in pieces(nodes.value, FORMS["value"], f"{place}.value"):
+    for rows in pieces(array, FORMS[name], f"{place}.{name}"):
         for row in rows:
             if len(row) != width:
-                raise BrokenTreeError(f"value[{node}] has {len(row)} numbers: the target needs {width}.")
+                raise BrokenTreeError(f"{name}[{node}] has {len(row)} numbers: the target needs {width}.")
             node += 1
-        value[node - len(rows) : node] = rows
-    return value
+        numbers[node - len(rows) : node] = rows
+    return numbers
 
 
 def _clipped(indices: list[int]) -> str:

@@ -162,8 +162,12 @@ def in_words(number: int) -> str:
 
 
 def count_text(count: float) -> str:
-    """The number of rows, which weights can make a broken one."""
-    return f"{count:.0f}" if count == round(count) else number_text(count)
+    """The number of rows, which weights can make a broken one.
+
+    >>> count_text(12345.0), count_text(0.25)
+    ('12,345', '0.25')
+    """
+    return f"{count:,.0f}" if count == round(count) else number_text(count)
 
 
 def rows_text(count: float) -> str:

@@ -29,6 +29,7 @@ class Nodes:
     sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
     outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
     loss_matrix: FloatArray | None = None
+    observed: FloatArray | None = None
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -59,6 +60,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         criterion=criterion,
         notes=notes,
         loss_matrix=nodes.loss_matrix,
+        observed=None if nodes.observed is None else nodes.observed[order],
     )
     check_tree(tree)
     if nodes.outcome is None:

@@ -75,6 +75,11 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     check_losses(tree.loss_matrix, tree.schema.target)
     check_outcome(tree)
     _check_weights(tree)
+    _check_observed(tree)
+    if tree.monotone is not None:
+        from holdfast.tree.monotone_check import check_monotone
+
+        check_monotone(tree)
 
 
 # -- the schema ---------------------------------------------------------------------------------------
@@ -93,6 +98,12 @@ def check_target(target: Target) -> None:
     """Raise a BrokenTreeError that names the value, unless the target is sound."""
     check_text("schema.target.name", target.name)
     check_labels("schema.target.classes", target.classes)
+    # By type too: True is equal to 1, and a file tells them apart.
+    known = [(type(label), label) for label in target.classes]
+    if target.positive is not None and (type(target.positive), target.positive) not in known:
+        raise BrokenTreeError(
+            f"schema.target.positive is {target.positive!r}: it is one of the classes, {target.classes!r}."
+        )
     _check_range("schema.target", target.low, target.high)
 
 
@@ -309,6 +320,32 @@ def _check_weights(tree: Tree) -> None:
     apart = np.abs(total - tree.weight) > TOLERANCE * tree.weight + LAST_BITS
     expected = np.where(apart, total, tree.weight)
     _raise_for_other("weight", tree.weight, expected, "it is the sum of the children's weights")
+
+
+def _check_observed(tree: Tree) -> None:
+    """Rows of the classes are numbers of rows, which add up from the leaves to the root."""
+    observed = tree.observed
+    if observed is None:
+        return
+    classes = tree.schema.target.classes
+    if not classes:
+        raise BrokenTreeError("observed counts rows of classes: the target is a number.")
+    if observed.dtype != np.float64 or observed.shape != (tree.n_nodes, len(classes)):
+        raise BrokenTreeError(
+            f"observed holds {observed.dtype} {observed.shape}: it has a float64 for each of {tree.n_nodes} "
+            f"nodes and {len(classes)} classes."
+        )
+    _refuse(
+        ~(np.isfinite(observed) & (observed >= 0)), "observed", observed, "rows are finite and at least 0"
+    )
+    inner = tree.feature != LEAF
+    with np.errstate(over="ignore"):
+        total, below = observed.sum(axis=1), observed[tree.left[inner]] + observed[tree.right[inner]]
+        apart = np.zeros(observed.shape, np.bool_)
+        apart[inner] = np.abs(below - observed[inner]) > TOLERANCE * (1.0 + observed[inner])
+        unlike = np.abs(total - tree.count) > TOLERANCE * (1.0 + tree.count)
+    _refuse(apart, "observed", observed, "its rows are those of its children")
+    _refuse(unlike, "observed", observed, "its rows add up to its count")
 
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:

@@ -1,9 +1,35 @@
 """How many rows of each class reached every node: what natural frequencies and intervals are made from."""
 
+import numpy as np
+
 from holdfast.arrays import FloatArray, frozen
 from holdfast.tree.tree import Tree
 
+ALIKE = 1e-6  # rows: counts that are this near to those that the values tell
+
 
 def class_counts(tree: Tree) -> FloatArray:
-    """Rows of each class at every node, as (nodes, classes), in training."""
+    """Rows of each class at every node, as (nodes, classes): of the rows that the leaf values were fitted to.
+
+    They are numbers of rows, whatever the rows weigh and whatever a teacher says of them. After an update
+    they are of the rows of the update. Of a tree from elsewhere they are what its fractions and counts tell.
+
+    >>> from holdfast import Table, grow
+    >>> class_counts(grow(Table.from_arrays([[1.0], [2.0], [2.0]], ["no", "no", "yes"])))[0]
+    array([2., 1.])
+    """
+    if tree.observed is not None:
+        return tree.observed
     return frozen(tree.value * tree.count[:, None])
+
+
+def with_class_counts(tree: Tree, counts: FloatArray) -> Tree:
+    """The tree with these rows of each class at its nodes, kept only where its values do not tell them."""
+    told = tree.value * tree.count[:, None]
+    is_told = bool((np.abs(told - counts) <= ALIKE).all())
+    return tree.replace(observed=None if is_told else counts)
+
+
+def with_own_counts(tree: Tree) -> Tree:
+    """The tree with its class counts written down: before its values become others than those of its rows."""
+    return tree.replace(observed=class_counts(tree)) if tree.schema.target.is_classes else tree

@@ -38,9 +38,9 @@ class Editable:
         >>> from holdfast import Table, grow
         >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
         >>> print(grow(table).edit(table, by="Ada", why="the guideline").with_threshold(0, 55).tree)
-        4 rows           y    p     rows  of all
-        ├─ x0 <= 55 [1]  no   0.67     3  75.0 %
-        └─ x0 > 55 [1]   yes  1.00     1  25.0 %
+        4 rows           y    p(yes)  rows  of all
+        ├─ x0 <= 55 [1]  no   0.33       3  75.0 %
+        └─ x0 > 55 [1]   yes  1.00       1  25.0 %
         [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
         """
         from holdfast.tree.editing import Editing

@@ -136,7 +136,7 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
 
 def _uncounted(tree: Tree) -> Tree:
     nothing = np.zeros(tree.n_nodes)
-    return tree.replace(count=nothing, weight=nothing)
+    return tree.replace(count=nothing, weight=nothing, observed=None)
 
 
 # -- loose nodes ------------------------------------------------------------------------------------------
@@ -156,9 +156,12 @@ def _loose(tree: Tree) -> Nodes:
         sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
         outcome=tree.given_outcome,
         loss_matrix=tree.loss_matrix,
+        observed=tree.observed,
     )
 
 
 def _built(tree: Tree, nodes: Nodes) -> Tree:
     """The nodes as a tree, checked in full, with all else that the tree knows."""
-    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(edits=tree.edits)
+    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
+        edits=tree.edits, monotone=tree.monotone
+    )

@@ -101,10 +101,9 @@ class Rule:
         return shown("rule_text", self)
 
     @property
-    def probability(self) -> float:
-        """The fraction of the predicted class; of a number, the mean."""
-        place = self.target.classes.index(self.outcome) if self.target.is_classes else 0
-        return self.value[place]
+    def predicted(self) -> int:
+        """Index of the predicted class; 0 of a number."""
+        return self.target.classes.index(self.outcome) if self.target.is_classes else 0
 
     def condition(self, name: str) -> Condition | None:
         """The condition on the feature of this name; None if any value is allowed."""

@@ -6,6 +6,8 @@ It is the same thing as a loss matrix of two classes, and models have it as one.
 import numpy as np
 
 from holdfast.arrays import FloatArray
+from holdfast.tree.monotone import in_order
+from holdfast.tree.tree import Tree
 
 REACHED = 1e-9  # a probability as near below the threshold reaches it
 
@@ -33,3 +35,13 @@ def threshold_of(losses: FloatArray, positive: int) -> float:
     """
     wrongly, missed = losses[1 - positive, positive], losses[positive, 1 - positive]
     return float(wrongly / (wrongly + missed))
+
+
+def decision_threshold(tree: Tree, positive: int) -> float:
+    """The probability of one of two classes from which on the tree predicts it: one half without losses."""
+    return 0.5 if tree.loss_matrix is None else threshold_of(tree.loss_matrix, positive)
+
+
+def with_losses(tree: Tree, losses: FloatArray) -> Tree:
+    """The tree that predicts the class of least expected loss."""
+    return in_order(tree.replace(loss_matrix=losses, given_outcome=None))

@@ -1,5 +1,6 @@
 """The tree: an immutable struct of arrays, with a value and a weight at every node."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from sys import float_info
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from holdfast.tree.edit import Edit
+    from holdfast.tree.monotone import Monotone
     from holdfast.tree.summary import TreeSummary
 
 LONGEST_TEXT = 256  # letters of a label in an array of texts
@@ -50,9 +52,13 @@ class Tree(Editable):
     notes: tuple[str, ...] = ()  # what the reader of the tree must know: a budget ran out, say
     # The class of every node, where ties are decided otherwise than by the nodes above; None if none is.
     given_outcome: IntArray | None = None
+    # (nodes, classes) rows of each class, where value and count do not tell: leaves that say what a teacher
+    # says, or rows that weigh more than others. None elsewhere: `class_counts` works them out.
+    observed: FloatArray | None = None
     edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
     # (true classes, predicted ones): what errors cost. The class of a node is that of least expected loss.
     loss_matrix: FloatArray | None = None
+    monotone: "Monotone | None" = None  # which way its values go along features, where that is promised
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -78,9 +84,9 @@ class Tree(Editable):
         >>> split = {"feature": "age", "threshold": 50, "left": 1, "right": 2}
         >>> leaves = {"value": [30, 10], "count": 40}, {"value": "yes", "count": 20}
         >>> print(Tree.from_nodes(schema, [split, *leaves]))
-        60 rows       lived  p     rows  of all
-        ├─ age <= 50  no     0.75    40  66.7 %
-        └─ age > 50   yes    1.00    20  33.3 %
+        60 rows       lived  p(yes)  rows  of all
+        ├─ age <= 50  no     0.25      40  66.7 %
+        └─ age > 50   yes    1.00      20  33.3 %
         """
         from holdfast.tree.from_nodes import tree_from_nodes
 
@@ -223,16 +229,19 @@ class Tree(Editable):
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def rules(self, *, missing: bool = False) -> str:
+    def rules(self, *, missing: bool = False, positive: Any = None, order: str = "tree") -> str:
         """One IF ... THEN rule per leaf, with its support and probabilities.
 
-        `missing=True` also says, at each condition, whether a missing value meets it.
+        `missing=True` also says, at each condition, whether a missing value meets it. Of two classes the
+        probability is that of the positive one: `positive`, or the one that the target remembers, or the
+        rarer. `order="risk"` begins with the leaf where it, or the mean, is highest; of three or more classes
+        it needs `positive`.
         """
-        return shown("rules_text", self, missing=missing)
+        return shown("rules_text", self, missing=missing, positive=positive, order=order)
 
-    def numbered(self) -> str:
+    def numbered(self, *, positive: Any = None) -> str:
         """One line per node, with its number, what it asks, or what it says: what an edit goes by."""
-        return shown("numbered_drawing", self)
+        return shown("numbered_drawing", self, positive=positive)
 
     def __str__(self) -> str:
         return shown("drawing", self)
@@ -255,9 +264,37 @@ class Tree(Editable):
 
         return node_frame(self, backend)
 
-    def to_svg(self) -> str:
-        """A drawing that opens in a browser."""
-        return shown("tree_svg", self)
+    def to_svg(
+        self,
+        *,
+        title: str | None = None,
+        positive: Any = None,
+        decimals: int | None = None,
+        width: float | None = None,
+        missing: bool = False,
+        changed: Mapping[int, str] | None = None,
+        beside: "Sequence[Tree]" = (),
+    ) -> str:
+        """A drawing that opens in a browser.
+
+        Of two classes every leaf shows the probability of the positive one (see `rules`), how many of its
+        rows were of that class (`class_counts`), and the 95 % interval of that fraction. `title` stands in
+        place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
+        `missing=True` says on the branches which way missing values go; `changed` says something of some
+        nodes, by their numbers, and marks them: {0: "was 45"}; `beside` are trees that are looked at together
+        with this one, so that one colour means the same in all of them.
+        """
+        return shown(
+            "tree_svg",
+            self,
+            title=title,
+            positive=positive,
+            decimals=decimals,
+            width=width,
+            missing=missing,
+            changed=changed,
+            beside=beside,
+        )
 
     def _repr_html_(self) -> str:
         return self.to_svg()

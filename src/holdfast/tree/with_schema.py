@@ -36,8 +36,9 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         threshold=_thresholds(tree, schema, feature),
         set_start=set_start,
         in_set=in_set,
-        value=_values(tree, schema.target),
         loss_matrix=_losses(tree, schema.target),
+        value=_by_class(tree, schema.target, tree.value),
+        observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
     )
     moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
@@ -75,14 +76,13 @@ def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, Boo
     return set_start, np.concatenate(sets)
 
 
-def _values(tree: Tree, target: Target) -> FloatArray:
-    """The fractions of the classes in their new places, 0 for new ones; or the means as they are."""
+def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:
+    """The numbers of the classes in their new places, 0 for new ones; or the means as they are."""
     if not target.is_classes:
-        return tree.value
-    fractions = np.zeros((tree.n_nodes, len(target.classes)))
-    places = _places(tree.schema.target.classes, target.classes)
-    fractions[:, places] = tree.value
-    return fractions
+        return numbers
+    moved = np.zeros((tree.n_nodes, len(target.classes)))
+    moved[:, _places(tree.schema.target.classes, target.classes)] = numbers
+    return moved
 
 
 def _losses(tree: Tree, target: Target) -> FloatArray | None:

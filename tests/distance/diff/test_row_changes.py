@@ -51,7 +51,7 @@ def test_a_threshold_that_moved_flips_the_rows_in_between() -> None:
 def test_the_other_class_may_be_the_positive_one() -> None:
     rows = changes(45.5, positive="no")
     assert (rows.swap_ins, rows.swap_outs, rows.positive) == (2 / 8, 0.0, "no")
-    with pytest.raises(ParameterError, match=r"positive='maybe' is no class of the target 'survived'"):
+    with pytest.raises(ParameterError, match=r"positive='maybe' is no class of 'survived'"):
         changes(45.5, positive="maybe")
 
 

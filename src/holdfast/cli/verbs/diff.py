@@ -23,7 +23,9 @@ from holdfast.runs.data_settings import CellSettings
 )
 @click.option("--weight", metavar="NAME", help="Column of the data with the weights of the rows.")
 @click.option(
-    "--positive", metavar="CLASS", help="The class that swap-ins come to.  [default: the second of two]"
+    "--positive",
+    metavar="CLASS",
+    help="The class whose probability is told, and that swap-ins come to.  [default: that of the old tree]",
 )
 @click.option("--scoring", help="auc, accuracy, log_loss, ...; r2, absolute_error, ...  [default: auc, r2]")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")

@@ -5,14 +5,15 @@ from typing import Any
 
 import click
 
-from holdfast.cli.options import fit_options, given_options
+from holdfast.cli.options import fit_options, given_options, report_option
 from holdfast.runs.settings import RunSettings
 
 
 @click.command("fit", context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @fit_options
-def command(data: Path, output: Path, **options: Any) -> None:
+@report_option
+def command(data: Path, output: Path, no_report: bool, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
     A teacher, the mean of several models, learns from the rows, and a tree of few leaves learns from the
@@ -24,4 +25,4 @@ def command(data: Path, output: Path, **options: Any) -> None:
 
     from holdfast.cli.fit import run
 
-    run(data, output, settings, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False), report=not no_report)

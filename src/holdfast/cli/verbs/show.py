@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from holdfast.cli.options import RAW
-from holdfast.cli.show_form import FORMS, form_of
+from holdfast.cli.show_form import FORMS, check_use, form_of
+from holdfast.show.orders import ORDERS
 
 
 @click.command("show")
@@ -19,6 +21,17 @@ from holdfast.cli.show_form import FORMS, form_of
     "the name of the file says, or drawing]",
 )
 @click.option("--nodes", is_flag=True, help="A drawing with the number of every node, as edits go by.")
+@click.option(
+    "--positive", metavar="CLASS", help="The class whose probability is shown.  [default: the rarer of two]"
+)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    help="Rules as they stand in the tree, or those of the highest risk first.  [default: tree]",
+)
+@click.option("--title", help="Over the picture, in place of the name of the target.")
+@click.option("--decimals", type=click.IntRange(0, 6), help="Of percentages and means in the picture.")
+@click.option("--width", type=click.IntRange(100, 20_000), help="Of the picture, in pixels.")
 @click.option("--missing", is_flag=True, help="Say at each condition whether a missing value meets it.")
 @click.option(
     "-o",
@@ -27,9 +40,7 @@ from holdfast.cli.show_form import FORMS, form_of
     help="File to write to, instead of the terminal: .txt, .svg or .csv.",
 )
 @click.option("--raw", is_flag=True, help=RAW)
-def command(
-    model: Path, form: str | None, nodes: bool, missing: bool, output: Path | None, raw: bool
-) -> None:
+def command(model: Path, form: str | None, nodes: bool, output: Path | None, **options: Any) -> None:
     """Show the tree in the file MODEL, or in a run folder; of a collection or an ensemble, an overview.
 
     A drawing, and the terminal, cut long lists of categories; a file, or a pipe, has the rules in full.
@@ -38,16 +49,21 @@ def command(
         from holdfast.runs.folder import check_output
 
         check_output(output, model)
+    if form is None and options["order"] is not None:
+        form = "rules"
     form = form_of(form, output, nodes=nodes)
-    from holdfast.cli.show import text_of
+    check_use(form, options)
+    from holdfast.cli.show import ShowOptions, text_of
+
+    asked = ShowOptions(**{name: value for name, value in options.items() if value is not None})
 
     if output is None:
         from rich.console import Console
 
-        on_terminal, width = sys.stdout.isatty(), min(100, Console().width)
-        text = text_of(model, form, missing=missing, width=width, on_terminal=on_terminal, raw=raw)
+        on_terminal, columns = sys.stdout.isatty(), min(100, Console().width)
+        text = text_of(model, form, asked, columns=columns, on_terminal=on_terminal)
         click.echo(text.rstrip("\n"))
         return
     from holdfast.files import replace_file
 
-    replace_file(output, (text_of(model, form, missing=missing, raw=raw).rstrip("\n") + "\n").encode())
+    replace_file(output, (text_of(model, form, asked).rstrip("\n") + "\n").encode())

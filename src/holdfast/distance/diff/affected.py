@@ -59,11 +59,11 @@ def changed_boxes(crossings: Crossings) -> tuple[RowBox, ...]:
     for pair in order[:MOST_BOXES]:
         old, new = rules[0][int(crossings.leaves[pair, 0])], rules[1][int(crossings.leaves[pair, 1])]
         fraction = float(crossings.weight[pair]) / crossings.total
-        boxes.append(RowBox(old, new, _both(old, new), int(crossings.n_rows[pair]), fraction))
+        boxes.append(RowBox(old, new, joined_conditions(old, new), int(crossings.n_rows[pair]), fraction))
     return tuple(boxes)
 
 
-def _both(old: Rule, new: Rule) -> tuple[Condition, ...]:
+def joined_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
     """The conditions of both rules, those on one feature joined."""
     joined: dict[str, Condition] = {condition.name: condition for condition in old.conditions}
     for condition in new.conditions:

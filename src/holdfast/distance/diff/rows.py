@@ -15,12 +15,13 @@ from holdfast.distance.diff.crossings import Crossings
 from holdfast.distance.diff.population import LeafShare, leaf_shares
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.reference_schema import on_wider_schema
-from holdfast.errors import ParameterError, SchemaMismatch
+from holdfast.errors import SchemaMismatch
 from holdfast.scoring.calibration import UNKNOWN, Calibration, calibration
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.scoring.predictions import node_predictions
 from holdfast.text.lists import listed
+from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
 
 CONFIDENCE = 0.95
@@ -94,15 +95,15 @@ def row_changes(
 ) -> RowChanges:
     """What the change from the old to the new tree means for the rows of the table.
 
-    The table has at least the columns that the trees ask about. `positive` is a class, by default the second
-    of two; `scoring` a metric, by default AUC or R². `labelled=False` says that the table's target means
+    The table has at least the columns that the trees ask about. `positive` is a class, by default that of the
+    old tree; `scoring` a metric, by default AUC or R². `labelled=False` says that the table's target means
     nothing; `describe=False` does without the groups, which take most of the time.
     """
     if old.schema != new.schema:
         old, new = on_wider_schema(old, new)
     crossings = Crossings.of(old, new, table)
     target = old.schema.target
-    place = positive_place(target, positive)
+    place = positive_class(old) if positive is None else target.class_place(positive)
     truth = true_values(target, table) if labelled else None
     shares = leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]
@@ -121,18 +122,6 @@ def row_changes(
         boxes=changed_boxes(crossings),
         groups=changed_groups(crossings, table) if describe else (),
     )
-
-
-def positive_place(target: Target, positive: Any) -> int | None:
-    """The number of the positive class, by default the second of two; None if there is none."""
-    if positive is None:
-        return 1 if len(target.classes) == 2 else None
-    if positive not in target.classes:
-        raise ParameterError(
-            f"positive={positive!r} is no class of the target {target.name!r}: choose one of "
-            f"{listed(target.classes)}."
-        )
-    return target.classes.index(positive)
 
 
 def true_values(target: Target, table: Table) -> TrueValues:

@@ -5,16 +5,18 @@ from functools import cached_property
 from typing import Any
 
 from holdfast.adapters import as_tree
+from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.distance.diff.data import compared_table
 from holdfast.distance.diff.population import column_indices
 from holdfast.distance.diff.rows import RowChanges, row_changes
 from holdfast.distance.diff.rules import RuleChange, rule_changes
-from holdfast.distance.diff.splits import SplitChange, split_changes
+from holdfast.distance.diff.splits import SplitChange, SplitCounts, split_changes, split_counts
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.distance.reference_schema import on_wider_schema
 from holdfast.shown import shown
+from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
 
 
@@ -29,11 +31,17 @@ class TreeDiff:
     same: tuple[RuleChange, ...]  # those that did not
     splits: tuple[SplitChange, ...]  # from the roots down, those that changed
     rows: RowChanges | None = None  # with data
+    positive: Label | None = None  # the class whose probability is told of both, where there are two
 
     @property
     def is_empty(self) -> bool:
         """True if nothing changed: no rule, no split, no value."""
         return not self.changes and not self.splits
+
+    @property
+    def positive_place(self) -> int | None:
+        """The number of the positive class; None unless there are two classes."""
+        return None if self.positive is None else self.old.schema.target.classes.index(self.positive)
 
     @property
     def same_root(self) -> bool:
@@ -44,6 +52,11 @@ class TreeDiff:
     def moved_thresholds(self) -> tuple[SplitChange, ...]:
         """The splits whose threshold moved."""
         return tuple(each for each in self.splits if each.kind == "threshold")
+
+    @cached_property
+    def split_counts(self) -> SplitCounts:
+        """How many splits stay, moved, are gone and are new."""
+        return split_counts(self.old, self.splits)
 
     @property
     def summary(self) -> str:
@@ -91,9 +104,9 @@ def tree_diff(
     options, and their costs add up to the distance.
 
     With rows X it also tells which of them get another answer, and with their target y which tree is better:
-    take rows that neither tree was fitted to. `positive` is the class that swap-ins come to, by default the
-    second of two; `scoring` the metric, by default AUC or R². `X_before`, the rows that the old tree was
-    fitted to, tells which columns have changed.
+    take rows that neither tree was fitted to. `positive` is the class whose probability is told of both
+    trees, and that swap-ins come to: by default that of the old tree. `scoring` is the metric, by default AUC
+    or R². `X_before`, the rows that the old tree was fitted to, tells which columns have changed.
 
     >>> from holdfast import Table, grow
     >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
@@ -103,7 +116,7 @@ def tree_diff(
     """
     before, after = on_wider_schema(as_tree(old), as_tree(new))
     distance = tree_distance(before, after, matching=matching, label_weight=label_weight, outcome=outcome)
-    rules = rule_changes(distance)
+    rules, place = rule_changes(distance), positive_class(before, positive)
     return TreeDiff(
         old=before,
         new=after,
@@ -112,6 +125,7 @@ def tree_diff(
         same=tuple(each for each in rules if each.is_same),
         splits=split_changes(before, after),
         rows=None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring),
+        positive=None if place is None else before.schema.target.classes[place],
     )
 
 

@@ -25,6 +25,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
+from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
@@ -42,6 +43,8 @@ from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
+from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
@@ -198,7 +201,8 @@ def _central(
         search = replace(search, least_rows=float(lesson.least_rows))
     found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
-    trees = delivered([with_round_thresholds(tree, lesson.table) for tree in shapes], rows, settings)
+    rounded = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
+    trees = delivered(rounded, rows, settings)
     references = _with_weights(references, rows.exponent)
     return CentredTrees(size, tolerances, tuple(trees), tuple(found), search, tuple(references))
 
@@ -224,9 +228,20 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     if settings.leaf_values == "labels":
         sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
         return refit_all_leaf_values(trees, table, [sample] * len(trees))
-    trees = _with_weights(trees, rows.exponent)
+    trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
     losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
-    return trees if losses is None else [tree.replace(loss_matrix=losses) for tree in trees]
+    return trees if losses is None else [with_losses(tree, losses) for tree in trees]
+
+
+def _with_observed(tree: Tree, rows: Taught) -> Tree:
+    """The tree with the rows of each class at its nodes, which the teacher's answers do not tell."""
+    table = rows.lesson.table
+    if not table.schema.target.is_classes:
+        return tree
+    n_classes = len(table.schema.target.classes)
+    counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
+    # Of three classes or more, the lesson has taken copies of a row for one, of a larger weight.
+    return with_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
@@ -250,6 +265,12 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
         min_samples_leaf=least,
         min_impurity_decrease=rules.min_impurity_decrease,
         questions_only=rules.questions_only,
+        monotonic_cst=rules.monotonic_cst,
+        monotonic_class=rules.monotonic_class,
+        interaction_cst=rules.interaction_cst,
+        forbidden=rules.forbidden,
+        first_splits=rules.first_splits,
+        feature_costs=rules.feature_costs,
     )
 
 

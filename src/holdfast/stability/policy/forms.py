@@ -36,6 +36,8 @@ class Word:
 class Name:
     """A text, such as the name of a metric."""
 
+    what: str = "a name"
+
     def read(self, given: Any) -> str:
         """The text."""
         if not isinstance(given, str) or not given:
@@ -43,7 +45,7 @@ class Name:
         return given
 
     def __str__(self) -> str:
-        return "a name in quotes"
+        return f"{self.what} in quotes"
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,34 @@ class Names:
 
     def __str__(self) -> str:
         return 'a list of columns, none of them twice, such as ["sex", "age"]'
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A text, or a list of texts."""
+
+    def read(self, given: Any) -> tuple[str, ...]:
+        """The texts; a single one is a list of one."""
+        texts = (given,) if isinstance(given, str) else given
+        if not isinstance(texts, Sequence):
+            raise ValueError
+        return tuple(Name().read(text) for text in texts)
+
+    def __str__(self) -> str:
+        return "a text in quotes, or a list of texts"
+
+
+@dataclass(frozen=True)
+class People:
+    """A name for each of some roles, empty where it is not known yet."""
+
+    def read(self, given: Any) -> dict[str, str]:
+        """The names by role."""
+        if not isinstance(given, Mapping):
+            raise ValueError
+        if not all(isinstance(text, str) for each in given.items() for text in each):
+            raise ValueError
+        return dict(given)
+
+    def __str__(self) -> str:
+        return 'a name for each role, such as owner = "A. Kim", or "" to be filled in by hand'

@@ -9,6 +9,7 @@ from holdfast.errors import PolicyError
 from holdfast.stability.policy.forms import Between, Interval, Intervals, Name, Names, Number, Word
 from holdfast.stability.policy.lines import KEY, Line, line
 from holdfast.stability.policy.nearest import nearest
+from holdfast.toml_file import toml_text
 
 if TYPE_CHECKING:
     from holdfast.data.table import Table
@@ -198,9 +199,7 @@ class ChangePolicy:
 
     def to_toml(self) -> str:
         """The lines that are stated, as a file that `load` reads."""
-        from holdfast.stability.policy.toml_file import lines_text
-
-        return lines_text(self.to_dict())
+        return toml_text(self.to_dict())
 
     def check(
         self,

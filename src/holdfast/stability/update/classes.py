@@ -9,8 +9,9 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, frozen
 from holdfast.stability.methods.centred import Taught
+from holdfast.tree.monotone import in_order
 from holdfast.tree.outcome import with_outcome
-from holdfast.tree.threshold import threshold_of
+from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import LEAF, Tree
 
 CLEAR = 0.9  # of the rows of a leaf that had one class before: that is the class of the leaf
@@ -25,7 +26,7 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     before = _classes_before(tree, deployed, rows)
     leaves = np.flatnonzero((tree.feature == LEAF) & (before >= 0) & (before != tree.outcome))
-    tied = 0.5 if tree.loss_matrix is None else threshold_of(tree.loss_matrix, 1)
+    tied = decision_threshold(tree, 1)
     cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - tied) ** 2
     order = leaves[np.argsort(cost, kind="stable")]
     kept = order[np.cumsum(np.sort(cost, kind="stable")) <= budget]
@@ -33,7 +34,7 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
     value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
-    return with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
+    return in_order(with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome))
 
 
 def _classes_before(tree: Tree, deployed: Tree, rows: Taught) -> IntArray:

@@ -24,7 +24,9 @@ from holdfast.stability.training import train
 from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
+from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
@@ -206,13 +208,13 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
     leaves = [node for node in frozen if deployed.feature[node] == LEAF]
     path, there = {node: number for number, node in paths_of(deployed).items()}, paths_of(tree)
+    tree = with_own_counts(tree) if leaves else tree
     value = tree.value.copy()
     for node in leaves:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
-    return with_notes(
-        tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
-    )
+    kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
+    return with_notes(in_order(kept))
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:

@@ -1,0 +1,157 @@
+"""What the boxes and branches of a drawn tree say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from holdfast.arrays import FloatArray
+from holdfast.errors import ParameterError
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.conditions import shorter_branches
+from holdfast.show.edits import edit_marks
+from holdfast.text.lines import printable
+from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.positive import positive_class
+from holdfast.tree.rule import Condition, known_before
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import class_names, outcome_text
+
+MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTexts:
+    """The texts of a drawn tree, and how they are told."""
+
+    tree: Tree
+    positive: int | None  # the class whose probability is told, where there are two
+    decimals: int | None  # of percentages and means; None: as few as tell them apart
+    missing: bool  # say on the branches which way missing values go
+    changed: Mapping[int, str]  # what is said of a node that changed, such as "was 45"
+    beside: tuple[Tree, ...] = ()  # trees drawn beside it, whose colours mean the same
+
+    @classmethod
+    def of(
+        cls,
+        tree: Tree,
+        *,
+        positive: Any = None,
+        decimals: int | None = None,
+        missing: bool = False,
+        changed: Mapping[int, str] | None = None,
+        beside: Sequence[Tree] = (),
+    ) -> "NodeTexts":
+        """The texts as they are asked for; a ParameterError names what cannot be had."""
+        if decimals is not None and not (
+            isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= MOST_DECIMALS
+        ):
+            raise ParameterError(
+                f"decimals={decimals!r}: give an integer from 0 to {MOST_DECIMALS}, or None."
+            )
+        for node in changed or {}:
+            if node not in range(tree.n_nodes):
+                raise ParameterError(
+                    f"changed speaks of node {node!r}: the nodes of the tree are 0 to {tree.n_nodes - 1}."
+                )
+        if any(other.schema.target.classes != tree.schema.target.classes for other in beside):
+            raise ParameterError("beside holds a tree with another target: one scale of colours needs one.")
+        texts = {int(node): printable(str(text)) for node, text in (changed or {}).items()}
+        return cls(tree, positive_class(tree, positive), decimals, missing, texts, tuple(beside))
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Rows of each class at every node."""
+        return class_counts(self.tree)
+
+    @cached_property
+    def marks(self) -> Mapping[int, str]:
+        """The marks of nodes that were edited by hand."""
+        return edit_marks(self.tree, at_answers=False)
+
+    @cached_property
+    def known(self) -> Mapping[int, Condition]:
+        """What of its feature can reach each node that asks about one again."""
+        return known_before(self.tree)
+
+    # -- inner nodes ------------------------------------------------------------------------------------
+
+    def feature(self, node: int) -> str:
+        """What the node asks about."""
+        return printable(self.tree.schema.names[self.tree.feature[node]])
+
+    def inner_support(self, node: int) -> str:
+        """The rows of an inner node, and the risk or the mean in it."""
+        rows = rows_text(float(self.tree.count[node]))
+        if self.tree.schema.target.is_classes and self.positive is None:
+            return rows
+        return f"{rows} · {self.large(node)}"
+
+    def branches(self, node: int) -> Iterator[str]:
+        """The condition that leads to the node, with ever fewer of its categories."""
+        parent = int(self.tree.parent[node])
+        side = bool(self.tree.left[parent] == node)
+        return shorter_branches(self.tree, parent, side, self.known, missing=self.missing)
+
+    # -- leaves -----------------------------------------------------------------------------------------
+
+    def large(self, node: int) -> str:
+        """What matters most: the risk of two classes, the class of more, or the mean."""
+        if self.positive is not None:
+            return self._percent(float(self.tree.value[node, self.positive]))
+        if self.tree.schema.target.is_classes or self.decimals is None:
+            return outcome_text(self.tree, node)
+        return fixed_text(float(self.tree.value[node, 0]), self.decimals)
+
+    def said(self, node: int) -> str:
+        """The class that a leaf predicts, where its risk stands above; with the mark of an edit."""
+        return outcome_text(self.tree, node) if self.positive is not None else ""
+
+    def support(self, node: int) -> tuple[str, ...]:
+        """What stands behind a leaf: of two classes how many rows were positive, and the interval of that."""
+        rows = rows_text(float(self.tree.count[node]))
+        if not self.tree.schema.target.is_classes:
+            return (rows,)
+        if self.positive is None:
+            return (f"{self._percent(float(self.tree.value[node, self.tree.outcome[node]]))} · {rows}",)
+        seen, n_rows = self.seen(node)
+        if n_rows <= 0:
+            return (rows,)
+        return (f"{_rows(seen)} of {_rows(n_rows)}", self.interval(node))
+
+    def seen(self, node: int) -> tuple[float, float]:
+        """Rows of the positive class at the node, and of both."""
+        assert self.positive is not None
+        return float(self.counts[node, self.positive]), float(self.counts[node].sum())
+
+    def interval(self, node: int) -> str:
+        """The 95 % interval of the fraction of rows that were positive."""
+        low, high = wilson_interval(*self.seen(node))
+        decimals = self.decimals or 0
+        return f"{100 * low:.{decimals}f}–{100 * high:.{decimals}f} %"  # noqa: RUF001 (a dash between numbers)
+
+    def key(self) -> str:
+        """What the numbers in the leaves are; nothing where they speak for themselves."""
+        if self.positive is None:
+            return ""
+        name = class_names(self.tree.schema.target)[self.positive]
+        return (
+            f"In a leaf: the probability of {name}, the predicted class, how many rows were {name}, and the "
+            "95 % interval of that fraction."
+        )
+
+    def _percent(self, fraction: float) -> str:
+        if self.decimals is None:
+            return rounded_percent(fraction)
+        return f"{100 * fraction:.{self.decimals}f} %"
+
+    @property
+    def leaves(self) -> list[int]:
+        """The nodes that are leaves."""
+        return [node for node in range(self.tree.n_nodes) if self.tree.feature[node] == LEAF]
+
+
+def _rows(count: float) -> str:
+    """A number of rows; to one decimal where it was worked out from fractions."""
+    return count_text(round(count)) if abs(count - round(count)) < 1e-3 else number_text(round(count, 1))

@@ -1,0 +1,38 @@
+"""What a drawn tree tells of a node when one points at it."""
+
+from holdfast.show.node_texts import NodeTexts
+from holdfast.text.lines import CUT, left_out_text, printable
+from holdfast.text.numbers import percent_text, probability_text, rows_text
+from holdfast.tree.rule import fraction_of_rows
+from holdfast.tree.wording import class_names, outcome_text
+
+MOST_TOLD = 24  # conditions of a leaf
+
+
+def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list[str]:
+    """The rule of a leaf, what it says, and what stands behind it."""
+    tree = texts.tree
+    lines = list(conditions[:MOST_TOLD])
+    if len(conditions) > MOST_TOLD:
+        lines.append(f"{CUT} and more")
+    lines.append(f"{printable(tree.schema.target.name)} = {outcome_text(tree, node)}")
+    lines += _fraction_lines(texts, node)
+    return [*lines, left_out_text("rules()")] if any(CUT in line for line in lines) else lines
+
+
+def inner_title(texts: NodeTexts, node: int) -> list[str]:
+    """What an inner node asks about, in full, and what stands behind it."""
+    return [texts.feature(node), *_fraction_lines(texts, node)]
+
+
+def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
+    """The probabilities of the classes, the rows that were seen, and their share of all."""
+    tree = texts.tree
+    lines = []
+    if tree.schema.target.is_classes:
+        fractions = zip(class_names(tree.schema.target), tree.value[node].tolist(), strict=True)
+        lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
+    if texts.positive is not None and len(support := texts.support(node)) == 2:
+        name = class_names(tree.schema.target)[texts.positive]
+        lines.append(f"{support[0]} rows were {name}, 95 % interval {support[1]}")
+    return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]

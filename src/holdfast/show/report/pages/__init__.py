@@ -1,0 +1,1 @@
+"""The pages: for each kind of result, which sections it has and in what order."""

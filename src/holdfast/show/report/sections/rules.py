@@ -1,0 +1,212 @@
+"""The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label
+from holdfast.data.table import Table
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.conditions import FULL_LIST, condition_text
+from holdfast.show.report.fitted import Fitted
+from holdfast.show.report.page import Section
+from holdfast.show.report.sentences import frequency_sentence, mean_sentence, said_sentence
+from holdfast.show.rules import rules_text
+from holdfast.text.lines import left_out_text
+from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.outcome import class_merits
+from holdfast.tree.rule import Rule, tree_rules
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import class_names, decision_text
+
+MOST_RULES = 30  # on a page that grows too long
+MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
+SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
+SAME_MEAN = 1e-6  # of the highest: what a sum in another order may change
+
+
+def rules_section(fitted: Fitted) -> Section:
+    """All rules of the tree."""
+    tree = fitted.model
+    assert isinstance(tree, Tree)
+    tested = {} if fitted.test is None else tested_sentences(fitted)
+    rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
+    facts = {
+        "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules],
+        "noun": fitted.noun,
+        "target": tree.schema.target.name,
+        "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
+        "range": None if tree.schema.target.is_classes else _range(tree),
+        "text": _text(tree, fitted.positive_label),
+        "by_teacher": says_other_than_seen(tree, fitted.training),
+        "decides": decision_text(tree, fitted.positive_label),
+    }
+    section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
+    return replace(section, shorter=_shorter(section))
+
+
+def _shorter(section: Section) -> tuple[Section, ...]:
+    """First without the rules as text, and at last with the first of them only."""
+    untold = {**section.facts, "text": ""}
+    text = "The rules as text were left out to keep this page small: tree.rules() prints them."
+    short = replace(section, facts=untold, left_out=text)
+    rules = section.facts["rules"]
+    if len(rules) <= MOST_RULES:
+        return (short,)
+    first = f"The first {MOST_RULES} of {len(rules)} rules, to keep this page small: tree.rules() prints all."
+    return short, short, replace(short, facts={**untold, "rules": rules[:MOST_RULES]}, left_out=first)
+
+
+def _title(fitted: Fitted) -> str:
+    """In which order they stand."""
+    if not fitted.target.is_classes:
+        return "The rules, the highest first"
+    return f"The rules, the {'least usual' if fitted.positive is None else 'highest risk'} first"
+
+
+def _text(tree: Tree, positive: Label | None) -> str:
+    """All rules as text; where lists of categories make it very long, these are cut."""
+    if len(tree.in_set) <= MOST_LABELS:
+        return rules_text(tree, missing=True, positive=positive)
+    cut = rules_text(tree, missing=True, most=FULL_LIST, positive=positive)
+    return f"{cut}\n\n{left_out_text('tree.rules()')}"
+
+
+def tested_sentences(fitted: Fitted) -> dict[int, str]:
+    """For every leaf, what came true in rows that were not learnt from, or that were given."""
+    tree, test = fitted.model, fitted.test
+    assert isinstance(tree, Tree)
+    assert test is not None
+    leaves, values = tree.apply(test.X), test.true_values.values
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        own = values[leaves == leaf]
+        if not len(own):
+            found[leaf] = f"None of the {test.name} is like this."
+        elif tree.schema.target.is_classes:
+            place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
+            seen, name = int((own == place).sum()), class_names(tree.schema.target)[place]
+            share = rounded_percent(seen / len(own))
+            found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
+        else:
+            found[leaf] = f"Of {len(own):,} {test.name}, the mean was {number_text(float(own.mean()), 4)}."
+    return found
+
+
+def rule_facts(
+    tree: Tree, positive: int | None, noun: str, training: Table | None = None
+) -> list[dict[str, Any]]:
+    """Each rule as plain data: conditions, sentence, what the tree says, what was seen, and an interval."""
+    counts = class_counts(tree) if tree.schema.target.is_classes else None
+    rows = {} if training is None else _seen(tree, training)
+    rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
+    return [
+        {**_fact(rule, counts, positive, noun, rows), "warning": _warning(rule, counts, tree.loss_matrix)}
+        for rule in rules
+    ]
+
+
+def _fact(
+    rule: Rule,
+    counts: FloatArray | None,
+    positive: int | None,
+    noun: str,
+    seen_rows: dict[int, "_Seen"],
+) -> dict[str, Any]:
+    fact: dict[str, Any] = {
+        "leaf": rule.leaf,
+        "conditions": [condition_text(each, most=FULL_LIST) for each in rule.conditions],
+        "rows": rule.count,
+        "share": rule.fraction,
+    }
+    target = rule.target
+    if counts is None:
+        own = seen_rows.get(rule.leaf)
+        sentence = (
+            said_sentence(target, rule.count, rule.value[0], noun)
+            if own is None
+            else mean_sentence(target, own.values, own.mean, noun)
+        )
+        return {
+            **fact,
+            "value": rule.value[0],
+            "says": number_text(rule.value[0], 4),
+            "sentence": sentence,
+            "seen": None if own is None else own.mean,
+        }
+    place = target.classes.index(rule.outcome) if positive is None else positive
+    seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
+    sentence = frequency_sentence(target, counts[rule.leaf], noun, place, with_others=positive is None)
+    value = rule.value[place]
+    return {
+        **fact,
+        "class": class_names(target)[place],
+        "value": value,
+        "says": rounded_percent(value),
+        "sentence": sentence,
+        "seen": seen,
+        "interval": list(wilson_interval(seen, total)),
+    }
+
+
+def _warning(rule: Rule, counts: FloatArray | None, losses: FloatArray | None) -> str:
+    """What to say where the tree names another class than the rows of the leaf ask for."""
+    if counts is None:
+        return ""
+    merit = class_merits(counts[[rule.leaf]], losses)[0]
+    best = int(merit.argmax())
+    if merit[best] <= merit[rule.predicted]:
+        return ""
+    names = class_names(rule.target)
+    seen = "Most of these rows had" if losses is None else "By these rows the least loss is expected of"
+    return f"{seen} {names[best]}, and the tree says {names[rule.predicted]}."
+
+
+def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:
+    """What rules are ordered by: the risk, the mean, or how far it is from the usual class."""
+    if not rule.target.is_classes:
+        return round(rule.value[0], 9)
+    usual = int(np.argmax(tree.value[0]))
+    return round(1 - rule.value[usual] if positive is None else rule.value[positive], 9)
+
+
+def _range(tree: Tree) -> list[float]:
+    values = tree.value[tree.feature < 0, 0]
+    return [min(0.0, float(values.min())), float(values.max())]
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The numbers of the training rows in a leaf, and their mean by weight."""
+
+    values: FloatArray
+    mean: float
+
+
+def _seen(tree: Tree, training: Table) -> dict[int, _Seen]:
+    """The rows of a number in every leaf."""
+    if tree.schema.target.is_classes:
+        return {}
+    leaves, weight = tree.apply(training), training.weight
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        here = leaves == leaf if weight is None else (leaves == leaf) & (weight > 0)
+        values = training.target[here]
+        weights = None if weight is None else weight[here]
+        found[leaf] = _Seen(values, float(np.average(values, weights=weights)) if len(values) else np.nan)
+    return found
+
+
+def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
+    """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
+    leaves = tree.feature == LEAF
+    if not tree.schema.target.is_classes:
+        seen = {} if training is None else _seen(tree, training)
+        least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
+        return any(abs(each.mean - tree.value[leaf, 0]) > least for leaf, each in seen.items())
+    counts = class_counts(tree)
+    fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return bool((np.abs(fractions - tree.value)[leaves] > SAME).any())

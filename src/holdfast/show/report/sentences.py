@@ -1,0 +1,121 @@
+"""Sentences of a report: how many of how many, with an interval; plain words for a reader in a hurry."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Target
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.text.lines import printable
+from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.tree.wording import class_names
+
+MOST_CLASSES = 3  # that a sentence names besides the first
+
+
+def plural(noun: str) -> str:
+    """The noun for many.
+
+    >>> plural("patient"), plural("policy")
+    ('patients', 'policies')
+    """
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
+def rows_of(count: float, noun: str) -> str:
+    """So many cases.
+
+    >>> rows_of(1, "case"), rows_of(12345, "case")
+    ('1 case', '12,345 cases')
+    """
+    return f"{count_of(count)} {noun if count == 1 else plural(noun)}"
+
+
+def count_of(count: float) -> str:
+    """A number of rows, which weights can make a broken one.
+
+    >>> count_of(1234.0), count_of(9.06281)
+    ('1,234', '9.1')
+    """
+    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 else f"{count:,.1f}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval of fractions in percent.
+
+    >>> interval_text(0.257, 0.534)
+    '26 to 53 %'
+    """
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+def frequency_sentence(
+    target: Target, counts: FloatArray, noun: str, place: int, *, with_others: bool = False
+) -> str:
+    """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
+
+    >>> target = Target("stroke", classes=("no", "yes"))
+    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1)
+    'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
+    """
+    total, names = float(counts.sum()), class_names(target)
+    if total <= 0:
+        return f"No {noun} like this is known."
+    found = float(counts[place])
+    low, high = wilson_interval(found, total)
+    text = (
+        f"Of {rows_of(total, noun)} like this, {count_of(found)} had {printable(target.name)} = "
+        f"{names[place]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
+    )
+    if not with_others:
+        return f"{text}."
+    order = np.argsort(-counts, kind="stable").tolist()
+    others = [other for other in order if other != place and counts[other] > 0]
+    return f"{text}{_others_text(names, counts, others)}."
+
+
+def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) -> str:
+    if not places:
+        return ""
+    told = [f"{count_of(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
+    more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
+    return f"; the others: {', '.join(told)}{more}"
+
+
+def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str) -> str:
+    """The mean of the rows of a leaf, and where the middle half of them lies.
+
+    >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient")
+    '4 patients like this: mean days 2.5, half of them between 1.75 and 3.25.'
+    """
+    if not len(values):
+        return f"No {noun} like this is known."
+    low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
+    return (
+        f"{rows_of(len(values), noun)} like this: mean {printable(target.name)} {number_text(mean, 4)}, "
+        f"half of them between {low} and {high}."
+    )
+
+
+def said_sentence(target: Target, count: float, value: float, noun: str) -> str:
+    """What a tree says of a number where its rows are not known: that may be their mean, or a teacher's.
+
+    >>> said_sentence(Target("days"), 4, 2.5, "patient")
+    '4 patients like this; the tree says days 2.5.'
+    """
+    if count <= 0:
+        return f"No {noun} like this is known."
+    return (
+        f"{rows_of(count, noun)} like this; the tree says {printable(target.name)} {number_text(value, 4)}."
+    )
+
+
+def listing(parts: Iterable[str]) -> str:
+    """The parts as people list them.
+
+    >>> listing(["age", "sex", "ward"])
+    'age, sex and ward'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,130 @@
+// One case through the trees: the same answers, and the same path, as in Python.
+const cases = (() => {
+  const box = facts.sections.case, unknown = (value) => value === null || value === undefined || Number.isNaN(value);
+  const known = (work) => (...values) => {
+    if (values.some(unknown)) return NaN;
+    const result = work(...values);
+    return typeof result === "boolean" ? Number(result) : Number.isFinite(result) ? result : NaN;
+  };
+  const even = (x) => { const low = Math.floor(x); return x - low === 0.5 ? low + (low % 2 ? 1 : 0) : Math.round(x); };
+  const rest = (a, b) => { const found = a % b; return found !== 0 && (b < 0) !== (found < 0) ? found + b : found; };
+  const floored = (a, b) => { const whole = (a - rest(a, b)) / b, low = Math.floor(whole); return whole - low > 0.5 ? low + 1 : low; };
+  // Kleene's logic: false < unknown < true.
+  const logic = (pick) => (...values) => {
+    const found = pick(...values.map((value) => unknown(value) ? 0.5 : value));
+    return found === 0.5 ? NaN : found;
+  };
+  const work = {
+    "+": known((a, b) => a + b), "-": known((a, b) => a - b), "*": known((a, b) => a * b), "/": known((a, b) => a / b),
+    "//": known(floored), "%": known(rest), "**": known((a, b) => a ** b),
+    negative: known((a) => -a), "==": known((a, b) => a === b), "!=": known((a, b) => a !== b), "<": known((a, b) => a < b),
+    "<=": known((a, b) => a <= b), ">": known((a, b) => a > b), ">=": known((a, b) => a >= b),
+    in: known((a, ...list) => list.includes(a)), not: known((a) => 1 - a), abs: known(Math.abs), ceil: known(Math.ceil),
+    exp: known(Math.exp), floor: known(Math.floor), log: known(Math.log), log10: known(Math.log10), log2: known(Math.log2),
+    max: known(Math.max), min: known(Math.min), round: known(even), sqrt: known(Math.sqrt),
+    and: logic(Math.min), or: logic(Math.max),
+  };
+  const answer = ([name, ...parts], row) => {
+    if (name === "constant") return parts[0];
+    if (name === "column") return row[parts[0]];
+    if (name === "lookup") return unknown(row[parts[0]]) ? NaN : parts[1][row[parts[0]]];
+    return work[name](...parts.map((part) => answer(part, row)));
+  };
+  // A row by the names of its columns, as numbers: a category is its place; one that is not known is missing.
+  const encoded = (values) => Object.fromEntries(box.fields.map((field) => {
+    const value = values[field.name];
+    if (unknown(value)) return [field.index, NaN];
+    if (field.kind === "numeric") return [field.index, Number(value)];
+    const place = field.categories.indexOf(value);
+    return [field.index, place < 0 ? NaN : place];
+  }));
+  const asked = (tree, node, row) => {
+    const feature = tree.feature[node], question = box.questions[feature];
+    return question ? answer(question, row) : row[feature];
+  };
+  const path = (tree, row) => {
+    const nodes = [0];
+    for (let node = 0; tree.left[node] >= 0; nodes.push(node)) {
+      const value = asked(tree, node, row), set = tree.sets[node];
+      const yes = unknown(value) ? tree.missing_left[node] : set ? parseInt(set[value >> 2], 16) >> (value & 3) & 1 : value <= tree.threshold[node];
+      node = yes ? tree.left[node] : tree.right[node];
+    }
+    return nodes;
+  };
+  const predict = (values, place = 0) => {
+    const tree = box.trees[place];
+    return tree.value[path(tree, encoded(values)).at(-1)];
+  };
+  return { box, unknown, encoded, asked, path, predict };
+})();
+
+(() => {
+  const { box, unknown, asked, path } = cases, form = byId("case-form"), result = byId("case-result");
+  const inputs = [...form.querySelectorAll("[data-field]")];
+  const made = (tag, text, name) => {
+    const element = document.createElement(tag);
+    if (text) element.textContent = text;
+    if (name) element.className = name;
+    element.dir = "auto";
+    return element;
+  };
+  const percent = (share) => share > 0 && share < 0.005 ? "< 1 %" : share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(100 * share)} %`;
+  const steps = (tree, nodes, row) => {
+    const list = made("ol", "", "path");
+    nodes.slice(0, -1).forEach((node, place) => {
+      const yes = nodes[place + 1] === tree.left[node], value = asked(tree, node, row), support = tree.support[node];
+      const step = made("li", tree.answers[node][yes ? 0 : 1]);
+      const notes = [];
+      if (unknown(value)) notes.push("not recorded: it goes this way");
+      else if (support && support.low !== undefined && value >= support.low && value <= support.high && support.low < support.high)
+        notes.push(`near the line: trees of other samples cut between ${support.texts[0]} and ${support.texts[1]}`);
+      if (support) notes.push(`${percent(support.share)} of them ask this here`.replace("them", notes.length && !unknown(value) ? "them" : "trees of other samples"));
+      if (notes.length) step.append(made("span", notes.join("; "), notes[0].startsWith("near") ? "hint warn" : "hint"));
+      list.append(step);
+    });
+    return list;
+  };
+  const outcome = (tree, nodes) => {
+    const leaf = tree.leaves[nodes.at(-1)], value = tree.value[nodes.at(-1)];
+    const head = made("p", "", "outcome"), place = box.positive ?? value.indexOf(Math.max(...value));
+    head.append(made("strong", leaf.says), made("span", box.classes.length ? `${box.target} = ${box.classes[place]}` : box.target));
+    return [head, made("p", leaf.sentence), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
+  };
+  const light = (place, nodes) => {
+    const drawing = byId(`drawing-${place}`);
+    if (!drawing) return;
+    drawing.classList.toggle("lit", nodes.length > 0);
+    drawing.querySelectorAll("[data-node],[data-edge]").forEach((part) =>
+      part.classList.toggle("on", nodes.includes(Number(part.dataset.node ?? part.dataset.edge))));
+  };
+  const show = () => {
+    const row = {}, empty = inputs.every((input) => input.value === "");
+    for (const input of inputs) row[input.dataset.field] = input.value === "" ? NaN : Number(input.value);
+    for (const field of box.fields.filter((field) => field.kind === "numeric")) {
+      const value = row[field.index], out = value < field.low || value > field.high;
+      byId(`hint-${field.index}`).textContent = `${out ? "outside of what was seen: " : ""}${field.ends[0]} to ${field.ends[1]}`;
+      byId(`hint-${field.index}`).classList.toggle("warn", out);
+    }
+    result.replaceChildren();
+    box.trees.forEach((tree, place) => {
+      const nodes = empty ? [] : path(tree, row);
+      light(place, nodes);
+      if (empty) return;
+      const part = made("div", "", "answer");
+      if (box.trees.length > 1) part.append(made("h4", tree.name));
+      part.append(...outcome(tree, nodes), steps(tree, nodes, row));
+      result.append(part);
+    });
+  };
+  for (const field of box.fields) if (field.categories)
+    byId(`field-${field.index}`).append(...(field.texts ?? field.categories).map((text, place) => new Option(text, place)));
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(show));
+  byId("case-typical").hidden = box.fields.every((field) => field.typical === null);
+  byId("case-typical").addEventListener("click", () => {
+    for (const field of box.fields) if (field.typical !== null) byId(`field-${field.index}`).value = field.typical;
+    show();
+  });
+  show();
+})();

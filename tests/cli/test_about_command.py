@@ -1,0 +1,48 @@
+"""`holdfast about init`, and what is said about a model on the way from a fit to the page of an update."""
+
+import json
+import random
+from pathlib import Path
+
+from command_line import holdfast, refusal
+
+from holdfast import About
+
+
+def test_a_template_is_written_once_and_never_over_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "about.toml"
+    result = holdfast("about", "init", "-o", path)
+    assert result.exit_code == 0, result.output
+    assert About.load(path).owner == "Clinic for Metabolism"
+    assert "may hold your words: give another name" in refusal(holdfast("about", "init", "-o", path))
+    assert holdfast("about", "init", "-o", "-").output == path.read_text(encoding="utf-8")
+
+
+def rows(path: Path, seed: int) -> Path:
+    draw = random.Random(seed)
+    lines = ["age,ward,sex,outcome"]
+    for _ in range(160):
+        age = draw.randint(20, 90)
+        died = (age > 55) != (draw.random() < 0.2)
+        lines.append(f"{age},{draw.choice('AB')},{draw.choice('fm')},{'died' if died else 'lived'}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_a_fit_is_told_stands_on_the_page_of_its_update_with_a_population_that_is_known(
+    tmp_path: Path,
+) -> None:
+    first, later = rows(tmp_path / "a.csv", 1), rows(tmp_path / "b.csv", 2)
+    (tmp_path / "about.toml").write_text('owner = "Ward 5"\nsubgroups = ["sex"]\nmin_subgroup_rows = 10\n')
+    options = ("--target", "outcome", "--drop", "sex", "--max-depth", "2", "--n-estimators", "10")
+    options += ("--teacher", "linear", "--about", tmp_path / "about.toml", "-o", tmp_path / "run")
+    result = holdfast("fit", first, *options)
+    assert result.exit_code == 0, result.output
+    result = holdfast("update", tmp_path / "run", later, "-o", tmp_path / "run2", "--why", "a new year")
+    assert result.exit_code == 0, result.output
+    page = json.loads((tmp_path / "run2" / "report.json").read_text(encoding="utf-8"))["sections"]
+    assert {"title": "Owner", "text": ["Ward 5"]} in page["use"]["lines"]
+    assert page["data"]["before"]["rows"] == 160
+    assert [each["index"] is None for each in page["data"]["columns"]] == [False, False]
+    # A column that is no feature makes subgroups all the same.
+    assert [part["name"] for part in page["performance"]["parts"]] == ["all rows", "sex = f", "sex = m"]

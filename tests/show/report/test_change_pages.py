@@ -1,0 +1,334 @@
+"""The pages of updates, diffs, audits and comparisons, read without a browser."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+from small_changes import ABOUT, audit, comparison, diff, forbidden, of_numbers, page_of, taken
+from small_reports import ARABIC, HOSTILE, Outline
+
+from holdfast import (
+    ChangePolicy,
+    Feature,
+    ParameterError,
+    Schema,
+    Table,
+    Target,
+    Tree,
+    UpdateRun,
+    tree_diff,
+    write_report,
+)
+from holdfast.show.report.given import Given
+from holdfast.show.report.page import MOST_BYTES
+from holdfast.show.report.write import page_of as page_for
+
+PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]
+RECORD = (
+    "policy",
+    "performance",
+    "data",
+    "path",
+    "use",
+    "limits",
+    "monitoring",
+    "identity",
+    "register",
+    "sign-off",
+)
+
+
+def text_of(name: str) -> str:
+    return page_of(name).read_text(encoding="utf-8")
+
+
+def facts_of(name: str) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(page_of(name).with_suffix(".json").read_text(encoding="utf-8"))
+    return facts
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_a_change_is_whole_small_and_asks_for_nothing(name: str) -> None:
+    text = text_of(name)
+    page = Outline(text)
+    assert page.unclosed == page.open == []
+    assert page.headings[:2] == [1, 2]
+    assert all(after - before <= 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
+    assert len(page.ids) == len(set(page.ids))
+    assert page_of(name).stat().st_size < MOST_BYTES / 2
+    assert not re.findall(r"https?://(?!www\.w3\.org)", text)
+    for tag, attributes in page.tags:
+        if tag == "th":
+            assert attributes["scope"] in ("col", "row")
+        if tag == "svg":
+            assert attributes["aria-label"]
+
+
+@pytest.mark.parametrize("name", ["taken", "diff", "audit", "comparison"])
+def test_names_of_others_are_text_and_nothing_else(name: str) -> None:
+    text, page = text_of(name), Outline(text_of(name))
+    assert "<script>alert" not in text
+    assert [tag for tag, _ in page.tags].count("script") == 2
+    assert HOSTILE in page.said
+
+
+def test_the_record_of_a_change_has_all_its_parts_and_its_sign_off_last() -> None:
+    ids = list(facts_of("taken")["sections"])
+    assert tuple(ids[-len(RECORD) :]) == RECORD
+    said = Outline(text_of("taken")).said
+    assert ARABIC in said  # who signs
+    assert "adults only" in said
+    assert "yearly review" in said
+
+
+# -- the first screen of an update ------------------------------------------------------------------------
+
+
+def test_the_first_screen_says_what_was_decided_why_what_and_for_whom() -> None:
+    facts, run = facts_of("taken"), taken()
+    assert run.is_taken
+    assert facts["headline"][0].startswith("The update is taken. The change keeps to the policy")
+    answers = dict(facts["answers"])
+    assert answers["Why"] == "yearly review. a new year."
+    changed = run.facts["outputs"]["all"]["decisions"]["changed"]["rows"]
+    assert answers["For whom"].startswith(f"{changed} of 300 new rows" if changed else "None of 300 new rows")
+    assert facts["key_figures"][0][:2] == ["Yes", "May it go live?"]
+
+
+def test_an_update_that_is_forbidden_says_so_first_and_what_it_breaks() -> None:
+    facts = facts_of("forbidden")
+    assert facts["headline"][0].startswith(
+        "The update is not taken, and the deployed model stays in use: it breaks"
+    )
+    assert facts["key_figures"][0][0] == "No"
+    assert dict(facts["answers"])["Why"].startswith("No reason was given")
+    register = facts["sections"]["register"]
+    assert register["record"] is None
+    assert register["in_use"] == register["rollback"]
+    assert 'class="bad">FAIL' in text_of("forbidden")
+
+
+def test_without_a_policy_nothing_is_called_passed() -> None:
+    facts = facts_of("of_numbers")
+    assert facts["key_figures"][0][0] == "No policy"
+    assert facts["sections"]["policy"]["lines"] == []
+    assert "No policy was stated before the update." in facts["sections"]["limits"]["found"]
+
+
+def test_a_record_of_a_register_stands_on_the_page() -> None:
+    record = replace(taken().change, number=7, time="2026-01-02T03:04:05+00:00", hash=f"sha256:{'a' * 64}")
+    facts = page_for(replace(taken(), record=record)).all_facts["sections"]["register"]
+    assert facts["record"]["number"] == 7
+    assert facts["record"]["hash"] == record.hash
+
+
+# -- what it says of rows ---------------------------------------------------------------------------------
+
+
+def test_subgroups_are_told_with_scores_calibration_and_decisions() -> None:
+    sections = facts_of("taken")["sections"]
+    parts = sections["performance"]["parts"]
+    names = [part["name"] for part in parts]
+    assert names[0] == "all rows"
+    assert {f"ward = {HOSTILE}", "ward missing", "level = low", "level = high"} <= {*names}
+    for column in ABOUT["subgroups"]:
+        rows = [part["rows"] for part in taken().facts["subgroups"] if part["column"] == column]
+        assert sum(rows) == 300
+    assert [each["name"] for each in sections["touched"]["subgroups"]] == names[1:]
+
+
+def test_the_policy_is_told_line_by_line_with_figure_limit_and_verdict() -> None:
+    verdict = taken().verdict
+    assert verdict is not None
+    lines = facts_of("taken")["sections"]["policy"]["lines"]
+    assert [line["name"] for line in lines] == [line.name for line in verdict.lines]
+    assert {line["verdict"] for line in lines} <= {"pass", "not judged"}
+
+
+def test_rules_before_and_after_are_those_of_both_trees() -> None:
+    run = taken()
+    rules = facts_of("taken")["sections"]["rules"]["rules"]
+    assert sum(rule["before"] is not None for rule in rules) == run.diff.old.n_leaves
+    assert sum(rule["after"] is not None for rule in rules) == run.diff.new.n_leaves
+
+
+def test_other_words_about_the_model_can_be_given_with_the_page() -> None:
+    page = page_for(forbidden(), Given(about={"name": "Ward round", "owner": "A. Kim"}))
+    assert page.title == "Ward round: update"
+    assert {"title": "Owner", "text": ["A. Kim"]} in page.all_facts["sections"]["use"]["lines"]
+
+
+# -- diffs, audits, comparisons ---------------------------------------------------------------------------
+
+
+def test_a_diff_has_both_trees_its_rules_and_the_rows() -> None:
+    facts = facts_of("diff")
+    assert list(facts["sections"]) == ["trees", "rules", "case", "rows"]
+    assert [tree["name"] for tree in facts["sections"]["case"]["trees"]] == ["Before", "After"]
+    assert len(facts["sections"]["rules"]["rules"]) == len(diff().changes) + len(diff().same)
+
+
+def test_an_audit_names_the_steadiest_and_the_best() -> None:
+    facts = facts_of("audit")
+    found = audit()
+    steadiest = min(found.methods, key=lambda method: found.mean(method, "flips"))
+    assert facts["key_figures"][0][1].startswith(found.titles[steadiest])
+    assert {each["method"] for each in facts["table"]} == {*found.methods}
+    assert dict(facts["answers"])["Which to take"]
+
+
+def test_a_comparison_names_the_best_and_the_readable_tree() -> None:
+    facts = facts_of("comparison")
+    assert facts["key_figures"][0][:2] == [comparison().best, "Best model"]
+    assert [each["model"] for each in facts["models"]] == [
+        comparison().names[place] for place in comparison().order
+    ]
+    assert facts["sections"]["folds"]["tables"][0]["headings"] == ["model", "fold 1", "fold 2", "fold 3"]
+
+
+def test_what_has_no_page_is_refused() -> None:
+    with pytest.raises(ParameterError, match="There is no report of a int"):
+        write_report(3, "never.html")
+
+
+def test_numbers_have_a_page_without_classes() -> None:
+    run: UpdateRun = of_numbers()
+    assert run.facts["outputs"]["positive"] is None
+    facts = facts_of("of_numbers")["sections"]["touched"]
+    assert not facts["is_classes"]
+    assert "decision_threshold" in facts["decision"]
+
+
+# -- drawings ---------------------------------------------------------------------------------------------
+
+
+def test_a_moved_threshold_is_marked_in_the_new_tree_with_what_it_was() -> None:
+    schema = Schema((Feature("age", low=0.0, high=100.0),), Target("y", classes=("no", "yes")))
+    leaves = {
+        "left": {"value": {"no": 0.9, "yes": 0.1}, "count": 50},
+        "right": {"value": {"no": 0.4, "yes": 0.6}, "count": 50},
+    }
+    old, new = (
+        Tree.from_nodes(schema, {"feature": "age", "threshold": cut, **leaves}) for cut in (45.0, 50.0)
+    )
+    page = page_for(tree_diff(old, new))
+    before, after = page.sections[0].figures["old"], page.sections[0].figures["new"]
+    assert "was 45" in after
+    assert "was 45" not in before
+    assert page.all_facts["sections"]["trees"]["splits"][0]["what"] == "age <= 45 → 50"
+
+
+def test_a_page_that_would_be_too_large_does_without_the_drawing_of_the_tree_before() -> None:
+    page = page_for(diff())
+    trees = page.sections[0]
+    heavy = replace(trees, figures={**trees.figures, "old": Markup(f"<svg>{'x' * MOST_BYTES}</svg>")})
+    text = replace(page, sections=(heavy, *page.sections[1:])).html
+    assert len(text.encode()) < MOST_BYTES
+    assert "that of the tree before is left out" in text
+
+
+def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked_about() -> None:
+    run = taken()
+    columns = run.facts["periods"]["columns"]
+    many = [{**columns[0], "name": f"column {place}", "index": 0.0, "band": "little"} for place in range(60)]
+    facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [*many, *columns]}}
+    told = page_for(replace(run, facts=facts)).all_facts["sections"]["data"]
+    asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
+    assert asked <= {each["name"] for each in told["columns"]}
+    assert told["left_out"] == len(many) + len(columns) - len(told["columns"]) > 0
+
+
+def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> None:
+    run = taken()
+    columns = [{**each, "index": 0.2, "band": "some"} for each in run.facts["periods"]["columns"]]
+    asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
+    most = next(each for each in columns if each["name"] in asked)
+    other = {**columns[0], "name": "tv", "index": 9.0, "band": "much"}
+    facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [other, *columns]}}
+    page = page_for(replace(run, facts=facts))
+    note = next(each.note for each in page.key_figures if each.label == "Population")
+    assert note.startswith(f"most of the columns asked about: {most['name']}")
+    assert "and not asked about: tv" in dict(page.answers)["Watch"]
+
+
+def test_a_decision_threshold_is_told_wherever_a_class_is() -> None:
+    facts, run = facts_of("taken"), taken()
+    decisions = run.facts["outputs"]["all"]["decisions"]
+    told = facts["sections"]["touched"]["by_class"]
+    assert told.startswith(f"By the decision threshold of 0.4: {decisions['swap_ins']['rows']} swap-ins")
+    assert "By the class that the trees say" in told
+    assert told in " ".join(str(run).split())  # and in the terminal
+    assert facts["sections"]["trees"]["acted"] == "Acted on: a probability of died of 0.4 or more."
+    assert facts_of("forbidden")["sections"]["trees"]["acted"] == ""
+
+
+# -- one count of what changed ----------------------------------------------------------------------------
+
+
+def with_replaced_part() -> tuple[Tree, Tree]:
+    """Two trees that ask about age first, and below it about other columns."""
+    schema = Schema(
+        (
+            Feature("age", low=0.0, high=100.0),
+            Feature("bmi", low=10.0, high=60.0),
+            Feature("chol", high=10.0),
+        ),
+        Target("y", classes=("no", "yes")),
+    )
+
+    def leaf(yes: float) -> dict[str, Any]:
+        return {"value": {"no": 1 - yes, "yes": yes}, "count": 25}
+
+    def tree(first: str, cut: float) -> Tree:
+        chol = {"feature": "chol", "threshold": cut, "left": leaf(0.2), "right": leaf(0.7)}
+        bmi = {"feature": "bmi", "threshold": 30.0, "left": leaf(0.1), "right": chol}
+        over = {"feature": "chol", "threshold": cut, "left": leaf(0.1), "right": bmi}
+        part = bmi if first == "bmi" else {**over, "right": {**bmi, "right": leaf(0.7)}}
+        return Tree.from_nodes(
+            schema, {"feature": "age", "threshold": 50.0, "left": leaf(0.05), "right": part}
+        )
+
+    return tree("bmi", 4.45), tree("chol", 3.9)
+
+
+def test_splits_below_a_replaced_one_are_new_everywhere_and_moved_nowhere() -> None:
+    old, new = with_replaced_part()
+    change = tree_diff(old, new)
+    counts = change.split_counts
+    assert (counts.kept, counts.moved, counts.gone, counts.new) == (1, 0, 2, 2)
+    page = page_for(change)
+    figures = {label: value for value, label, _ in page.all_facts["key_figures"]}
+    assert figures["Splits that changed"] == "2"
+    rules = page.all_facts["sections"]["rules"]["rules"]
+    notes = [note for rule in rules for _, note in rule["conditions"] if note]
+    assert "new split" in notes
+    assert not [note for note in notes if note.startswith("was")]
+    assert page.sections[0].figures["new"].count('data-changed="true"') == counts.new
+
+
+def test_the_lines_of_a_policy_count_replaced_splits_as_new_and_say_so() -> None:
+    old, new = with_replaced_part()
+    rows = Table.from_arrays(
+        [[30.0, 20.0, 4.0], [60.0, 35.0, 5.0]], ["no", "yes"], schema=old.schema, target="y"
+    )
+    policy = ChangePolicy(thresholds="never", max_threshold_shift=0.0, new_splits="allowed")
+    lines = {line.name: line for line in policy.check(old, new, rows).lines}
+    assert lines["new_splits"].figure == tree_diff(old, new).split_counts.new
+    for name in ("thresholds", "max_threshold_shift"):
+        assert lines[name].words.endswith("2 splits are replaced, which counts under new_splits alone")
+
+
+def test_leaves_of_one_risk_have_one_colour_in_both_drawings() -> None:
+    old, new = with_replaced_part()
+    values = new.value.copy()
+    values[values[:, 1] == 0.7] = [0.05, 0.95]  # the highest risk is another in each tree
+    figures = page_for(tree_diff(old, new.replace(value=values))).sections[0].figures
+
+    def fill(drawing: str, node: int) -> list[str]:
+        part = drawing.split(f'data-node="{node}"')[1].split("</g>")[0]
+        return re.findall(r'<rect[^>]* fill="([^"]+)"', part)
+
+    assert fill(figures["old"], 1) == fill(figures["new"], 1) != []

@@ -1,0 +1,548 @@
+"""The report on a fit, read without a browser: its facts, its structure, and names that could break it."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from markupsafe import Markup
+from sklearn.metrics import confusion_matrix, roc_auc_score
+from small_reports import (
+    ARABIC,
+    HOSTILE,
+    Outline,
+    asking_tree,
+    centred_model,
+    features,
+    number_tree,
+    patients,
+    report_of,
+    small_run,
+)
+
+from holdfast import (
+    AboutError,
+    AdaBoostClassifier,
+    BoostingClassifier,
+    DataError,
+    ForestClassifier,
+    ParameterError,
+    ReportWarning,
+    Run,
+    StableTreeClassifier,
+    Table,
+    TreeClassifier,
+    fit_run,
+    grow,
+    open_run,
+    write_report,
+)
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.report.environment import rendered
+from holdfast.show.report.given import Given
+from holdfast.show.report.page import MOST_BYTES, Page, Section
+from holdfast.show.report.write import page_of
+
+PAGES = ["small_run", "asking_tree", "number_tree", "centred_model"]
+
+
+def text_of(name: str) -> str:
+    return report_of(name).read_text(encoding="utf-8")
+
+
+def facts_of(name: str) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(report_of(name).with_suffix(".json").read_text(encoding="utf-8"))
+    return facts
+
+
+def sections_of(subject: Any, **given: Any) -> dict[str, Any]:
+    sections: dict[str, Any] = page_of(subject, Given(**given)).all_facts["sections"]
+    return sections
+
+
+# -- the page as a document -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_its_headings_are_in_order_and_its_ids_are_its_own(name: str) -> None:
+    page = Outline(text_of(name))
+    assert page.unclosed == []
+    assert page.open == []
+    assert page.headings[:2] == [1, 2]
+    assert page.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
+    assert len(page.ids) == len(set(page.ids))
+    for _, attributes in page.tags:
+        for reference in ("aria-labelledby", "for", "aria-describedby"):
+            assert attributes.get(reference) is None or attributes[reference] in page.ids
+        if (attributes.get("href") or "").startswith("#"):
+            assert (attributes["href"] or "")[1:] in page.ids
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_picture_says_what_it_shows_and_every_heading_of_a_table_its_scope(name: str) -> None:
+    for tag, attributes in Outline(text_of(name)).tags:
+        if tag == "svg":
+            assert attributes["role"] in ("img", "group")
+            assert attributes["aria-label"]
+        if tag == "th":
+            assert attributes["scope"] in ("col", "row")
+        if tag in ("input", "select"):
+            assert attributes["id"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_no_address_and_allows_none(name: str) -> None:
+    text = text_of(name)
+    addresses = set(re.findall(r"""(?:https?:)?//[^\s"'<>]+""", text))
+    assert {each for each in addresses if "www.w3.org" not in each and "." in each.split("/")[2]} == set()
+    assert "default-src 'none'" in text
+    assert '<link rel="icon" href="data:,">' in text
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_stays_below_its_size(name: str) -> None:
+    assert report_of(name).stat().st_size < MOST_BYTES / 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_that_would_break_a_page_are_shown_as_they_are(name: str) -> None:
+    text, page = text_of(name), Outline(text_of(name))
+    assert "<script>alert" not in text
+    assert [tag for tag, _ in page.tags].count("script") == 2
+    assert HOSTILE in page.said
+    assert ARABIC in page.said
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_facts_beside_the_page_are_those_in_it(name: str) -> None:
+    inside = re.search(r'<script type="application/json" id="facts">(.*?)</script>', text_of(name), re.DOTALL)
+    assert inside is not None
+    assert json.loads(inside[1]) == facts_of(name)
+
+
+def test_every_section_is_in_the_contents() -> None:
+    page = Outline(text_of("small_run"))
+    linked = [attributes["href"] for tag, attributes in page.tags if tag == "a" and "href" in attributes]
+    for section in facts_of("small_run")["sections"]:
+        assert f"#{section}" in linked
+
+
+def test_the_same_model_gives_the_same_page(tmp_path: Path) -> None:
+    write_report(small_run(), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == report_of("small_run").read_bytes()
+
+
+def test_a_page_that_grows_too_long_does_without_its_spare_pictures_the_least_important_first() -> None:
+    picture = Markup(f"<svg role='img'>{'x' * 200_000}</svg>")
+    figures = {"frontier": picture, "tree-1": picture, "tree-2": picture}
+    facts = {
+        **facts_of("small_run")["sections"]["frontier"],
+        "trees": [
+            {"candidate": each, "title": "", "rules": [], "diff": "", "changes": [], "distance": 1.0}
+            for each in (1, 2)
+        ],
+    }
+    section = Section(
+        "frontier", "", "clinician", "frontier.html", facts, figures, spare=("tree-2", "tree-1")
+    )
+    text = Page("fit", "", "", (), (), (section,)).html
+    assert len(text) < MOST_BYTES
+    assert text.count("x" * 200_000) == 2
+    assert "left out to keep this page small" in text
+
+
+# -- what it says -----------------------------------------------------------------------------------------
+
+
+def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it() -> None:
+    model, frame = asking_tree(), patients()
+    leaves, died = model.apply(features(frame)), (frame["outcome"] == "died").to_numpy()
+    rules = facts_of("asking_tree")["sections"]["rules"]["rules"]
+    assert len(rules) == model.tree_.n_leaves
+    for rule in rules:
+        here = leaves == rule["leaf"]
+        n, seen = int(here.sum()), int(died[here].sum())
+        assert rule["sentence"].startswith(
+            f"Of {n} case{'s' * (n > 1)} like this, {seen} had outcome = died: "
+        )
+        assert rule["interval"] == pytest.approx(wilson_interval(seen, n))
+    values = [rule["value"] for rule in rules]
+    assert values == sorted(values, reverse=True)
+
+
+def test_of_numbers_each_rule_tells_the_mean() -> None:
+    rules = facts_of("number_tree")["sections"]["rules"]["rules"]
+    assert sum(rule["rows"] for rule in rules) == len(patients())
+    assert all(rule["sentence"].endswith(f"the tree says days {rule['says']}.") for rule in rules)
+
+
+@cache
+def taught_run() -> Run:
+    """Leaf values of a teacher, which are not the means of the rows."""
+    frame = patients()[["age", "lab", "days"]].dropna()
+    return fit_run(frame, "days", teacher="linear", n_estimators=6, max_depth=2, n_jobs=1)
+
+
+def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_the_tree_says() -> None:
+    run = taught_run()
+    assert run.details is not None
+    training = run.details.roles.training
+    leaves = run.model.apply(training)
+    page = page_of(run)
+    section = page.all_facts["sections"]["rules"]
+    assert section["by_teacher"]
+    assert "the mean of what its teacher says" in Outline(page.html).said
+    for rule in section["rules"]:
+        own = training.target[leaves == rule["leaf"]]
+        assert rule["value"] == run.model.value[rule["leaf"], 0]
+        assert rule["seen"] == pytest.approx(own.mean())
+        assert rule["sentence"].startswith(f"{len(own)} cases like this: mean days {own.mean():.4g}")
+    values = run.model.value[run.model.feature < 0, 0]
+    assert f"from {values.min():.3g} in the lowest group to {values.max():.3g} in the" in page.headline[0]
+    assert "mean" not in page.headline[0]
+
+
+def test_of_many_classes_figure_interval_and_sentence_are_of_the_class_that_the_tree_says() -> None:
+    wards = [["A"] * 5 + ["B"] * 4 + ["C"], ["B"] * 10, ["C"] * 10]
+    X = [[float(place)] for place, own in enumerate(wards) for _ in own]
+    tree = grow(Table.from_arrays(X, [ward for own in wards for ward in own]))
+    leaf = int(tree.apply([[0.0]])[0])
+    taught = tree.with_leaf_value(leaf, {"A": 0.3, "B": 0.6, "C": 0.1})
+    rule = next(each for each in sections_of(taught)["rules"]["rules"] if each["leaf"] == leaf)
+    assert (rule["class"], rule["says"], rule["seen"]) == ("B", "60 %", 4)
+    assert rule["interval"] == pytest.approx(wilson_interval(4, 10))
+    assert rule["sentence"].startswith("Of 10 cases like this, 4 had y = B: 40 % (17 to 69 %)")
+    assert "the others: 5 A, 1 C" in rule["sentence"]
+    assert rule["warning"] == "Most of these rows had A, and the tree says B."
+
+
+def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_stands() -> None:
+    says, good, stands = facts_of("small_run")["headline"]
+    run = small_run()
+    risks = run.model.value[run.model.feature < 0, 0]
+    assert f"from {100 * risks.min():.0f} % in the lowest group to {100 * risks.max():.0f} %" in says
+    assert f"AUC {run.facts['trees']['chosen']['test']['score']:.3f}" in good
+    first = run.facts["split_support"][0]
+    assert f"{100 * first['references']:.0f} % of the trees ask about {first['feature']} first" in stands
+
+
+def test_the_class_that_matters_can_be_named() -> None:
+    assert page_of(asking_tree()).title == "Risk of outcome = died"
+    write = facts_of("asking_tree")["sections"]["rules"]
+    other = sections_of(asking_tree(), positive="lived")["rules"]
+    assert (write["positive"], other["positive"]) == ("died", "lived")
+    assert [rule["leaf"] for rule in other["rules"]] != [rule["leaf"] for rule in write["rules"]]
+
+
+def test_the_class_that_matters_can_stand_in_about() -> None:
+    assert page_of(asking_tree(), Given(about={"positive": "lived"})).title == "Risk of outcome = lived"
+    assert page_of(asking_tree(), Given(about={"positive": "lived"}, positive="died")).title.endswith("died")
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        page_of(asking_tree(), Given(about={"positive": "maybe"}))
+
+
+def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = patients(80)[["age", "lab", "outcome"]]
+    run = fit_run(frame, "outcome", model="tree", max_depth=2, about={"positive": "lived"})
+    assert run.model.schema.target.positive == "lived"
+    assert page_of(run).title == "Risk of outcome = lived"
+    monkeypatch.setattr("holdfast.runs.fit_run.fit_model", lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        fit_run(frame, "outcome", model="tree", about={"positive": "maybe"})
+
+
+@pytest.mark.parametrize("kind", [ForestClassifier, BoostingClassifier, AdaBoostClassifier])
+@pytest.mark.parametrize("rare", ["a", "b"])
+def test_of_an_ensemble_the_rarer_class_matters(kind: Any, rare: str) -> None:
+    common = "ab".replace(rare, "")
+    X = np.arange(60.0)[:, None]
+    y = np.where((np.arange(60) % 10 < 3) & (np.arange(60) < 40), rare, common)
+    model = kind(n_estimators=3).fit(X, y)
+    assert page_of(model).title == f"Risk of y = {rare}"
+
+
+def test_a_row_is_called_what_the_user_calls_it() -> None:
+    rules = sections_of(asking_tree(), about={"case": "patient"})["rules"]["rules"]
+    assert all("patient" in rule["sentence"] for rule in rules)
+
+
+def test_the_difference_of_expected_and_tested_is_told() -> None:
+    scores, facts = facts_of("small_run")["sections"]["scores"], small_run().facts
+    chosen = next(row for row in scores["rows"] if row["name"] == "The chosen tree")
+    frontier = small_run().frontier
+    assert frontier is not None
+    expected = float(frontier.score[facts["choice"]["candidate"]])
+    tested = facts["trees"]["chosen"]["test"]["score"]
+    assert chosen["optimism"] == pytest.approx(expected - tested)
+
+
+def test_the_curve_has_the_area_of_the_auc_and_groups_have_the_rows_of_their_leaves() -> None:
+    frame = patients(seed=1)
+    facts = facts_of("asking_tree")["sections"]["calibration"]
+    said = asking_tree().predict_proba(features(frame))[:, 0]
+    truth = (frame["outcome"] == "died").to_numpy()
+    area = np.trapezoid(facts["roc"]["true_positive"], facts["roc"]["false_positive"])
+    assert area == pytest.approx(roc_auc_score(truth, said))
+    for group in facts["groups"]:
+        here = said == group["said"]
+        assert (group["rows"], group["seen"]) == (here.sum(), pytest.approx(truth[here].mean()))
+
+
+def test_of_more_classes_than_two_the_table_is_that_of_scikit_learn() -> None:
+    frame = patients()
+    model = TreeClassifier(max_leaf_nodes=5).fit(frame[["age", "lab"]], frame["ward"].fillna("none"))
+    new = patients(seed=1)
+    truth = new["ward"].fillna("none")
+    facts = sections_of(model, X=new[["age", "lab"]], y=truth)["calibration"]
+    said = model.predict(new[["age", "lab"]])
+    assert facts["table"] == confusion_matrix(truth, said, labels=facts["classes"]).tolist()
+
+
+def test_near_best_trees_are_within_one_standard_error_of_the_best() -> None:
+    run, facts = small_run(), facts_of("small_run")["sections"]["spread"]
+    frontier = run.frontier
+    assert frontier is not None
+    best = frontier.score.argmax()
+    near = frontier.score >= frontier.score[best] - frontier.score_error[best]
+    chosen = run.candidates[run.facts["choice"]["candidate"]]
+    texts = {run.candidates[place].rules(missing=True) for place in np.flatnonzero(near).tolist()}
+    assert facts["near_trees"] == len(texts - {chosen.rules(missing=True)})
+    assert facts["sampled_trees"] == len(run.references)
+
+
+def test_copies_of_a_tree_count_once() -> None:
+    run = small_run()
+    frontier = run.frontier
+    assert frontier is not None
+    for size in facts_of("small_run")["sections"]["sizes"]["sizes"]:
+        places = np.flatnonzero(frontier.n_leaves == size["leaves"]).tolist()
+        assert size["trees"] == len({run.candidates[place].rules(missing=True) for place in places})
+
+
+def test_a_name_cannot_take_the_place_of_the_style_of_the_page() -> None:
+    page = page_of(asking_tree(), Given(title="/*colours*/ {{ colours }}"))
+    assert page.html.count("/*colours*/ {{ colours }}</") == 2, "in the title and in the heading"
+    style = page.html[page.html.index("<style>") : page.html.index("</style>")]
+    assert set(re.findall(r"var\((--c-[0-9a-f]{6})\)", page.html)) <= set(
+        re.findall(r"--c-[0-9a-f]{6}", style)
+    )
+
+
+def test_names_from_right_to_left_do_not_turn_a_rule_around() -> None:
+    frame = patients().rename(columns={"age": ARABIC, ARABIC: "other"})
+    model = TreeClassifier(max_leaf_nodes=3).fit(frame[[ARABIC]], frame["outcome"])
+    text = page_of(model).html
+    rules = text[text.index('<ol class="rules">') : text.index("</ol>")]
+    assert f"<bdi>{ARABIC}</bdi> " in rules
+    assert 'class="conditions" dir' not in rules
+
+
+def test_one_class_is_never_said_and_two_are() -> None:
+    wards = ["A"] * 10 + ["B"] * 10 + ["C"]
+    tree = grow(Table.from_arrays([[float(place // 10)] for place in range(20)] + [[0.0]], wards))
+    assert "one of three classes is never said." in page_of(tree).headline[0]
+
+
+def test_the_schema_tells_missing_shares_and_all_settings_are_there() -> None:
+    sections, run = facts_of("small_run")["sections"], small_run()
+    shares = {column["name"]: column["missing"] for column in sections["schema"]["columns"]}
+    assert shares["lab"] == pytest.approx(patients()["lab"].isna().mean())
+    told = dict(entry for part in sections["settings"]["parts"] for entry in part["entries"])
+    assert set(run.facts["settings"]) <= set(told)
+    assert told["random_state"] == "0"
+    assert sections["settings"]["hash"].startswith("sha256:")
+
+
+# -- subjects of all kinds --------------------------------------------------------------------------------
+
+
+def test_a_run_from_disk_has_all_but_what_only_rows_can_tell(tmp_path: Path) -> None:
+    small_run().save(tmp_path / "run", report=False)
+    found = sections_of(open_run(tmp_path / "run"))
+    fresh = facts_of("small_run")["sections"]
+    assert set(fresh) - set(found) == {"calibration", "spread"}
+    assert found["frontier"] == fresh["frontier"]
+    assert found["support"] == fresh["support"]
+    assert found["scores"]["rows"] == fresh["scores"]["rows"]
+
+
+def test_without_rows_an_estimator_has_a_page_without_scores() -> None:
+    assert set(sections_of(number_tree())) == {"tree", "case", "rules", "features", "schema", "settings"}
+    assert {"support", "frontier", "sizes", "scores"} <= set(sections_of(centred_model()))
+
+
+def test_rows_that_are_given_are_not_said_to_be_unseen() -> None:
+    page = Outline(text_of("asking_tree"))
+    assert "rows given to this report" in page.said
+    assert "not seen" not in page.said
+
+
+def test_an_ensemble_has_importances_scores_and_settings() -> None:
+    frame = patients()
+    model = ForestClassifier(n_estimators=5, random_state=0).fit(features(frame), frame["outcome"])
+    found = sections_of(model, X=features(patients(seed=1)), y=patients(seed=1)["outcome"])
+    assert set(found) == {"scores", "features", "calibration", "schema", "settings"}
+    assert found["features"]["trees"] == 5
+
+
+def test_a_tree_that_asks_nothing_has_a_page() -> None:
+    tree = grow(Table.from_arrays([[1.0], [1.0]], ["no", "yes"]))
+    page = page_of(tree)
+    assert "asks nothing" in page.headline[0]
+    assert "case" not in page.all_facts["sections"]
+    assert Outline(page.html).unclosed == []
+
+
+def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size() -> None:
+    draw = np.random.default_rng(0)
+    names = [f"{'a long name of a column, ' * 4}{number}" for number in range(200)]
+    X = pandas.DataFrame(draw.normal(size=(800, 200)), columns=names)
+    y = [f"class {each} of the twenty, in many words" for each in draw.integers(0, 20, 800)]
+    model = StableTreeClassifier(
+        method="bootstrap", n_estimators=4, max_depth=7, max_leaf_nodes=40, n_jobs=1, random_state=0
+    ).fit(X, y)
+    page = page_of(model)
+    assert len(page.html.encode()) < MOST_BYTES
+    assert Outline(page.html).unclosed == []
+
+
+def test_a_plain_tree_on_long_names_and_many_categories_has_a_page_within_its_size_that_says_so() -> None:
+    draw = np.random.default_rng(0)
+    numbers = draw.normal(size=(700, 40))
+    X = pandas.DataFrame(numbers, columns=[f"{'a long name of a column, ' * 9}{each}" for each in range(40)])
+    X["category"] = [f"{'a long name of a category, ' * 2}{each}" for each in draw.integers(0, 600, 700)]
+    y = [f"class {each} of the twenty, in many words" for each in draw.integers(0, 20, 700)]
+    page = page_of(TreeClassifier(max_leaf_nodes=36, random_state=0).fit(X, y))
+    text = page.html
+    found = Outline(text)
+    assert len(rendered(page).encode()) > MOST_BYTES, "all of it would be too long"
+    assert len(text.encode()) <= MOST_BYTES
+    assert found.unclosed == []
+    assert "to keep this page small" in found.said
+    assert "41 columns" in found.said
+    inside = re.search(r'<script type="application/json" id="facts">(.*?)</script>', text, re.DOTALL)
+    assert inside is not None
+    assert list(json.loads(inside[1])["sections"]) == list(page.all_facts["sections"])
+
+
+@pytest.mark.parametrize("share", [0.98, 0.85, 0.7])
+def test_a_page_does_without_ever_more_until_it_is_small_enough(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = int(share * len(text_of("small_run").encode()))
+    monkeypatch.setattr("holdfast.show.report.page.MOST_BYTES", limit)
+    text = page_of(small_run()).html
+    found = Outline(text)
+    assert len(text.encode()) <= limit
+    assert found.unclosed == []
+    assert len(found.ids) == len(set(found.ids))
+    assert "this page small" in found.said or "the page small" in found.said
+
+
+@pytest.mark.parametrize(
+    ("subject", "given", "says"),
+    [
+        (7, {}, "There is no report of a int"),
+        (TreeClassifier(), {}, "is not fitted"),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"y": [1]}, "y without X"),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"X": [[1.0]]}, "X without y"),
+        (
+            grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+            {"positive": "maybe"},
+            "'maybe' is no class",
+        ),
+        (
+            grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
+            {"about": {"case": 7}},
+            "it has to be a text in quotes",
+        ),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(
+    subject: Any, given: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises((AboutError, ParameterError), match=says):
+        write_report(subject, tmp_path / "report.html", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("page.json", "ends in .html"), ("page", "ends in"), ("away/page.html", "no folder")]
+)
+def test_a_page_is_html_in_a_folder_that_there_is(name: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=says):
+        write_report(asking_tree(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_saved_even_if_its_report_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> None:
+        raise KeyError("a flaw")
+
+    monkeypatch.setattr("holdfast.show.report.write.page_of", failing)
+    with pytest.warns(ReportWarning, match="could not be written"):
+        small_run().save(tmp_path / "run")
+    assert open_run(tmp_path / "run").model.n_leaves == small_run().model.n_leaves
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_replications_and_baselines_stand_in_the_page_if_they_are_given() -> None:
+    frame = patients()
+    model = StableTreeClassifier(method="bootstrap", n_estimators=4, max_depth=2, n_jobs=1)
+    found = model.replicate(features(frame), frame["outcome"], n_replications=1)
+    facts = sections_of(asking_tree(), replications=found)["replications"]
+    assert facts["headings"][1:] == [
+        "best score",
+        "most stable",
+        "chosen tree",
+        "CART by cross-val.",
+        "random forest",
+    ]
+    forest = next(row for row in found.rows if row.model == "random forest")
+    assert f"{forest.score.mean:.3f}" in facts["rows"][0][-1]
+
+
+def test_a_rule_that_says_another_class_than_most_rows_had_is_marked() -> None:
+    tree = grow(Table.from_arrays([[1.0], [1.0], [2.0]], ["no", "no", "yes"]))
+    leaf = int(tree.apply([[1.0]])[0])
+    other = tree.with_leaf_value(leaf, 0.6)  # of yes, by hand
+    marked = {rule["leaf"]: rule["warning"] for rule in sections_of(other)["rules"]["rules"]}
+    assert marked.pop(leaf) == "Most of these rows had no, and the tree says yes."
+    assert set(marked.values()) == {""}
+
+
+def test_each_rule_tells_what_came_true_of_the_rows_given() -> None:
+    frame = patients(seed=1)
+    leaves = asking_tree().apply(features(frame))
+    died = (frame["outcome"] == "died").to_numpy()
+    for rule in facts_of("asking_tree")["sections"]["rules"]["rules"]:
+        here = leaves == rule["leaf"]
+        told = f"{died[here].sum()} of {here.sum()} had died" if here.any() else "None of the rows given"
+        assert told in rule["tested"]
+
+
+def test_a_form_of_too_many_categories_gives_way_to_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.show.report.sections.case.MOST_LETTERS", 1000)
+    page = page_of(asking_tree())
+    assert "too many categories" in page.all_facts["sections"]["case"]["note"]
+    assert "case.js" not in page.scripts
+    assert Outline(page.html).unclosed == []
+
+
+def test_the_title_of_a_node_with_thousands_of_categories_is_cut() -> None:
+    draw = np.random.default_rng(0)
+    zips = np.array([f"zip & <code> {number}" for number in range(600)])
+    place = draw.integers(0, 600, 3000)
+    model = TreeClassifier(max_leaf_nodes=4).fit(zips[place][:, None], place % 7 < 3)
+    page = page_of(model)
+    titles = re.findall(r"<title>([^<]*)</title>", page.html)
+    assert len(titles) > 5
+    assert max(map(len, titles)) < 700
+    assert len(page.html) < 150_000

@@ -1,0 +1,88 @@
+"""The class that matters: the one that was said, or the rarer; and what it is ordered by."""
+
+import numpy as np
+import pytest
+
+from holdfast import Table, TreeClassifier, grow
+from holdfast.data.schema import Schema, Target
+from holdfast.errors import ParameterError
+from holdfast.show.rules import ordered_rules
+from holdfast.tree.positive import positive_class, risk
+from holdfast.tree.rule import tree_rules
+from reference.trees import AGE, NUMERIC, PRICE, SPECIES, SURVIVED, leaf, split, tree_of
+
+X = [[20.0], [30.0], [40.0], [50.0], [60.0]]
+
+
+def test_it_is_the_rarer_class_and_of_two_alike_the_second() -> None:
+    assert positive_class(NUMERIC) == 1  # 28 of 100
+    assert positive_class(grow(Table.from_arrays(X, ["a", "a", "b", "b", "b"]))) == 0
+    assert positive_class(grow(Table.from_arrays(X[:4], ["a", "a", "b", "b"]))) == 1
+
+
+def test_class_weights_do_not_hide_which_class_is_rarer() -> None:
+    tree = TreeClassifier(class_weight="balanced").fit(X, ["a", "b", "b", "b", "b"]).tree_
+    assert tree.value[0] == pytest.approx([0.5, 0.5])
+    assert positive_class(tree) == 0
+
+
+def test_it_is_remembered_by_the_target_and_asked_for_by_label_or_text() -> None:
+    tree = grow(Table.from_arrays(X, [0, 0, 0, 1, 1], positive=0))
+    assert tree.schema.target.positive == 0
+    assert positive_class(tree) == 0
+    assert [positive_class(tree, said) for said in (1, "1", np.int64(1))] == [1, 1, 1]
+    assert tree.schema == grow(Table.from_arrays(X, [0, 0, 0, 1, 1])).schema  # schemas stay comparable
+
+
+def test_there_is_none_of_three_classes_or_of_a_number() -> None:
+    assert positive_class(SPECIES) is None
+    assert positive_class(SPECIES, "setosa") is None
+    assert positive_class(PRICE) is None
+
+
+@pytest.mark.parametrize("said", ["perhaps", 3, float("nan"), ["yes"], b"yes"])
+def test_an_unknown_class_is_refused_with_those_that_there_are(said: object) -> None:
+    with pytest.raises(ParameterError, match=r"is no class of 'survived': choose one of 'no', 'yes'"):
+        positive_class(NUMERIC, said)
+    with pytest.raises(ParameterError, match="'price' is a number"):
+        positive_class(PRICE, said)
+    with pytest.raises(ParameterError, match="is no class of 'y'"):
+        Table.from_arrays(X, ["a", "a", "b", "b", "b"], positive=said)
+
+
+def test_a_wider_schema_keeps_it() -> None:
+    old = Schema((AGE,), SURVIVED.with_positive("no"))
+    new = Schema((AGE,), Target("survived", classes=("no", "unknown", "yes")))
+    assert old.widened(new).target.positive == "no"
+    assert new.widened(old).target.positive == "no"
+    assert SURVIVED.positive is None
+
+
+def test_rules_by_risk_begin_with_the_highest_and_leave_ties_as_they_stand() -> None:
+    def leaves(tree, **options):
+        return [rule.leaf for rule in ordered_rules(tree, "risk", **options)]
+
+    assert leaves(NUMERIC) == [3, 2, 4]  # 0.90, 0.25, 0.00
+    assert leaves(NUMERIC, positive="no") == [4, 2, 3]
+    means = [PRICE.value[leaf, 0] for leaf in leaves(PRICE)]
+    assert means == sorted(means, reverse=True)
+    assert leaves(SPECIES) == [rule.leaf for rule in tree_rules(SPECIES)]
+    virginica = [SPECIES.value[leaf, 2] for leaf in leaves(SPECIES, positive="virginica")]
+    assert virginica == sorted(virginica, reverse=True)
+    tied = tree_of(split("age", 50.0, leaf(2, 0.5, 0.5), leaf(2, 0.5, 0.5)), (AGE,), SURVIVED)
+    assert leaves(tied) == [1, 2]
+    assert risk(SPECIES) is None
+
+
+def test_an_unknown_order_is_refused() -> None:
+    with pytest.raises(ParameterError, match="order='size' is unknown: choose one of tree, risk"):
+        NUMERIC.rules(order="size")
+
+
+def test_the_estimator_remembers_it_and_its_rules_say_it() -> None:
+    model = TreeClassifier(positive="a").fit(X, ["a", "a", "a", "b", "b"])
+    assert model.tree_.schema.target.positive == "a"
+    assert "p(a) = 1.00" in model.rules()
+    assert "p(b) = 1.00" in model.rules(positive="b", order="risk").split("\n\n")[0]
+    with pytest.raises(ParameterError, match="positive='c' is no class of 'y': choose one of 'a', 'b'"):
+        TreeClassifier(positive="c").fit(X, ["a", "a", "a", "b", "b"])
