@@ -1,6 +1,7 @@
 """Losses, priors and thresholds of the estimators: what they predict, next to scikit-learn's choice."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from holdfast import (
     StableTreeClassifier,
     TreeClassifier,
     TreeRegressor,
+    explain_row,
     load,
     save,
+    write_report,
 )
 from holdfast.errors import ParameterError
 
@@ -98,6 +101,58 @@ def test_a_file_predicts_the_same(name: str, tmp_path: Any) -> None:
     assert again.positive_class_ == model.positive_class_
 
 
+def test_the_threshold_is_that_of_the_class_that_matters() -> None:
+    X, y = rows()
+    model = TreeClassifier(max_depth=3, positive="good", threshold=0.9).fit(X, y)
+    assert (model.decision_threshold_, model.classes_[model.positive_class_]) == (0.9, "good")
+    assert model.predict(X).tolist() == np.where(model.predict_proba(X)[:, 1] >= 0.9, "good", "bad").tolist()
+    assert "good is predicted where its probability is at least 0.90." in str(model.tree_)
+
+
+@every_model
+def test_neither_risk_nor_class_goes_back_where_the_risk_may_only_rise(name: str) -> None:
+    """With losses as without: only the class is decided otherwise."""
+    kind, usual = SMALL[name]
+    model = kind(**usual, loss_matrix=LOSSES, monotonic_cst=[1, 1, 0], monotonic_class="bad").fit(*rows())
+    grid = np.linspace(-2.5, 2.5, 41)
+    for other in (-1.0, 0.0, 0.7):
+        for column in (0, 1):
+            line = np.full((len(grid), 3), other)
+            line[:, column] = grid
+            assert (np.diff(model.predict_proba(line)[:, 0]) >= -1e-12).all()
+            assert (np.diff((model.predict(line) == "bad").astype(int)) >= 0).all()
+
+
+def test_other_constraints_hold_with_losses() -> None:
+    X, y = rows()
+    model = TreeClassifier(
+        max_depth=4,
+        loss_matrix=LOSSES,
+        forbidden=[0],
+        first_splits={"feature": 2, "threshold": 0.0},
+        feature_costs={1: 3.0},
+    ).fit(X, y)
+    assert model.tree_.feature[0] == 2
+    assert 0 not in model.tree_.feature
+    assert model.expected_cost_ > 0
+
+
+def test_an_explanation_says_how_the_tree_decides() -> None:
+    X, _ = rows()
+    told = "bad is predicted where its probability is at least 0.17."
+    model = fitted("tree", costly=True)
+    assert told in " ".join(str(explain_row(model, X[0])).split())
+    assert explain_row(model, X[0]).to_dict()["decides"] == told
+    assert "decides" not in explain_row(fitted("tree"), X[0]).to_dict()
+
+
+@pytest.mark.parametrize("name", ["tree", "forest"])
+def test_a_report_says_how_the_model_decides(name: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    write_report(fitted(name, costly=True), page)
+    assert "bad is predicted where its probability is at least 0.17." in page.read_text("utf-8")
+
+
 def test_a_probability_equal_to_the_threshold_reaches_it() -> None:
     X, y = [[1.0]] * 3 + [[2.0]] * 4, ["ill", "well", "well"] + ["well"] * 4
     model = TreeClassifier(threshold=1 / 3).fit(X, y)
@@ -175,6 +230,18 @@ def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is
     for moved in (model.choose("best-score"), model.update(X[:120], y[:120], how="refit")):
         bad = moved.predict_proba(X)[:, 0]
         assert (moved.predict(X) == "bad").tolist() == (bad >= 0.2).tolist()
+
+
+def test_an_update_decides_as_the_deployed_tree_did_whoever_made_it() -> None:
+    X, y = rows()
+    deployed = TreeClassifier(max_depth=2, threshold=0.3).fit(X, y).tree_
+    keeper = StableTreeClassifier(n_estimators=2, teacher="forest").adopt(deployed)
+    for how in ("refit", "nearest"):
+        keeper.update(X[::2], y[::2], how=how, validation=None)
+        told = keeper.predict_proba(X)[:, 0] >= 0.3 - 1e-6
+        clear = np.abs(keeper.predict_proba(X)[:, 0] - 0.3) > 1e-6  # a leaf in between keeps its class
+        assert (keeper.predict(X)[clear] == np.where(told, "bad", "good")[clear]).all()
+        assert keeper.tree_.loss_matrix.tolist() == deployed.loss_matrix.tolist()
 
 
 def test_fitting_again_without_a_threshold_forgets_it() -> None:

@@ -62,15 +62,22 @@ def test_of_classes_that_cost_the_same_the_one_of_the_nodes_above_is_predicted()
     assert tree.outcome.tolist() == [1, 1, 1]
 
 
-def test_a_rule_shows_the_probability_of_the_class_that_it_predicts_and_the_tree_says_why() -> None:
+def test_a_tree_says_from_which_probability_on_it_predicts_a_class() -> None:
     table = Table.from_arrays([[1.0]] * 4 + [[2.0]] * 4, list("bbbaaaaa"))
-    tree = grow(table, GrowthRules(loss_matrix={("b", "a"): 4}))
-    assert [rule.probability for rule in tree_rules(tree)] == [0.75, 1.0]
     small = grow(table, GrowthRules(loss_matrix={("b", "a"): 4}, min_samples_leaf=5))
-    assert "y = b   (p = 0.38; 8 rows)" in small.rules()
+    assert "y = b   (p(b) = 0.38; 8 rows)" in small.rules()
     note = "b is predicted where its probability is at least 0.20."
     assert all(note in text for text in (small.rules(), str(small), small.numbered()))
     assert "at least 0.20." in small.to_svg()
+
+
+def test_of_three_classes_the_probability_is_that_of_the_class_that_is_predicted() -> None:
+    table = Table.from_arrays([[1.0]] * 10, list("aaaaaabbbc"))
+    tree = grow(table, GrowthRules(loss_matrix={("b", "a"): 9}))
+    assert "y = b   (p = 0.30; 10 rows)" in tree.rules()
+    assert "b  0.30" in str(tree)
+    assert "p = 0.30" in tree.numbered()
+    assert "30 %" in tree.to_svg()
 
 
 # -- growth -----------------------------------------------------------------------------------------------

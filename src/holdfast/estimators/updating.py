@@ -238,7 +238,7 @@ class UpdatingEstimator(TreeEstimator):
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes."""
-        self.tree_ = self._with_threshold(tree)
+        self.tree_ = tree
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes
         if classes:

@@ -72,8 +72,7 @@ def grow_samples(
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
         tree = _finished(table, rules, fixed, counts, task, result)
-        if fixed.losses is not None:
-            tree = decided_by(tree, table, fixed, counts)
+        tree = decided_by(tree, table, fixed, counts)
         trees.append(in_order(pruned(tree, rules, table, fixed.of_values, counts)))
     return trees
 

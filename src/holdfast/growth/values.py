@@ -49,7 +49,7 @@ def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArr
     """The tree that predicts by the losses of the sample, whose values know nothing of them."""
     if fixed.unaltered is not None:
         tree = with_values(tree, table, fixed.unaltered, counts)
-    return with_losses(tree, fixed.losses)
+    return tree if fixed.losses is None else with_losses(tree, fixed.losses)
 
 
 def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
