@@ -14,7 +14,6 @@ from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.pruning.reduced_error import prune_reduced_error
 from holdfast.tree.check import check_tree
 from holdfast.tree.outcome import expected_losses
-from holdfast.tree.rule import tree_rules
 
 LOSSES = [[0.0, 1.0], [5.0, 0.0]]
 
