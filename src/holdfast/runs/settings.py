@@ -109,8 +109,8 @@ class RunSettings(LearningSettings):
     )
     threshold: float | str | None = setting(
         None,
-        help="Probability of the rarer of two classes from which on it is predicted, or cost: what costs "
-        "least by --loss on rows held out.",
+        help="Probability of the class of --positive, or the rarer of two, from which on it is predicted, or "
+        "cost: what costs least by --loss on rows held out.",
         metavar="PROBABILITY",
         from_text=threshold,
         from_python=threshold_of,

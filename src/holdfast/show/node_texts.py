@@ -9,6 +9,7 @@ from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.conditions import shorter_branches
+from holdfast.show.directions import direction_signs
 from holdfast.show.edits import edit_marks
 from holdfast.text.lines import printable
 from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text
@@ -71,6 +72,11 @@ class NodeTexts:
         return edit_marks(self.tree, at_answers=False)
 
     @cached_property
+    def signs(self) -> Mapping[str, str]:
+        """What stands beside the columns along which the values go one way."""
+        return direction_signs(self.tree)
+
+    @cached_property
     def known(self) -> Mapping[int, Condition]:
         """What of its feature can reach each node that asks about one again."""
         return known_before(self.tree)
@@ -78,8 +84,10 @@ class NodeTexts:
     # -- inner nodes ------------------------------------------------------------------------------------
 
     def feature(self, node: int) -> str:
-        """What the node asks about."""
-        return printable(self.tree.schema.names[self.tree.feature[node]])
+        """What the node asks about, and which way the values go along it where that is promised."""
+        name = printable(self.tree.schema.names[self.tree.feature[node]])
+        sign = self.signs.get(self.tree.schema.names[self.tree.feature[node]], "")
+        return f"{name} {sign}" if sign else name
 
     def inner_support(self, node: int) -> str:
         """The rows of an inner node, and the risk or the mean in it."""

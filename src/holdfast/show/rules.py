@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.errors import ParameterError
 from holdfast.show.conditions import condition_text, cut_list
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
 from holdfast.show.orders import ORDERS
 from holdfast.show.risk import probability_name, told_probability
@@ -44,7 +45,9 @@ def rules_text(
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
         for rule in ordered_rules(tree, order, positive)
     ]
-    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in all_notes(tree)]
+    notes = [
+        "\n".join(_indented("NOTE ", printable(note))) for note in (*all_notes(tree), *direction_lines(tree))
+    ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
 
