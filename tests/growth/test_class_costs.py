@@ -71,8 +71,8 @@ def test_a_tree_says_from_which_probability_on_it_predicts_a_class() -> None:
 
 
 def test_of_three_classes_the_probability_is_that_of_the_class_that_is_predicted() -> None:
-    table = Table.from_arrays([[1.0]] * 10, list("aaaaaabbbc"))
-    tree = grow(table, GrowthRules(loss_matrix={("b", "a"): 9}))
+    table = Table.from_arrays([[1.0]] * 9 + [[2.0]], list("aaaaaabbbc"))
+    tree = grow(table, GrowthRules(loss_matrix={("b", "a"): 9}, max_leaf_nodes=2, min_samples_leaf=6))
     assert "y = b   (p = 0.30; 10 rows)" in tree.rules()
     assert "b  0.30" in str(tree)
     assert "p = 0.30" in tree.numbered()

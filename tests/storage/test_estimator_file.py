@@ -369,11 +369,6 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
         (TREE, {"parameters": {"max_depth": {"a": 1}}}, r"Object contains unknown field `a`"),
         (
             TREE,
-            {"parameters": {"max_depth": [[1]]}},
-            r"parameters.max_depth: its entries are of another kind",
-        ),
-        (
-            TREE,
             {"parameters": {"loss_matrix": [[[1]]]}},
             r"at estimator.parameters\[...\]\[0\]\[0\]: Expected",
         ),

@@ -58,8 +58,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         least expected loss. Probabilities stay what they are.
     threshold
         Probability of one of two classes (`positive`, or the rarer) from which on it is predicted: a number,
-        or "cost", for the one that costs least on rows held out (`cv`) by `loss_matrix`, or, without one, errs
-        least. None: the most likely class, or that of least expected loss.
+        or "cost", for the one that costs least on rows held out (`cv`) by `loss_matrix`, or errs least
+        without one. None: the most likely class, or that of least expected loss.
     positive
         The class that matters, whose probability drawings and rules show. None: the rarer of two.
     monotonic_cst, monotonic_class
