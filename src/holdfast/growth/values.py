@@ -76,6 +76,8 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         given_outcome=None,  # ties of the new values go by the nodes above
         loss_matrix=tree.loss_matrix if fixed.losses is None else fixed.losses,
         observed=None,
+        effective=None,
+        deviation=None,
     )
     return in_order(_counted(filled, fixed, counts, leaves))
 

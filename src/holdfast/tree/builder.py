@@ -30,6 +30,8 @@ class Nodes:
     outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
     loss_matrix: FloatArray | None = None
     observed: FloatArray | None = None
+    effective: FloatArray | None = None
+    deviation: FloatArray | None = None
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -61,6 +63,8 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         notes=notes,
         loss_matrix=nodes.loss_matrix,
         observed=None if nodes.observed is None else nodes.observed[order],
+        effective=None if nodes.effective is None else nodes.effective[order],
+        deviation=None if nodes.deviation is None else nodes.deviation[order],
     )
     check_tree(tree)
     if nodes.outcome is None:

@@ -136,7 +136,7 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
 
 def _uncounted(tree: Tree) -> Tree:
     nothing = np.zeros(tree.n_nodes)
-    return tree.replace(count=nothing, weight=nothing, observed=None)
+    return tree.replace(count=nothing, weight=nothing, observed=None, effective=None)
 
 
 # -- loose nodes ------------------------------------------------------------------------------------------
@@ -157,6 +157,8 @@ def _loose(tree: Tree) -> Nodes:
         outcome=tree.given_outcome,
         loss_matrix=tree.loss_matrix,
         observed=tree.observed,
+        effective=tree.effective,
+        deviation=tree.deviation,
     )
 
 
