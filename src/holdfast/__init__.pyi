@@ -55,6 +55,8 @@ from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegresso
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
 from holdfast.evidence.counterfactuals import Counterfactual as Counterfactual
+from holdfast.evidence.decision_curve import DecisionCurve as DecisionCurve
+from holdfast.evidence.decision_curve import decision_curve as decision_curve
 from holdfast.evidence.edit_price import EditPrice as EditPrice
 from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.export_check import ExportCheck as ExportCheck
@@ -71,6 +73,7 @@ from holdfast.export.formats import export as export
 from holdfast.export.json import to_json as to_json
 from holdfast.export.mermaid import to_mermaid as to_mermaid
 from holdfast.export.onnx import to_onnx as to_onnx
+from holdfast.export.pmml import to_pmml as to_pmml
 from holdfast.export.python import to_python as to_python
 from holdfast.export.sklearn import to_sklearn as to_sklearn
 from holdfast.export.sql import to_sql as to_sql
@@ -90,6 +93,7 @@ from holdfast.growth.rules import CART as CART
 from holdfast.growth.rules import GrowthRules as GrowthRules
 from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
+from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
@@ -103,6 +107,7 @@ from holdfast.show.plots.audit import AuditDisplay as AuditDisplay
 from holdfast.show.plots.boosting import BoostingDisplay as BoostingDisplay
 from holdfast.show.plots.calibration import CalibrationDisplay as CalibrationDisplay
 from holdfast.show.plots.comparison import ComparisonDisplay as ComparisonDisplay
+from holdfast.show.plots.decision_curve import DecisionCurveDisplay as DecisionCurveDisplay
 from holdfast.show.plots.distance import DistanceDisplay as DistanceDisplay
 from holdfast.show.plots.frontier import FrontierDisplay as FrontierDisplay
 from holdfast.show.plots.importance import ImportanceDisplay as ImportanceDisplay

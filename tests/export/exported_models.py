@@ -69,8 +69,12 @@ MODELS = {
     "regression tree": lambda: TreeRegressor(max_depth=4).fit(rows(), target("number")),
     "one leaf": lambda: TreeClassifier(max_depth=1, min_samples_leaf=100).fit(rows(), target("two")),
     "forest": lambda: ForestClassifier(3, random_state=0, max_depth=4).fit(rows(), target("four")),
-    "voting forest": lambda: ForestClassifier(3, voting="hard", max_depth=4).fit(rows(), target("four")),
-    "regression forest": lambda: ForestRegressor(3, max_depth=4).fit(rows(), target("number")),
+    "voting forest": lambda: ForestClassifier(3, voting="hard", random_state=0, max_depth=4).fit(
+        rows(), target("four")
+    ),
+    "regression forest": lambda: ForestRegressor(3, random_state=0, max_depth=4).fit(
+        rows(), target("number")
+    ),
     "boosted two": lambda: BoostingClassifier(n_estimators=3).fit(rows(), target("two")),
     "boosted four": lambda: BoostingClassifier(n_estimators=2).fit(rows(), target("four")),
     "boosted number": lambda: BoostingRegressor(n_estimators=3).fit(rows(), target("number")),

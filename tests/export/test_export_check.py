@@ -17,8 +17,9 @@ ENGINES = {
     "sqlite": ("sql", {"dialect": "sqlite"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
     "onnxruntime": ("onnx", {}),
+    "jpmml": ("pmml", {}),
 }
-NEEDED = {"duckdb": "duckdb", "onnxruntime": "onnxruntime"}
+NEEDED = {"duckdb": "duckdb", "onnxruntime": "onnxruntime", "jpmml": "jpmml_evaluator"}
 # Those that take a second a model run on one of each kind.
 FEW = {
     "duckdb": ("deep tree", "forest", "boosted four", "boosted count"),

@@ -4,6 +4,7 @@ ENDINGS = {
     "python": (".py",),
     "sql": (".sql",),
     "onnx": (".onnx",),
+    "pmml": (".pmml",),
     "json": (".json",),
     "mermaid": (".mmd", ".mermaid"),
     "dot": (".dot", ".gv"),

@@ -145,7 +145,7 @@ def plain_model(model: Any, *, questions: bool = False) -> PlainModel:
 
 
 def _plain_ensemble(ensemble: Ensemble, columns: tuple[Feature, ...]) -> PlainModel:
-    if getattr(ensemble, "loss_matrix", None) is not None:
+    if ensemble.loss_matrix is not None:
         raise ExportError(
             "the ensemble predicts the class of least expected loss, which no format computes: export "
             "ensemble.replace(loss_matrix=None) for its probabilities, and weigh them by the losses where "

@@ -1,7 +1,7 @@
 """A model in PMML 4.4: a TreeModel, or a MiningModel of several.
 
-Every split has a child for missing values (`defaultChild`), categories are asked by sets, never by order, and a
-category that the model has not seen is taken for missing. Boosted models are a chain: sums of trees, and a
+Every split has a child for missing values (`defaultChild`), categories are asked by sets, never by order, and
+a category that the model has not seen is taken for missing. Boosted models are a chain: sums of trees, and a
 regression that is the link.
 """
 
@@ -35,7 +35,7 @@ def to_pmml(model: Any) -> bytes:
     _dictionary(_child(root, "DataDictionary"), plain)
     root.append(_alone(plain) if plain.link is None else _ensemble(plain))
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def _child(parent: Element, tag: str, **attributes: str) -> Element:
@@ -77,7 +77,9 @@ def _text(label: Label) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def _mining_schema(parent: Element, plain: PlainModel, columns: Sequence[Feature], *, target: bool = True) -> None:
+def _mining_schema(
+    parent: Element, plain: PlainModel, columns: Sequence[Feature], *, target: bool = True
+) -> None:
     schema = _child(parent, "MiningSchema")
     if target:
         _child(schema, "MiningField", name=plain.target.name, usageType="target")
@@ -128,7 +130,9 @@ def _class_tree(plain: PlainModel, tree: PlainTree, *, target: bool, outputs: bo
     return model
 
 
-def _number_tree(plain: PlainModel, tree: PlainTree, place: int, *, target: bool = True, divided: bool = False) -> Element:
+def _number_tree(
+    plain: PlainModel, tree: PlainTree, place: int, *, target: bool = True, divided: bool = False
+) -> Element:
     """A tree that gives one of the numbers of its leaves."""
     model = _tree_model(plain, tree, "regression", target=target)
 
@@ -236,7 +240,15 @@ def _sum(plain: PlainModel, output: int, *, target: bool) -> Element:
         _child(targets, "Target", field=field, rescaleConstant=repr(plain.start[output]))
     else:
         outputs = _child(model, "Output")
-        _child(outputs, "OutputField", name=f"{SCORE}{output}", optype="continuous", dataType="double", feature="predictedValue", isFinalResult="false")
+        _child(
+            outputs,
+            "OutputField",
+            name=f"{SCORE}{output}",
+            optype="continuous",
+            dataType="double",
+            feature="predictedValue",
+            isFinalResult="false",
+        )
     segments = _child(model, "Segmentation", multipleModelMethod="sum")
     for place, (tree, value) in enumerate(_adding_to(plain, output)):
         _segment(segments, place).append(_number_tree(plain, tree, value, target=False))
@@ -256,7 +268,9 @@ def _chain(plain: PlainModel) -> Element:
     model = _mining_model(plain, function)
     if plain.target.is_classes:
         _outputs(model, plain)
-    segments = _child(model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing")
+    segments = _child(
+        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
+    )
     for output in range(plain.n_outputs):
         _segment(segments, output).append(_sum(plain, output, target=False))
     _segment(segments, plain.n_outputs).append(_link(plain, function))
@@ -307,16 +321,29 @@ def _outputs(model: Element, plain: PlainModel) -> None:
     outputs = _child(model, "Output")
     for label in plain.target.classes:
         name = f"probability({_text(label)})"
-        _child(outputs, "OutputField", name=name, optype="continuous", dataType="double", feature="probability", value=_text(label))
+        _child(
+            outputs,
+            "OutputField",
+            name=name,
+            optype="continuous",
+            dataType="double",
+            feature="probability",
+            value=_text(label),
+        )
 
 
 # -- texts that XML has not -------------------------------------------------------------------------------
 
 
 def _check_texts(plain: PlainModel) -> None:
-    fields = [(plain.target.name, plain.target.classes), *((each.name, each.categories) for each in plain.columns)]
+    fields = [
+        (plain.target.name, plain.target.classes),
+        *((each.name, each.categories) for each in plain.columns),
+    ]
     names = [name for name, _ in fields]
-    if len(set(names)) < len(names) or any(name.startswith(SCORE) and name[len(SCORE) :].isdigit() for name in names):
+    if len(set(names)) < len(names) or any(
+        name.startswith(SCORE) and name[len(SCORE) :].isdigit() for name in names
+    ):
         raise ExportError(f"PMML needs one name for each field, and none like {SCORE}0: rename a column.")
     for name, labels in fields:
         texts = [_text(label) for label in labels]
@@ -328,7 +355,12 @@ def _check_texts(plain: PlainModel) -> None:
 
 
 def _is_xml(letter: str) -> bool:
-    return letter in "\t\n\r" or "\x20" <= letter <= "\ud7ff" or "\ue000" <= letter <= "\ufffd" or letter > "\uffff"
+    return (
+        letter in "\t\n\r"
+        or "\x20" <= letter <= "\ud7ff"
+        or "\ue000" <= letter <= "\ufffd"
+        or letter > "\uffff"
+    )
 
 
 # -- running it -------------------------------------------------------------------------------------------

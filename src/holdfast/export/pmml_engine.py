@@ -19,7 +19,7 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
         import pandas as pd
     except ImportError as error:
         raise ExportError(
-            "the format 'pmml' is verified by Java: install it, and pip install jpmml-evaluator jpype1 pandas."
+            "the format 'pmml' is verified in Java: install it, and pip install jpmml-evaluator jpype1."
         ) from error
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.pmml"
