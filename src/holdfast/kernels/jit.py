@@ -49,6 +49,11 @@ class Kernel:
         self.__doc__ = compiled.__doc__
         self.__name__ = compiled.__name__
 
+    @property
+    def is_on_disk(self) -> bool:
+        """True if code of it was kept, so that it need not be compiled."""
+        return bool(self.compiled._cache.is_there)
+
     def __call__(self, *args: Any) -> Any:
         """What the compiled function returns."""
         if self.compiled.overloads or not in_main_thread():
