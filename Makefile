@@ -40,7 +40,7 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports docs coverage test-nojit test-cpu
+check: lint types imports docs test test-nojit test-cpu
 
 # The site, in build/site: it needs no network, and a warning is an error.
 docs: $(READY_DOCS)
