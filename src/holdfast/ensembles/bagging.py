@@ -63,7 +63,7 @@ def grow_bagging(
 
     The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
     vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
-    or on the order of the rows. A row that is drawn twice is one row of twice the weight; where `are_draws` is
+    or on the order of the rows. A row drawn twice is one row of twice the weight; where `are_draws` is
     False it counts as two towards the smallest leaf. A bar with the text of `progress` shows how far it is.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
