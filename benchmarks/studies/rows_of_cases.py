@@ -30,7 +30,7 @@ class Rows:
     note: str = ""
 
     def parts(self) -> Iterator[Part]:
-        """Five folds of a small set, one part of a large one; the future where there is time, and new groups."""
+        """Five folds of a small set, one part of a large one; the future of a staged one, and new groups."""
         n, generator = len(self.y), np.random.default_rng(0)
         place = np.arange(n) if self.is_forward else generator.permutation(n)
         if n <= self.most and not self.is_forward:

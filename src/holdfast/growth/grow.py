@@ -225,7 +225,7 @@ def has_many_categories(coded: Coded) -> bool:
 
 
 def _plan(
-    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, of_row: float | None
+    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, of_row: float | None = None
 ) -> Plan:
     """The task in numbers; `of_row` is what chance takes for one row, None: no means are shrunk."""
     criterion = fixed.criterion
