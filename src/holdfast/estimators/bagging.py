@@ -7,7 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import Categories, GrowthRules
 
 
 class BaggingClassifier(BaggedClasses):
@@ -21,7 +21,7 @@ class BaggingClassifier(BaggedClasses):
     n_estimators
         Number of trees: more of them never hurt, beyond the time that they take.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
+    min_weight_fraction_leaf, min_impurity_decrease, categories, class_weight, ccp_alpha
         How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
     voting
         "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
@@ -85,6 +85,7 @@ class BaggingClassifier(BaggedClasses):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        categories: Categories = "shrunk",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
@@ -110,6 +111,7 @@ class BaggingClassifier(BaggedClasses):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.categories = categories
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
@@ -167,6 +169,7 @@ class BaggingRegressor(BaggedNumbers):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        categories: Categories = "shrunk",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
@@ -189,6 +192,7 @@ class BaggingRegressor(BaggedNumbers):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.categories = categories
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha

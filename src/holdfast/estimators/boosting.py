@@ -12,7 +12,7 @@ from holdfast.ensembles.boosting_settings import EarlyStopping
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
-from holdfast.growth.rules import MaxFeatures
+from holdfast.growth.rules import Categories, MaxFeatures
 
 
 class BoostingClassifier(BoostedEstimator, ClassEnsemble):
@@ -40,6 +40,8 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
     l2_regularization
         Added to the hessian of each leaf, so that small leaves take smaller steps.
+    categories
+        "shrunk" or "exact", as in `TreeClassifier`.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     subsample
@@ -105,6 +107,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         min_samples_leaf: int | float = 10,
         min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
         second_order: bool = True,
@@ -133,6 +136,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
+        self.categories = categories
         self.max_features = max_features
         self.subsample = subsample
         self.second_order = second_order
@@ -217,6 +221,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         min_samples_leaf: int | float = 10,
         min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
         second_order: bool = True,
@@ -245,6 +250,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
+        self.categories = categories
         self.max_features = max_features
         self.subsample = subsample
         self.second_order = second_order

@@ -8,7 +8,7 @@ from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.growth.rules import GrowthRules, MaxFeatures
+from holdfast.growth.rules import Categories, GrowthRules, MaxFeatures
 
 
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
@@ -61,7 +61,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
     growth_rules
         Rules such as `C45`, for all that the parameters and the grid leave open.
-    criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
+    criterion, min_weight_fraction_leaf, min_impurity_decrease, categories, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     positive, questions, categorical_features
         As in `TreeClassifier`.
@@ -148,6 +148,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         criterion: str = "gini",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         positive: Label | None = None,
@@ -184,6 +185,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.categories = categories
         self.max_features = max_features
         self.class_weight = class_weight
         self.positive = positive
@@ -272,6 +274,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         criterion: str = "squared_error",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -306,6 +309,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.categories = categories
         self.max_features = max_features
         self.questions = questions
         self.categorical_features = categorical_features

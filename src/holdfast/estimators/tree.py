@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
-from holdfast.growth.rules import GrowthRules, MaxFeatures, Splitter
+from holdfast.growth.rules import Categories, GrowthRules, MaxFeatures, Splitter
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -41,6 +41,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     splitter
         "best" tries all splits of every feature; "random" draws one of each, a threshold uniform between its
         least and greatest value in the node or a random set of categories, and takes the best of these.
+    categories
+        How columns of more than 9 categories are split: by means that are "shrunk", rare categories standing
+        with the missing values, or by the "exact" best set of these rows, which is often chance.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
@@ -122,6 +125,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         min_relative_gain: float = 0.0,
         threshold_cost: bool = False,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         positive: Label | None = None,
@@ -155,6 +159,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.min_relative_gain = min_relative_gain
         self.threshold_cost = threshold_cost
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.class_weight = class_weight
         self.positive = positive
@@ -215,6 +220,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_impurity_decrease: float = 0.0,
         min_relative_gain: float = 0.0,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
@@ -241,6 +247,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.min_relative_gain = min_relative_gain
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.questions = questions
         self.questions_only = questions_only

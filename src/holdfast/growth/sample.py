@@ -74,6 +74,21 @@ _NOTHING = frozen(np.empty(0, np.int64))
 _NO_TARGET = frozen(np.empty(0, np.float64))
 
 
+def row_weight(fixed: FixedPointSample, counts: IntArray) -> float:
+    """What chance takes for one row of a sample, in units of weight: 1 if all weigh the same, drawn once.
+
+    The sum of squared weights by the sum of weights (Kish, 1965). A row that is drawn twice weighs twice as
+    much; one that stands for two rows does not.
+    """
+    is_counted = counts > 0
+    number = np.maximum(fixed.repeats[is_counted], 1)
+    each = counts[is_counted] / number
+    if fixed.weight is not None:
+        each = each * fixed.weight[is_counted]
+    # Summed without rounding, so that the order of the rows does not matter.
+    return math.fsum((number * each * each).tolist()) / math.fsum((number * each).tolist())
+
+
 def check_table(table: Any) -> None:
     """Raise a TypeError unless it is a table."""
     if not isinstance(table, Table):
