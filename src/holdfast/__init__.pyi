@@ -41,6 +41,7 @@ from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
 from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
+from holdfast.errors import TrendWarning as TrendWarning
 from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier
 from holdfast.estimators.bagging import BaggingRegressor as BaggingRegressor
@@ -59,9 +60,14 @@ from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
 from holdfast.evidence.row_explanation import RowExplanation as RowExplanation
 from holdfast.evidence.row_explanation import explain_row as explain_row
+from holdfast.evidence.trend_breaks import TrendBreak as TrendBreak
+from holdfast.evidence.trend_breaks import TrendBreaks as TrendBreaks
+from holdfast.evidence.trend_breaks import trend_breaks as trend_breaks
+from holdfast.evidence.trend_breaks import warn_of_trend_breaks as warn_of_trend_breaks
 from holdfast.export.formats import export as export
 from holdfast.export.sklearn import to_sklearn as to_sklearn
 from holdfast.growth.bootstrap import grow_bootstraps as grow_bootstraps
+from holdfast.growth.costs import expected_cost as expected_cost
 from holdfast.growth.grow import grow as grow
 from holdfast.growth.pruning.merging import merge_leaves as merge_leaves
 from holdfast.growth.pruning.path import PruningPath as PruningPath

@@ -64,6 +64,8 @@ _HOME: dict[str, str] = {
     "summary_text": "summary",
     "tree_correlation_html": "tree_correlation",
     "tree_svg": "tree_svg",
+    "trend_break_text": "trend_breaks",
+    "trend_breaks_text": "trend_breaks",
     "update_html": "update",
     "update_run_html": "update_run",
     "update_run_text": "update_run",

@@ -10,6 +10,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, thread_blocks
 from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.grow import has_many_categories
+from holdfast.growth.guide import guide_for
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import advance as kernels
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks
@@ -17,6 +18,7 @@ from holdfast.kernels.boosting.packing import greatest, pack
 from holdfast.kernels.boosting.search import Limits, Scratch
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
+from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
 
 CELLS_SHARED = 2**20  # rows times features, to be counted: fewer are counted sooner by one thread
 HISTOGRAM_BYTES = 2**27  # memory for histograms that wait for the larger child of their node
@@ -37,7 +39,8 @@ class BinnedSplits:
 
     def __post_init__(self) -> None:
         n_rows = int(self.repeats.sum(dtype=np.int64))
-        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, n_rows))
+        guide = guide_for(self.table, self.rules)
+        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, n_rows))
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
@@ -139,6 +142,7 @@ _PLAN = Plan(
     square_unit=1.0,
     is_shrunk=0,
     row_weight=1.0,
+    outcome=0,
 )
 
 
@@ -163,7 +167,7 @@ class _Memory:
         return len(self.histograms)
 
     @classmethod
-    def of(cls, table: Table, rules: GrowthRules, n_repeats: int) -> "_Memory":
+    def of(cls, table: Table, rules: GrowthRules, guide: Guide, n_repeats: int) -> "_Memory":
         coded, n_rows = table.coded, table.n_rows
         most = min(n_rows, max(n_repeats // int(rules.min_samples_leaf), 1))
         n_leaves = min(rules.max_leaf_nodes or most, most)
@@ -188,6 +192,15 @@ class _Memory:
                 queue=np.empty(table.n_features, np.int64),
                 waiting=np.empty(128, np.int64),
             ),
+            guide=guide,
+            guided=np.empty((capacity if guide.is_set else 0, N_GUIDED)),
+            paths=Paths(
+                guide.direction,
+                np.zeros(table.n_features, np.uint8),
+                np.zeros(table.n_features, np.uint8),
+                np.ones(table.n_features),
+                np.full(1, guide.is_set, np.uint8),
+            ),
         )
         in_set = np.empty(8 * widest, np.int8)
         return cls(growing, np.empty((n_slots, length), np.int64), in_set, np.zeros(n_rows, np.int64))
@@ -210,6 +223,8 @@ def _start(growing: kernels.Growing, gradients: Gradients, n_slots: int, seed: i
     fields[0] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(rows), 0
     fields[0, SEED] = seed & 0xFFFFFFFF
+    if growing.guide.is_set:
+        growing.guided[0] = -np.inf, np.inf, NONE, NONE
     kernels.sum_node(gradients, rows, growing.total[0])
     counters[:] = 0
     counters[kernels.N_NODES] = counters[kernels.N_LEAVES] = counters[kernels.FRESH] = 1

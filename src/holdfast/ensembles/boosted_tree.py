@@ -1,7 +1,7 @@
 """What a boosted tree adds to the score of each row, and the tree itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +14,7 @@ from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
+from holdfast.tree.monotone import Monotone, in_order
 from holdfast.tree.tree import LEAF, Tree
 
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
@@ -27,6 +28,7 @@ class Steps:
     sums: FloatArray  # (nodes, 4); of inner nodes 0
     value: FloatArray  # (nodes,); of inner nodes 0
     weight_exponent: int = 0  # gradients, hessians and weights are times 2 ** -weight_exponent
+    promise: Monotone | None = None  # which way the steps go along features
 
 
 def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
@@ -99,7 +101,19 @@ def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
         weight=np.ldexp(sums[:, WEIGHT], steps.weight_exponent),
         impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), greatest / whole),
         criterion="newton",
+        monotone=steps.promise,
     )
+
+
+def steps_in_order(table: Table, steps: Steps, promise: Monotone) -> FloatArray:
+    """The steps nearest to these that keep what is promised of the score; of inner nodes 0."""
+    fields = steps.grown.fields
+    if len(fields) == 1:
+        return steps.value
+    tree = boosted_tree(table, step_schema(table, [steps]), replace(steps, promise=promise), 0.0)
+    # By the hessian: that is what a step off the best one costs.
+    own = tree.replace(weight=np.maximum(steps.sums[:, HESSIAN], 0.0))
+    return np.where(fields[:, FEATURE] == LEAF, in_order(own).value[:, 0], 0.0)
 
 
 def _finite(impurity: FloatArray, scale: float) -> FloatArray:

@@ -12,18 +12,20 @@ from holdfast.data.split.folds import Fold
 from holdfast.data.split.row_keys import lowest, unit_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
-from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, summed
+from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, steps_in_order, summed
 from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, ParameterError
+from holdfast.growth.constraints import promise_of_score, score_rules
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 from holdfast.random_streams import Branch, derived_seed
+from holdfast.tree.monotone import Monotone
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 ROWS_PER_SUM = 2**16
@@ -40,6 +42,7 @@ class Rounds:
     pool: ThreadPool
     groups: LongArray | None
     splits: list[Splits]  # one for each output, which has its own memory
+    promises: list[Monotone | None]  # which way the score of each output goes along features
     data: BoostingRows
     start: FloatArray  # (outputs,)
     score: FloatArray  # (outputs, rows)
@@ -78,6 +81,7 @@ class Rounds:
         if settings.start == "constant":
             start[:] = best_constant(loss, y, weight, settings.alpha, n_outputs)
         growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
+        of_outputs = [score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)]
         _ = table.coded
         state = cls(
             table=table,
@@ -86,7 +90,8 @@ class Rounds:
             seed=seed,
             pool=pool,
             groups=groups,
-            splits=[_splits(table, settings, growth, data.repeats, least) for _ in range(n_outputs)],
+            splits=[_splits(table, settings, own, data.repeats, least) for own in of_outputs],
+            promises=[promise_of_score(table.schema, own) for own in of_outputs],
             data=data,
             start=start,
             score=np.repeat(start[:, None], table.n_rows, axis=1),
@@ -182,8 +187,10 @@ class Rounds:
         )
         sums = summed(shape, (gradient, hessian, self.data.weight, self.data.repeats), pool)
         value = self._values(shape, sums, output)
+        if (promise := self.promises[output]) is not None:
+            value = steps_in_order(self.table, Steps(shape.grown, sums, value), promise)
         self._add(shape, value, output, pool)
-        return Steps(shape.grown, sums, value, self.data.weight_exponent)
+        return Steps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
 
     def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
         """The step of every leaf."""

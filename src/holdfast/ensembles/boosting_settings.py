@@ -1,15 +1,25 @@
 """How an ensemble is boosted."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
+from holdfast.data.schema import Label
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
-from holdfast.growth.rules import Categories, ClassWeight, GrowthRules, MaxFeatures, rows_needed
+from holdfast.growth.rules import (
+    Categories,
+    ClassWeight,
+    Column,
+    GrowthRules,
+    Interactions,
+    MaxFeatures,
+    rows_needed,
+)
 
 EarlyStopping = bool | Literal["cv", "oob"]
 MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
@@ -44,6 +54,11 @@ class BoostingSettings:
     start: Literal["constant", "zero"] = "constant"
     alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
     class_weight: ClassWeight = None
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # as in GrowthRules, of the score
+    monotonic_class: Label | None = None
+    interaction_cst: Interactions = None
+    forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None
+    feature_costs: Mapping[Column, float] | None = None
     early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
     cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
     validation_fraction: float = 0.1  # of the rows, held out
@@ -92,6 +107,11 @@ class BoostingSettings:
             categories=self.categories,
             max_features=self.max_features,
             class_weight=self.class_weight,
+            monotonic_cst=self.monotonic_cst,
+            monotonic_class=self.monotonic_class,
+            interaction_cst=self.interaction_cst,
+            forbidden=self.forbidden,
+            feature_costs=self.feature_costs,
         )
         return replace(rules, min_samples_leaf=rows_needed(rules.min_samples_leaf, n_rows), class_weight=None)
 

@@ -7,7 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
-from holdfast.growth.rules import Categories, GrowthRules
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions
 
 
 class BaggingClassifier(BaggedClasses):
@@ -39,6 +39,7 @@ class BaggingClassifier(BaggedClasses):
     permutation_importance
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
+    monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs
@@ -96,6 +97,12 @@ class BaggingClassifier(BaggedClasses):
         max_samples: int | float | None = None,
         oob_score: Any = False,
         permutation_importance: Any = False,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
@@ -122,6 +129,12 @@ class BaggingClassifier(BaggedClasses):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.permutation_importance = permutation_importance
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.unknown = unknown
@@ -177,6 +190,11 @@ class BaggingRegressor(BaggedNumbers):
         max_samples: int | float | None = None,
         oob_score: Any = False,
         permutation_importance: Any = False,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
@@ -200,6 +218,11 @@ class BaggingRegressor(BaggedNumbers):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.permutation_importance = permutation_importance
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.unknown = unknown

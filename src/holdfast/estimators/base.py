@@ -223,6 +223,16 @@ class TreeEstimator(TableEstimator):
         check_is_fitted(self)
         return self.tree_.n_leaves
 
+    @property
+    def expected_cost_(self) -> float:
+        """What asking a row costs by `feature_costs`, averaged over the training weight."""
+        from holdfast.growth.costs import expected_cost
+
+        check_is_fitted(self)
+        if (costs := getattr(self, "feature_costs", None)) is None:
+            raise AttributeError("expected_cost_ needs feature_costs, which are None.")
+        return expected_cost(self.tree_, costs)
+
     def rules(self, *, missing: bool = False, positive: Any = None, order: str = "tree") -> str:
         """One IF ... THEN rule per leaf, as text, with the options of `Tree.rules`."""
         check_is_fitted(self)

@@ -12,7 +12,7 @@ from holdfast.ensembles.boosting_settings import EarlyStopping
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
-from holdfast.growth.rules import Categories, MaxFeatures
+from holdfast.growth.rules import Categories, Column, Interactions, MaxFeatures
 
 
 class BoostingClassifier(BoostedEstimator, ClassEnsemble):
@@ -66,6 +66,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         mean loss over `cv` folds and boosts on all rows again. "oob", with `subsample` below 1, holds no rows
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
         stops too early: earlier rounds knew these rows.
+    monotonic_cst, monotonic_class, interaction_cst, forbidden, feature_costs,
     questions, categorical_features, unknown, missing
         As in `TreeClassifier`.
     n_jobs
@@ -120,6 +121,11 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
@@ -149,6 +155,11 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.unknown = unknown
@@ -233,6 +244,10 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         unknown: str = "missing",
@@ -262,6 +277,10 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.unknown = unknown

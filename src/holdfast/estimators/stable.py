@@ -8,7 +8,7 @@ from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.growth.rules import Categories, GrowthRules, MaxFeatures
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures
 
 
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
@@ -63,7 +63,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         Rules such as `C45`, for all that the parameters and the grid leave open.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, categories, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
-    positive, questions, categorical_features
+    positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
+    questions, categorical_features
         As in `TreeClassifier`.
     early_fraction
         Fraction of the rows that are early, if `fit` is not told which are.
@@ -152,6 +153,12 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         positive: Label | None = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
@@ -189,6 +196,12 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.max_features = max_features
         self.class_weight = class_weight
         self.positive = positive
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction
@@ -276,6 +289,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         min_impurity_decrease: float = 0.0,
         categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
@@ -311,6 +329,11 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.categories = categories
         self.max_features = max_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction

@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
-from holdfast.growth.rules import Categories, GrowthRules, MaxFeatures, Splitter
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures, Splitter
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -50,6 +50,21 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Weight of each class by its label, "balanced", or None.
     positive
         The class that matters, whose probability drawings and rules show. None: the rarer of two.
+    monotonic_cst, monotonic_class
+        Which way the probability of a class, or the mean, goes along columns: {"age": 1, "dose": -1} never
+        falls as age rises and never rises with the dose; or one of 1, 0, -1 per column. The class is the
+        second of two unless another is named.
+    interaction_cst
+        Sets of columns that may stand on one path together, "pairwise" or "no_interactions"; columns in no
+        set make one more.
+    forbidden
+        Columns that are never asked, or a dictionary with the number of questions that must come first.
+    first_splits
+        The top of the tree: {"feature": "age", "threshold": 60, "left": ..., "right": ...}, a list of such
+        splits with children by number, or a `Tree` whose inner nodes are taken. Growth goes on below.
+    feature_costs
+        What asking about columns costs, 1 for those not named: splits compete by gain per cost, and what is
+        asked above is paid for.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
     questions_only
@@ -93,6 +108,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
     ccp_alpha_, max_depth_, max_leaf_nodes_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    expected_cost_
+        With `feature_costs`: what asking a row costs on average; a column is paid once on a path.
     schema_ : Schema
         Names, kinds, ranges and categories of the columns.
     classes_, n_classes_
@@ -129,6 +146,12 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         positive: Label | None = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        monotonic_class: Label | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -163,6 +186,12 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.max_features = max_features
         self.class_weight = class_weight
         self.positive = positive
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_class = monotonic_class
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds
@@ -222,6 +251,11 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         splitter: Splitter = "best",
         categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
+        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
+        interaction_cst: Interactions = None,
+        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        first_splits: Any = None,
+        feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         questions_only: bool = False,
         max_seconds: float | None = None,
@@ -249,6 +283,11 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.splitter = splitter
         self.categories = categories
         self.max_features = max_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.forbidden = forbidden
+        self.first_splits = first_splits
+        self.feature_costs = feature_costs
         self.questions = questions
         self.questions_only = questions_only
         self.max_seconds = max_seconds

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, IntArray, LongArray, frozen
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.constraints import monotone_of
+from holdfast.growth.guide import guide_for
 from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.random_splits import thresholds_drawn, values_for
@@ -22,10 +24,12 @@ from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.growth.values import node_values, with_observed
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.kernels.growth.shrinkage import MOST_LISTED
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
 NO_LIMIT = 2**40
@@ -75,7 +79,7 @@ def grow_samples(
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
         tree = _finished(table, rules, fixed, counts, task, result)
-        trees.append(pruned(tree, rules, table, fixed, counts))
+        trees.append(in_order(pruned(tree, rules, table, fixed, counts)))
     return trees
 
 
@@ -88,6 +92,7 @@ class Task(NamedTuple):
     rows: IntArray
     leaves_in_memory: int  # for which the budget has room
     values: RankValues  # empty unless splits are drawn at random
+    guide: Guide
 
 
 def coded_for(table: Table, rules: GrowthRules) -> Coded:
@@ -126,6 +131,8 @@ def ready(
     if rules.memory_limit is not None:
         room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
         limits = limits._replace(max_leaves=min(limits.max_leaves, room))
+    if (monotone := monotone_of(table.schema, rules)) is not None and monotone.outcome is not None:
+        plan = plan._replace(outcome=table.schema.target.classes.index(monotone.outcome))
     return Task(
         plan=plan,
         limits=limits,
@@ -133,20 +140,21 @@ def ready(
         rows=np.flatnonzero(counts).astype(np.int32),
         leaves_in_memory=room,
         values=values_for(table, rules),
+        guide=guide_for(table, rules),
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows, _, values = task
+    plan, limits, sample, rows, _, values, guide = task
     histograms = _histograms(coded, rules, plan, limits, len(rows))
     compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
-    growing, grown = _rooms(coded, plan, limits, len(rows))
+    growing, grown = _rooms(coded, plan, limits, guide, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            arguments = (plan, limits, coded, sample, rows, histograms, compact, values, stop, growing, grown)
-            call_kernel(kernels.grow, *arguments, stop=stop, n_steps=n_steps)
+            given = (plan, limits, coded, sample, rows, histograms, compact, values, guide)
+            call_kernel(kernels.grow, *given, stop, growing, grown, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
             growing = growing._replace(in_set=np.empty(4 * len(growing.in_set), np.int8))
@@ -162,7 +170,7 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
 
 
 def _rooms(
-    coded: Coded, plan: Plan, limits: kernels.Limits, n_rows: int
+    coded: Coded, plan: Plan, limits: kernels.Limits, guide: Guide, n_rows: int
 ) -> tuple[kernels.Growing, kernels.Grown]:
     """Memory for the nodes: pages that are not written to cost nothing."""
     n_nodes = 2 * min(n_rows, limits.max_leaves)
@@ -172,7 +180,12 @@ def _rooms(
     n_flags = min(n_nodes * widest, max(SET_BYTES, 4 * widest))
     fields, total = (n_nodes, kernels.N_FIELDS), (n_nodes, plan.n_stats)
     return (
-        kernels.Growing(np.empty(fields, np.int64), np.empty(total, np.int64), np.empty(n_flags, np.int8)),
+        kernels.Growing(
+            np.empty(fields, np.int64),
+            np.empty(total, np.int64),
+            np.empty(n_flags, np.int8),
+            np.empty((n_nodes if guide.is_set else 0, N_GUIDED)),
+        ),
         kernels.Grown(
             np.empty(fields, np.int64),
             np.empty(total, np.int64),
@@ -197,10 +210,10 @@ def _finished(
     value, node_weight, impurity = node_values(fixed, counts, task.rows, fields, grown.total)
     until = np.concatenate([[0], np.cumsum(counts[task.rows], dtype=np.int64)])
     count = (until[fields[:, kernels.END]] - until[fields[:, kernels.START]]).astype(np.float64)
-    return Tree(
+    tree = Tree(
         schema=table.schema,
         feature=node_features(table, fields),
-        threshold=thresholds(table, fields, drawn),
+        threshold=_with_prescribed(thresholds(table, fields, drawn), fields, task.guide.top),
         left=fields[:, kernels.LEFT].astype(np.int32),
         right=fields[:, kernels.RIGHT].astype(np.int32),
         missing_left=fields[:, kernels.MISSING_LEFT] == 1,
@@ -212,7 +225,17 @@ def _finished(
         impurity=impurity,
         criterion=rules.criterion,
         notes=_notes(rules, grown, task.leaves_in_memory),
+        monotone=monotone_of(table.schema, rules),
     )
+    return in_order(tree)
+
+
+def _with_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
+    """The thresholds with those that are prescribed as they were written."""
+    nodes = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
+    if len(top.threshold):
+        threshold[nodes] = top.threshold[fields[nodes, kernels.SLOT]]
+    return threshold
 
 
 def asks_for_rows(rules: GrowthRules) -> bool:
@@ -246,6 +269,7 @@ def _plan(
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
         is_shrunk=int(of_row is not None),
         row_weight=1.0 if of_row is None else of_row,
+        outcome=0,
     )
 
 

@@ -1,6 +1,7 @@
 """Thresholds as people write them: the roundest number that sends no row, or few of them, another way."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
@@ -14,6 +15,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.editable import Said
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import KNOWN, Tree
 
 MOST_DIGITS = 18
@@ -91,19 +93,22 @@ def round_thresholds(
     return editing.tree
 
 
-def with_round_thresholds(tree: Tree, table: Table) -> Tree:
+def with_round_thresholds(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
     """The tree with the roundest thresholds that send every row of the table the way it went.
 
-    Ordered categories have no numbers between them, and stay; so does what a person has edited.
+    Ordered categories have no numbers between them, and stay; so does what a person has edited, and what is
+    written in these pairs of a feature and a threshold.
     """
     leaf = tree.apply(table)
     threshold = tree.threshold.copy()
     for node in _rounded_nodes(tree):
+        if (tree.schema.names[tree.feature[node]], float(threshold[node])) in as_written:
+            continue
         values = table.columns[tree.feature[node]][_reaching(tree, leaf, node)]
         below, above = values[values <= threshold[node]], values[values > threshold[node]]
         if len(below) and len(above):
             threshold[node] = roundest(float(below.max()), float(above.min()))
-    return tree.replace(threshold=threshold)
+    return in_order(tree.replace(threshold=threshold))
 
 
 def _rounded_nodes(tree: Tree) -> list[int]:

@@ -1,7 +1,7 @@
 """When to split and when to stop: CART and C4.5 are values of one type."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -10,11 +10,14 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
+from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Categories = Literal["shrunk", "exact"]
 Splitter = Literal["best", "random"]
+Column = str | int  # its name or position
+Interactions = Sequence[Any] | Literal["pairwise", "no_interactions"] | None
 MaxFeatures = int | float | Literal["sqrt", "log2", "third"] | None
 
 
@@ -49,6 +52,13 @@ class GrowthRules:
     ccp_alpha: float = 0.0  # cost-complexity pruning: what a leaf costs, in risk per row
     ccp_risk: str | None = None  # None: the criterion's impurity; for classes also "misclassification" etc.
     merge_leaves: bool = False  # two leaves of one node that predict the same class become one
+    # What people know of the columns, each by name or position: see growth/constraints.py.
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 never falls, -1 never rises
+    monotonic_class: Label | None = None  # whose fraction it is; None: the second of two
+    interaction_cst: Interactions = None  # sets of columns that may stand on one path together
+    forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None  # never asked, or not before
+    first_splits: Any = None  # the top of the tree: nodes as in Tree.from_nodes, or a tree
+    feature_costs: Mapping[Column, float] | None = None  # splits compete by gain per cost
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -85,6 +95,8 @@ class GrowthRules:
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
+        for name, plain_form in CONSTRAINT_FORMS.items():
+            object.__setattr__(self, name, plain_form(getattr(self, name)))
 
     def replace(self, **changes: Any) -> "GrowthRules":
         """The same rules with some of them changed."""

@@ -9,6 +9,7 @@ from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.values import number_values
 from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
@@ -58,7 +59,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
     value, weight, impurity = node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
-    fitted = tree.replace(
+    filled = tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
         count=total[:, -1].astype(np.float64),
         weight=weight,
@@ -67,7 +68,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         given_outcome=None,  # ties of the new values go by the nodes above
         observed=None,
     )
-    return _counted(fitted, fixed, counts, leaves)
+    return in_order(_counted(filled, fixed, counts, leaves))
 
 
 def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:

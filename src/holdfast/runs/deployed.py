@@ -17,6 +17,7 @@ from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.growth.rules import C45
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import model_file
+from holdfast.runs.growth_rules import label_of
 from holdfast.runs.parsing import class_weights_of
 from holdfast.runs.run_files import read_facts
 from holdfast.scoring.metric import metric_of
@@ -122,6 +123,10 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
     said |= {"max_depth": settings.get("max_depth")}
     if settings.get("growth") == "c4.5":
         said["growth_rules"] = C45
+    if signs := settings.get("monotonic_cst"):
+        said["monotonic_cst"] = dict(signs)
+        if target.is_classes:
+            said["monotonic_class"] = label_of(settings.get("monotonic_class"), target)
     if weights := settings.get("class_weight"):
         said["class_weight"] = class_weight(class_weights_of(weights), target)
     try:

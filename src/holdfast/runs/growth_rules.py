@@ -24,7 +24,23 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
     if not target.is_classes:
         values["criterion"] = "squared_error"
     weights = class_weight(settings.class_weight, target)
-    return replace(_GROWTH[settings.growth], **values, class_weight=weights)
+    said = constraints(settings, target)
+    return replace(_GROWTH[settings.growth], **values, **said, class_weight=weights)
+
+
+def constraints(settings: RunSettings, target: Target) -> dict[str, Any]:
+    """What the settings say of directions, the class being a label of the target."""
+    if settings.monotonic_cst is None:
+        return {"monotonic_class": settings.monotonic_class}
+    return {
+        "monotonic_cst": dict(settings.monotonic_cst),
+        "monotonic_class": label_of(settings.monotonic_class, target),
+    }
+
+
+def label_of(text: str | None, target: Target) -> Any:
+    """The class that is written so; the text itself if there is none."""
+    return next((label for label in target.classes if str(label) == str(text)), text)
 
 
 def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> StabilitySettings:

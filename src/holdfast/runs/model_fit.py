@@ -16,7 +16,7 @@ from holdfast.estimators.base import drawn_seed
 from holdfast.growth.grow import grow
 from holdfast.growth.size.search import SizeSearch, choose_size
 from holdfast.growth.size.table import SizeTable
-from holdfast.runs.growth_rules import growth_rules
+from holdfast.runs.growth_rules import constraints, growth_rules
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import scorer_errors
@@ -91,6 +91,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
     # By a score that even one row has.
     scoring = "accuracy" if target.is_classes else "squared_error"
     small = replace(settings, n_estimators=2, scoring=scoring, class_weight=None)
+    small = replace(small, monotonic_cst=None, monotonic_class=None)
     table = Table.from_arrays(rows, labels)
     grown = MODELS[settings.model](ModelTask(table, None, small, metric_of(scoring, table.schema.target)))
     grown.model.values(rows)
@@ -137,6 +138,7 @@ def _boosting(task: ModelTask) -> GrownModel:
         "log_loss" if task.target.is_classes else "squared_error",
         n_estimators=settings.n_trees,
         class_weight=growth_rules(settings, task.target).class_weight,
+        **constraints(settings, task.target),
         **settings.growth_given,
     )
     grown = boost(

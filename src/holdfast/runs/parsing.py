@@ -9,6 +9,7 @@ from typing import Any, Literal
 Order = tuple[str, ...]
 Nodes = tuple[int, ...] | Literal["edited"]
 ClassWeights = str | tuple[tuple[Any, float], ...] | None  # "balanced", or weights by class
+Directions = tuple[tuple[str, int], ...] | None  # columns and which way the outcome goes with them
 
 
 def names_in_order(text: str) -> Order:
@@ -117,6 +118,32 @@ def class_weights_of(value: Any) -> ClassWeights:
     except (TypeError, ValueError):
         pairs = ()
     return _weights(pairs, value)
+
+
+def directions(text: str) -> Directions:
+    """Columns with a sign between commas: 1 never falls as the column rises, -1 never rises.
+
+    >>> directions("age=+1,dose=-1")
+    (('age', 1), ('dose', -1))
+    """
+    pairs = [part.rpartition("=") for part in _parts(text)]
+    signs = {"1": 1, "+1": 1, "+": 1, "-1": -1, "-": -1}
+    if any(not name.strip() or sign.strip() not in signs for name, _, sign in pairs):
+        raise ValueError(f"{text!r} has to be columns with +1 or -1, such as age=+1,dose=-1.")
+    return tuple((name.strip(), signs[sign.strip()]) for name, _, sign in pairs)
+
+
+def directions_of(value: Any) -> Directions:
+    """The same from a text, a dict, or pairs."""
+    if isinstance(value, str):
+        return directions(value)
+    try:
+        pairs = tuple((name, int(sign)) for name, sign in dict(value).items())
+    except (TypeError, ValueError):
+        pairs = ()
+    if not pairs or any(sign not in (-1, 1) for _, sign in pairs):
+        raise ValueError(f"{value!r} has to be columns with 1 or -1, such as {{'age': 1}}.")
+    return pairs
 
 
 def node_numbers(text: str) -> Nodes:

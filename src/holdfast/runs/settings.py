@@ -8,9 +8,12 @@ from holdfast.errors import ParameterError
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
+    Directions,
     as_it_is,
     class_weights,
     class_weights_of,
+    directions,
+    directions_of,
     leaf_size,
     leaf_size_of,
     most_leaves,
@@ -94,6 +97,18 @@ class RunSettings(LearningSettings):
         kind=int,
         range=Range(1, 1000),
         help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
+    )
+    monotonic_cst: Directions = setting(
+        None,
+        help="Which way the outcome goes with columns: age=+1,dose=-1.",
+        metavar="SIGNS",
+        from_text=directions,
+        from_python=directions_of,
+    )
+    monotonic_class: str | None = setting(
+        None,
+        help="Of --monotonic-cst: the class whose probability it is. [default: the second of two]",
+        metavar="CLASS",
     )
     growth: str = setting(
         GROWTH[0],

@@ -85,6 +85,17 @@ class EditPart(Part):
 Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
 
 
+class MonotonePart(Part):
+    """Which way the values of a tree go along features."""
+
+    features: tuple[str, ...]
+    directions: tuple[Literal[-1, 1], ...]
+    outcome: LabelEntry | None  # the class whose fraction it is; null for a number
+
+
+Promise = MonotonePart | msgspec.UnsetType  # only where there is one
+
+
 class TreeDocument(Part, kw_only=True):
     """The whole document of a tree, its fields in the order in which they are written."""
 
@@ -95,6 +106,7 @@ class TreeDocument(Part, kw_only=True):
     criterion: str
     notes: tuple[str, ...]
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
@@ -106,6 +118,7 @@ class TreePart(Part, kw_only=True):
     criterion: str
     notes: tuple[str, ...]
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -127,6 +140,7 @@ class MemberPart(Part, kw_only=True):
     criterion: str
     notes: tuple[str, ...]
     edits: Edits = msgspec.UNSET
+    monotone: Promise = msgspec.UNSET
     nodes: NodesPart
 
 

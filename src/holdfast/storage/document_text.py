@@ -69,7 +69,7 @@ def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
             lines[name] = _estimator_lines(entry)
         elif name == "edits" and entry is not msgspec.UNSET:
             lines[name] = _block(b"[]", map(_line, entry), indent=2)
-        elif name not in ("checksum", "edits", "estimator", "schema", "nodes", "trees"):
+        elif entry is not msgspec.UNSET and name not in ("checksum", "edits", "schema", "nodes", "trees"):
             is_array = isinstance(entry, msgspec.Raw)
             lines[name] = _line(spelling(entry, FORMS[name], name) if is_array else entry)
     features = _block(b"[]", map(_line, document.schema.features), indent=4)

@@ -9,7 +9,7 @@ from holdfast.storage.part import Integer, LabelEntry, Part
 # -- parameters -------------------------------------------------------------------------------------------
 
 Scalar = LabelEntry | None
-List = tuple[Scalar, ...]
+List = tuple[Scalar | tuple[Scalar, ...], ...]  # also of lists, such as sets of columns
 
 
 class InnerMappingPart(Part):

@@ -49,7 +49,7 @@ def _rules_part(rules: Any) -> MappingPart:
 def _rule(value: Any) -> Any:
     if isinstance(value, Mapping):
         return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
-    return _scalar(value)
+    return _scalar_or_list(value)
 
 
 def _part(value: Any) -> Parameter:
@@ -63,8 +63,14 @@ def _scalar_or_list(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(map(_scalar, value))
+        return tuple(map(_scalar_or_inner_list, value))
     return _scalar(value)
+
+
+def _scalar_or_inner_list(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
+    return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
 
 
 def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
@@ -113,7 +119,7 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
-        return list(part)
+        return [_value_in(entry, name) for entry in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):

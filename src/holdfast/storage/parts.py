@@ -28,6 +28,7 @@ from holdfast.storage.document import (
 )
 from holdfast.storage.edit_parts import edit_parts, edits_in
 from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
+from holdfast.storage.monotone_part import monotone_in, monotone_part
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.outcome import with_outcome
@@ -46,6 +47,7 @@ def document_of(tree: Tree) -> TreeDocument:
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
         edits=edit_parts(tree.edits),
+        monotone=monotone_part(tree.monotone),
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
@@ -64,6 +66,7 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
                 criterion=str(tree.criterion),
                 notes=tuple(map(str, tree.notes)),
                 edits=edit_parts(tree.edits),
+                monotone=monotone_part(tree.monotone),
                 nodes=_nodes_part(tree),
             )
             for tree in trees
@@ -97,6 +100,7 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
         edits=edit_parts(tree.edits),
+        monotone=monotone_part(tree.monotone),
         nodes=_nodes_part(tree),
     )
 
@@ -217,6 +221,7 @@ def tree_in(
         array("outcome", np.int32),
         _observed_in(part.nodes, len(schema.target.classes), place),
         edits_in(part.edits),
+        monotone_in(part.monotone),
     )
 
 

@@ -74,6 +74,10 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     check_outcome(tree)
     _check_weights(tree)
     _check_observed(tree)
+    if tree.monotone is not None:
+        from holdfast.tree.monotone_check import check_monotone
+
+        check_monotone(tree)
 
 
 # -- the schema ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from holdfast.tree.check import TOLERANCE
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import Edit, EditKind, carried, held_edits, node_at, path_of, with_edit, with_notes
 from holdfast.tree.edits import asking, grafted, saying
+from holdfast.tree.monotone import in_order, violations
 from holdfast.tree.node import Node, plain_label, split_of
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
@@ -145,7 +146,7 @@ class Editing:
         new = with_edit(changed, edit)
         if self.table is not None:
             new = self._refitted(new, node if kind in _QUESTIONS else None)
-        return replace(self, tree=new)
+        return replace(self, tree=_kept_in_order(new, kind, node))
 
     def _refitted(self, tree: Tree, edited: int | None) -> Tree:
         """Counts and weights of the rows everywhere; values below this edit and those made without rows.
@@ -162,6 +163,18 @@ class Editing:
         fitted = grown("refitted_at", tree, self.table, below, self.rules, self.keep_values)
         edits = tuple(replace(edit, stale=False) for edit in carried(tree.edits, tree, fitted))
         return with_notes(fitted.replace(edits=edits))
+
+
+def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
+    """The tree with its values in the order that it promises; an EditError if a person's value breaks it."""
+    if kind == "value" and (n_broken := violations(tree)):
+        assert tree.monotone is not None
+        features = listed([name for name, _ in tree.monotone.directions])
+        raise EditError(
+            f"The value of node {node} breaks what the tree promises of {features}: {n_broken} pairs of "
+            "leaves would be out of order. Give a value between those of the leaves on either side."
+        )
+    return in_order(tree)
 
 
 def _check_node(tree: Tree, node: Any) -> None:

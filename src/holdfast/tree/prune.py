@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import LEAF, Tree
 
 TIED = 1e-9  # costs that differ by less than this fraction are equal, and the smaller tree wins
@@ -53,7 +54,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
     inner = asks != LEAF
     starts = np.where(inner, tree.set_start[asks], -1)
     set_start, in_set = _gathered_sets(tree, asks, starts)
-    return tree.replace(
+    smaller = tree.replace(
         feature=np.where(inner, tree.feature[asks], LEAF).astype(np.int32),
         threshold=np.where(inner, tree.threshold[asks], np.nan),
         left=left.astype(np.int32),
@@ -68,6 +69,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         given_outcome=None if tree.given_outcome is None else tree.given_outcome[values],
         observed=None if tree.observed is None else tree.observed[values],
     )
+    return in_order(smaller)
 
 
 def _reached(tree: Tree, ends: BoolArray) -> LongArray:

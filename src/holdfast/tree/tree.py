@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from holdfast.tree.edit import Edit
+    from holdfast.tree.monotone import Monotone
     from holdfast.tree.summary import TreeSummary
 
 LONGEST_TEXT = 256  # letters of a label in an array of texts
@@ -55,6 +56,7 @@ class Tree(Editable):
     # says, or rows that weigh more than others. None elsewhere: `class_counts` works them out.
     observed: FloatArray | None = None
     edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
+    monotone: "Monotone | None" = None  # which way its values go along features, where that is promised
 
     def __post_init__(self) -> None:
         for field in fields(self):

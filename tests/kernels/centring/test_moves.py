@@ -56,7 +56,8 @@ def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind:
     small = SmallSearch(8, **kind)
     parts, shape = small.search.problem, small.shape(small.student)
     bounds = Bounds(4, 0.0, np.inf, 0.0, 1.0)
-    problem = Problem(parts.questions.packed, parts.rows, parts.points, parts.grafts, bounds, parts.held)
+    given = parts.questions.packed, parts.rows, parts.points, parts.grafts
+    problem = Problem(*given, bounds, parts.held, parts.guide)
     work = memory_for(parts, small.search.student.nodes)
     settled(problem, work)
     assert work.current.total.sum() / 5 == pytest.approx(small.distances([small.student])[0], abs=1e-6)

@@ -9,6 +9,7 @@ histogram is exactly its parent's minus its sibling's.
 The kernel pauses before it counts a large node: many threads can do that together.
 """
 
+import math
 from typing import NamedTuple
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
@@ -21,6 +22,7 @@ from holdfast.kernels.growth.grow import (
     DEPTH,
     END,
     FEATURE,
+    FIRST_RIGHT,
     LEFT,
     MISSING_LEFT,
     N_FIELDS,
@@ -37,6 +39,8 @@ from holdfast.kernels.growth.grow import (
     push,
 )
 from holdfast.kernels.growth.grow import Growing as GrowingTree
+from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, Guide, Paths, open_paths
+from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.jit import inner, int64, kernel
 
@@ -59,6 +63,9 @@ class Growing(NamedTuple):
     free: LongArray  # slots of histograms that nobody holds
     buffer: IntArray
     scratch: Scratch
+    guide: Guide
+    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
+    paths: Paths
 
 
 @inner
@@ -74,11 +81,17 @@ def search(
     """Find the best split of a node and put it on the heap; False if it stays a leaf."""
     fields, total, counters = growing.fields, growing.total, growing.counters
     other, own_total = total[at, 0], total[at, 1]
-    best = best_split(limits, coded, histogram, own_total, other, bits, fields[at, SEED], growing.scratch)
+    lowest, highest, paths = -math.inf, math.inf, growing.paths
+    if growing.guide.is_set:
+        lowest, highest = growing.guided[at, LOWEST], growing.guided[at, HIGHEST]
+        open_paths(growing.guide, fields, growing.guided, at, fields[at, DEPTH], FEATURE, paths)
+    seed, scratch = fields[at, SEED], growing.scratch
+    best = best_split(limits, coded, histogram, own_total, other, bits, seed, scratch, paths, lowest, highest)
     if best.feature < 0:
         return False
     sides = best.top / best.bottom
     gain = sides - float(own_total) * float(own_total) / (float(other >> bits) + limits.l2)
+    gain *= paths.cost[best.feature]
     if gain <= sides * LEAST_GAIN or gain < limits.min_impurity_decrease:
         return False
     fields[at, FEATURE], fields[at, CUT], fields[at, MISSING_LEFT] = best.feature, best.cut, best.missing_left
@@ -120,8 +133,37 @@ def sum_node(gradients: Gradients, rows: IntArray, total: LongArray) -> None:
 
 
 @inner
+def step_within(limits: Limits, growing: Growing, node: int, bits: int, low: float, high: float) -> float:
+    """The best step of a node within bounds."""
+    below = float(growing.total[node, 0] >> bits) + limits.l2
+    step = -float(growing.total[node, 1]) / below if below > 0.0 else 0.0
+    return min(max(step, low), high)
+
+
+@inner
+def hand_down(limits: Limits, growing: Growing, parent: int, left: int, right: int, bits: int) -> None:
+    """Hand the bounds of a node down to its children, which the middle of their steps parts."""
+    fields, guided, directions = growing.fields, growing.guided, growing.guide.direction
+    low, high = guided[parent, LOWEST], guided[parent, HIGHEST]
+    for child in (left, right):
+        guided[child, LOWEST], guided[child, HIGHEST] = low, high
+        guided[child, PARENT_OF], guided[child, GIVEN] = parent, NONE
+    # Known values parted from missing ones have no order.
+    if len(directions) == 0 or fields[parent, FIRST_RIGHT] == NONE:
+        return
+    direction = directions[fields[parent, FEATURE]]
+    if direction == 0:
+        return
+    in_left = step_within(limits, growing, left, bits, low, high)
+    in_right = step_within(limits, growing, right, bits, low, high)
+    middle = in_left + (in_right - in_left) * 0.5
+    guided[left, HIGHEST if direction > 0 else LOWEST] = middle
+    guided[right, LOWEST if direction > 0 else HIGHEST] = middle
+
+
+@inner
 def make_children(
-    coded: Coded, gradients: Gradients, growing: Growing, parent: int, in_set: SignArray
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, parent: int, in_set: SignArray
 ) -> None:
     """Divide the rows of a node; the smaller child is noted, and its sums are worked out."""
     fields, total, counters, rows = growing.fields, growing.total, growing.counters, growing.rows
@@ -140,6 +182,8 @@ def make_children(
     add_rows(gradients, rows[fields[small, START] : fields[small, END]], total[small])
     for k in range(2):
         total[large, k] = total[parent, k] - total[small, k]
+    if growing.guide.is_set:
+        hand_down(limits, growing, parent, left, right, gradients.count_bits)
     counters[N_NODES] += 2
     counters[N_LEAVES] += 1
     counters[PARENT], counters[SMALL], counters[LARGE] = parent, small, large
@@ -200,7 +244,7 @@ def advance(
             return ROOM
         parent = pop(growing.heap, growing.gain, counters[N_OPEN])
         counters[N_OPEN] -= 1
-        make_children(coded, gradients, growing, parent, in_set)
+        make_children(limits, coded, gradients, growing, parent, in_set)
         small, large = counters[SMALL], counters[LARGE]
         slot = fields[parent, SLOT]
         if counters[N_LEAVES] >= limits.max_leaves or not (
@@ -228,5 +272,5 @@ def advance(
 @kernel
 def finish(plan: Plan, coded: Coded, growing: Growing, in_set: SignArray, grown: Grown) -> None:
     """Put the nodes in preorder, every category and the missing values on a side."""
-    nodes = GrowingTree(growing.fields, growing.total, in_set)
+    nodes = GrowingTree(growing.fields, growing.total, in_set, growing.guided)
     in_preorder(plan, coded, nodes, growing.counters[N_NODES], grown)

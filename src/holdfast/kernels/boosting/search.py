@@ -1,5 +1,6 @@
 """The split of a node that lowers the loss most, between bins and between sets of categories."""
 
+import math
 from typing import NamedTuple
 
 from holdfast.arrays import FloatArray, LongArray, SignArray
@@ -7,6 +8,7 @@ from holdfast.kernels.boosting.histogram import place_of_missing
 from holdfast.kernels.boosting.shrinkage import arrange_shrunk, is_shrunk, place_of
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.shrinkage import MOST_LISTED
 from holdfast.kernels.jit import inner, int64, uint64
@@ -49,6 +51,43 @@ class Scratch(NamedTuple):
     place: FloatArray  # (categories + 1,)
     queue: LongArray  # (features,) the features that wait to be drawn
     waiting: LongArray  # (128,) for sorting
+
+
+class Reach(NamedTuple):
+    """What guides the split of a node by one feature: see `kernels/growth/guide.py`."""
+
+    is_guided: bool
+    direction: int
+    lowest: float  # bounds of the steps of the node and of all below it
+    highest: float
+    whole: float  # what the node has by its best step
+    clipped: float  # what it has by the step within the bounds
+    cost: float
+
+
+@inner
+def reached(sum_: float, below: float, step: float) -> float:
+    """What a side has by a step: G^2 / H by its best one."""
+    return -(2.0 * sum_ + below * step) * step
+
+
+@inner
+def guided_sides(
+    reach: Reach, sum_left: float, below_left: float, sum_right: float, below_right: float
+) -> float:
+    """What two sides have by steps within the bounds, per cost; -1 if these are out of order, or the same.
+
+    On the scale of a node without bounds, which has the same before the split.
+    """
+    if below_left <= 0.0 or below_right <= 0.0:
+        return -1.0
+    own_left, own_right = -sum_left / below_left, -sum_right / below_right
+    left = min(max(own_left, reach.lowest), reach.highest)
+    right = min(max(own_right, reach.lowest), reach.highest)
+    if (right - left) * reach.direction < 0.0 or (left == right and own_left != own_right):
+        return -1.0
+    sides = reached(sum_left, below_left, left) + reached(sum_right, below_right, right)
+    return reach.whole + max(sides - reach.clipped, 0.0) / reach.cost
 
 
 @inner
@@ -100,6 +139,43 @@ def scan_numbers(
 
 
 @inner
+def scan_guided(
+    limits: Limits,
+    reach: Reach,
+    histogram: LongArray,
+    begin: int,
+    n_codes: int,
+    total: int,
+    other: int,
+    bits: int,
+    feature: int,
+    best: Best,
+) -> Best:
+    """The same as `scan_numbers` where something guides the split: a test in its loop took a seventh more."""
+    mask, l2 = (int64(1) << bits) - 1, limits.l2
+    rows, least = other & mask, limits.min_hessian + l2
+    at_missing = begin + 2 * MISSING_CODE
+    for side in range(2 if histogram[at_missing + 1] != 0 else 1):
+        sum_left, other_left = side * histogram[at_missing], side * histogram[at_missing + 1]
+        for code in range(n_codes):
+            own = histogram[begin + 2 * code + 1]
+            if own == 0:
+                continue
+            sum_left += histogram[begin + 2 * code]
+            other_left += own
+            rows_left = other_left & mask
+            if min(rows_left, rows - rows_left) < limits.min_rows:
+                continue
+            below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
+            sides = guided_sides(reach, float(sum_left), below_left, float(total - sum_left), below_right)
+            ahead = sides * best.bottom
+            is_tied = best.feature == feature and code < best.cut and ahead * CLEARLY > best.top
+            if (ahead > best.top * CLEARLY or is_tied) and min(below_left, below_right) >= least:
+                best = Best(sides, 1.0, feature, int64(code), int64(side))
+    return best
+
+
+@inner
 def arrange(
     coded: Coded, histogram: LongArray, feature: int, bits: int, order: LongArray, place: FloatArray
 ) -> int:
@@ -129,6 +205,7 @@ def arrange(
 @inner
 def scan_sets(
     limits: Limits,
+    reach: Reach,
     coded: Coded,
     histogram: LongArray,
     total: int,
@@ -140,7 +217,7 @@ def scan_sets(
 ) -> Best:
     """The better of the best split so far and the sets of categories of a feature."""
     if is_shrunk(limits.dispersion, coded, feature):
-        return scan_shrunk(limits, coded, histogram, total, other, bits, feature, scratch, best)
+        return scan_shrunk(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
     order, begin = scratch.order, 2 * coded.start[feature]
     n = arrange(coded, histogram, feature, bits, order, scratch.place)
     sum_left = other_left = int64(0)
@@ -148,7 +225,9 @@ def scan_sets(
     for i in range(n - 1):
         sum_left += histogram[begin + 2 * order[i]]
         other_left += histogram[begin + 2 * order[i] + 1]
-        own = consider_set(limits, total, other, bits, sum_left, other_left, feature, int64(i + 1), best)
+        own = consider_set(
+            limits, reach, total, other, bits, sum_left, other_left, feature, int64(i + 1), best
+        )
         is_held_back = is_held_back or own.missing_left == FORBIDDEN
         best = best if own.missing_left == FORBIDDEN else own
     if not is_held_back or n > MOST_LISTED:
@@ -164,7 +243,7 @@ def scan_sets(
         sign = 1 if pattern >> bit & 1 else -1
         sum_left += sign * histogram[begin + 2 * order[bit + 1]]
         other_left += sign * histogram[begin + 2 * order[bit + 1] + 1]
-        own = consider_set(limits, total, other, bits, sum_left, other_left, feature, -pattern, best)
+        own = consider_set(limits, reach, total, other, bits, sum_left, other_left, feature, -pattern, best)
         best = best if own.missing_left == FORBIDDEN else own
     return best
 
@@ -172,6 +251,7 @@ def scan_sets(
 @inner
 def scan_shrunk(
     limits: Limits,
+    reach: Reach,
     coded: Coded,
     histogram: LongArray,
     total: int,
@@ -196,7 +276,9 @@ def scan_shrunk(
         if place[order[i]] == place[order[i + 1]]:
             continue  # one group, or two that nothing tells apart
         right = float(total) - left
-        own_best = consider_sums(limits, left, right, other, bits, other_left, feature, int64(i + 1), best)
+        own_best = consider_sums(
+            limits, reach, left, right, other, bits, other_left, feature, int64(i + 1), best
+        )
         best = best if own_best.missing_left == FORBIDDEN else own_best
     return best
 
@@ -204,6 +286,7 @@ def scan_shrunk(
 @inner
 def consider_set(
     limits: Limits,
+    reach: Reach,
     total: int,
     other: int,
     bits: int,
@@ -215,12 +298,13 @@ def consider_set(
 ) -> Best:
     """The better of the best split so far and one with these sums on its left; marked if it is forbidden."""
     left, right = float(sum_left), float(total - sum_left)
-    return consider_sums(limits, left, right, other, bits, other_left, feature, cut, best)
+    return consider_sums(limits, reach, left, right, other, bits, other_left, feature, cut, best)
 
 
 @inner
 def consider_sums(
     limits: Limits,
+    reach: Reach,
     left: float,
     right: float,
     other: int,
@@ -233,8 +317,10 @@ def consider_sums(
     """The same with gradients that need not be whole."""
     mask, l2 = (int64(1) << bits) - 1, limits.l2
     below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
-    top = left * left * below_right + right * right * below_left
-    if not top * best.bottom > best.top * (below_left * below_right) * CLEARLY:
+    top, bottom = left * left * below_right + right * right * below_left, below_left * below_right
+    if reach.is_guided:
+        top, bottom = guided_sides(reach, left, below_left, right, below_right), 1.0
+    if not top * best.bottom > best.top * bottom * CLEARLY:
         return best
     side = int64(0)
     if (
@@ -242,7 +328,7 @@ def consider_sums(
         or min(below_left, below_right) < limits.min_hessian + l2
     ):
         side = FORBIDDEN
-    return Best(top, below_left * below_right, feature, cut, side)
+    return Best(top, bottom, feature, cut, side)
 
 
 @inner
@@ -307,10 +393,20 @@ def best_split(
     bits: int,
     seed: int,
     scratch: Scratch,
+    paths: Paths,
+    lowest: float,
+    highest: float,
 ) -> Best:
     """The best split of a node over all features, or over drawn ones; its feature is -1 if there is none."""
     best = Best(0.0, 1.0, NONE, int64(0), int64(0))
     n_features, n_varied, n_ready, n_least = coded.ranks.shape[0], int64(0), int64(0), limits.n_drawn
+    below, has_paths = float(other >> bits) + limits.l2, paths.is_set[0] > 0
+    whole = clipped = 0.0
+    is_bound = lowest > -math.inf or highest < math.inf
+    if has_paths and below > 0.0:
+        whole = float(total) * float(total) / below
+        clipped = reached(float(total), below, min(max(-float(total) / below, lowest), highest))
+    reach = Reach(False, int64(0), lowest, highest, whole, clipped, 1.0)
     for i in range(n_features):
         feature = int64(i)
         if limits.n_drawn > 0:
@@ -318,12 +414,24 @@ def best_split(
                 n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
                 n_least *= 2
             feature = column_at(scratch.queue, i)
+        if has_paths:
+            if paths.is_closed[feature]:
+                continue
+            direction = int64(paths.direction[feature]) if len(paths.direction) > 0 else int64(0)
+            cost = paths.cost[feature]
+            is_guided = is_bound or direction != 0 or cost != 1.0
+            reach = Reach(is_guided, direction, lowest, highest, whole, clipped, cost)
         before = best.top
         if coded.is_subset[feature]:
-            best = scan_sets(limits, coded, histogram, total, other, bits, feature, scratch, best)
+            best = scan_sets(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
         else:
             begin, n_codes = 2 * coded.start[feature], int64(coded.n_codes[feature])
-            best = scan_numbers(limits, histogram, begin, n_codes, total, other, bits, feature, best)
+            if reach.is_guided:
+                best = scan_guided(
+                    limits, reach, histogram, begin, n_codes, total, other, bits, feature, best
+                )
+            else:
+                best = scan_numbers(limits, histogram, begin, n_codes, total, other, bits, feature, best)
         if limits.n_drawn > 0:
             n_varied += int64(is_varied(coded, histogram, feature, other) or best.top != before)
             if n_varied >= limits.n_drawn and best.feature >= 0:

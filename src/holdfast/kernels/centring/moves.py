@@ -11,6 +11,7 @@ from holdfast.kernels.centring.fit import (
     leaf_reached,
     split_stats,
 )
+from holdfast.kernels.centring.paths import may_ask
 from holdfast.kernels.centring.problem import LEAF, NO_PATH, Nodes, Problem
 from holdfast.kernels.centring.rules import copy_row, price_subtree
 from holdfast.kernels.centring.state import Candidate, Current, Work, copy_nodes
@@ -78,6 +79,10 @@ def try_candidate(
     """
     current, candidate, scratch = work.current, work.candidate, work.scratch
     if explained(candidate.stats, n_new, problem.bounds) < least_explained:
+        return 0
+    if problem.guide.is_set and not may_ask(
+        problem, current.nodes, v, candidate.nodes, n_new, scratch.is_used
+    ):
         return 0
     price_candidate(problem, current, v, candidate)
     change = change_of(current, v, n_new)

@@ -9,6 +9,7 @@ is large: sums of them are exact, so that nothing depends on their order.
 from typing import NamedTuple
 
 from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
+from holdfast.kernels.growth.guide import Guide
 
 LEAF = -1
 NO_PATH = 0
@@ -91,3 +92,4 @@ class Problem(NamedTuple):
     grafts: Grafts
     bounds: Bounds
     held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
+    guide: Guide  # what may be asked where

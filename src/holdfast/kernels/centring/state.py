@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, ByteArray, FloatArray, LongArray
 from holdfast.kernels.centring.assignment import Matching
 from holdfast.kernels.centring.fit import SideSums, add_row, clear_stats, leaf_reached
 from holdfast.kernels.centring.problem import LEAF, MOST_PATH, NO_PATH, Grafts, Nodes, Problem
@@ -60,6 +60,7 @@ class Scratch(NamedTuple):
     tree_bound: FloatArray  # (trees,)
     bound: FloatArray  # (questions,)
     least: FloatArray  # (1,) the sum of distances after the best move so far
+    is_used: ByteArray  # (features,) those that are asked on a path
 
 
 class Work(NamedTuple):

@@ -15,6 +15,7 @@ from holdfast.kernels.centring.moves import (
     route_both_ways,
     route_candidate,
 )
+from holdfast.kernels.centring.paths import may_ask
 from holdfast.kernels.centring.problem import LEAF, NO_PATH, Nodes, Problem
 from holdfast.kernels.centring.search import settle
 from holdfast.kernels.centring.state import Work, copy_nodes, is_held, replace_nodes
@@ -31,6 +32,10 @@ def try_step(problem: Problem, work: Work, v: int, n_new: int, before: float) ->
     `before` is what the leaves below node v explain. Returns n_new, or 0.
     """
     current, candidate, scratch, bounds = work.current, work.candidate, work.scratch, problem.bounds
+    if problem.guide.is_set and not may_ask(
+        problem, current.nodes, v, candidate.nodes, n_new, scratch.is_used
+    ):
+        return 0
     gain = explained(candidate.stats, n_new, bounds) - before
     if gain <= LEAST_GAIN * bounds.square_sum or gain <= scratch.least[0] * FLOOR:
         return 0

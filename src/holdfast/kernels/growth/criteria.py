@@ -45,6 +45,7 @@ class Plan(NamedTuple):
     square_unit: float  # unit of the sums of squares, in units of sum * sum / weight
     is_shrunk: int  # 1 if the means of many categories are shrunk
     row_weight: float  # what chance takes for one row: sum of squared weights by sum of weights
+    outcome: int  # of three classes or more, the one whose fraction may have directions
 
 
 class Node(NamedTuple):
@@ -58,7 +59,13 @@ class Node(NamedTuple):
     per_range: float  # 1 / (high - low)
     units: int  # its weight as an integer
     total: int  # its sum of the target, or the weight of the second class
-    rounding: float  # what rounding may add to a gain or take from it
+    rounding: float  # what rounding, or being clipped, may add to a gain or take from it
+    direction: int  # 1 or -1 where the two values must stand in an order: see `guide.py`
+    lowest: float  # bounds of the value of the node and of all below it
+    highest: float
+    loss: float  # what the node loses by being clipped to them
+    cost: float  # of asking the feature that is looked at
+    is_guided: int  # 1 if there is a direction or a bound
 
 
 # -- the formulas -----------------------------------------------------------------------------------------
@@ -219,7 +226,7 @@ def parts_of(node: Node, gain: float, entropy: float) -> int:
     """The gain per bit of an entropy, which is times weight, as an integer."""
     if entropy <= LEAST_ENTROPY * node.weight:
         return int64(0)
-    return int64(math.floor(min(gain / entropy, 8.0) * PARTS + 0.5))
+    return int64(math.floor(min(gain / entropy / node.cost, 8.0) * PARTS + 0.5))
 
 
 @inner
@@ -227,7 +234,7 @@ def improvement_of(plan: Plan, node: Node, gain: float, weight_left: float, weig
     """The gain on the scale on which splits compete: an integer."""
     if plan.is_normalised:
         return parts_of(node, gain, (split_entropy(weight_left, weight_right) + node.impurity) / 2.0)
-    return int64(math.floor(min(gain / node.impurity, 8.0) * PARTS + 0.5))
+    return int64(math.floor(min(gain / node.impurity / node.cost, 8.0) * PARTS + 0.5))
 
 
 @inner

@@ -74,7 +74,8 @@ def offer(
     offers, offered, feature = scratch.offers, scratch.offered, own.feature
     offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
     offers[feature, 2], offers[feature, 3] = own.missing_left, units
-    offered[feature, 0] = offered[feature, 1] = own.gain
+    # In bits, whatever they cost: what a threshold costs to name is to be taken from it.
+    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.paths.cost[feature]
     if plan.threshold_cost and not coded.is_subset[feature]:
         n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
         offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
@@ -92,7 +93,7 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
     total, n_offers = 0.0, 0
     for i in range(n):
         if offers[order[i], 0] != NEVER:
-            total += offered[order[i], 1]
+            total += offered[order[i], 1] / scratch.paths.cost[order[i]]
             n_offers += 1
     best = no_split()
     if n_offers == 0:
@@ -100,13 +101,14 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
     least = total / n_offers - node.impurity * (4.0 / PARTS)
     for i in range(n):
         feature = order[i]
-        if offers[feature, 0] == NEVER or offered[feature, 1] < least:
+        cost = scratch.paths.cost[feature]
+        if offers[feature, 0] == NEVER or offered[feature, 1] / cost < least:
             continue
         units = offers[feature, 3]
         improvement = parts_of(
-            node, offered[feature, 1], split_entropy(float(units), float(node.units - units))
+            node, offered[feature, 1] / cost, split_entropy(float(units), float(node.units - units))
         )
-        gain, cut, missing_left = offered[feature, 0], offers[feature, 1], offers[feature, 2]
+        gain, cut, missing_left = offered[feature, 0] / cost, offers[feature, 1], offers[feature, 2]
         if (
             not is_drawn or improvement > best.improvement
         ):  # the features stand as they were drawn: the first one wins a tie
@@ -160,6 +162,9 @@ def best_split(
                 n_least *= 2
             feature = column_at(scratch.queue, i)
         order[i] = feature
+        if scratch.paths.is_set[0] > 0 and scratch.paths.is_closed[feature] > 0:
+            scratch.offers[feature, 0] = NEVER
+            continue
         if n_drawn > 0 and (coded.is_subset[feature] or len(rows) > FEW_ROWS):
             shift = bits_dropped(coded, feature, fine)
             count_one(plan, coded, sample, rows, feature, shift, histogram)

@@ -10,11 +10,23 @@ from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
 from holdfast.kernels.growth.criteria import NEVER, Plan, weight_of
 from holdfast.kernels.growth.drawing import child_seed, mix
 from holdfast.kernels.growth.gain_ratio import best_split
+from holdfast.kernels.growth.guide import (
+    GIVEN,
+    HIGHEST,
+    LOWEST,
+    PARENT,
+    Guide,
+    Paths,
+    Top,
+    bound_children,
+    open_paths,
+    within_bounds,
+)
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.many_classes import START as HEAD
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
-from holdfast.kernels.growth.split import Scratch, no_split
+from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
@@ -44,6 +56,7 @@ class Growing(NamedTuple):
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, stats)
     in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
+    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
 
 
 class Grown(NamedTuple):
@@ -135,8 +148,26 @@ def divide(
     return n_left
 
 
+@inner
+def side_of_all(coded: Coded, rows: IntArray, top: Top, given: int) -> int:
+    """The side to which a prescribed split sends all rows: 1 left, 0 right; NONE if it parts them."""
+    feature, n_left = top.feature[given], 0
+    is_subset = coded.is_subset[feature] > 0
+    for i in range(len(rows)):
+        rank = int64(coded.ranks[feature, rows[i]])
+        if rank < 0:
+            n_left += top.missing_left[given] == 1
+        elif is_subset:
+            n_left += top.in_set[top.set_start[given] + rank] == 1
+        else:
+            n_left += rank <= top.cut[given]
+    if n_left == 0:
+        return int64(0)
+    return int64(1) if n_left == len(rows) else NONE
+
+
 @allocating
-def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
+def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
     for feature in range(n_features):
@@ -164,6 +195,13 @@ def new_scratch(plan: Plan, coded: Coded, n_rows: int) -> Scratch:
         np.empty((n_features, 4), np.int64),
         np.empty((n_features, 2), np.float64),
         np.zeros(most_values + 1, np.int64),
+        Paths(
+            guide.direction,
+            np.zeros(n_features, np.uint8),
+            np.zeros(n_features, np.uint8),
+            np.ones(n_features),
+            np.full(1, guide.is_set, np.uint8),
+        ),
     )
 
 
@@ -177,6 +215,7 @@ def grow(
     histograms: LongArray,
     compact: CompactRows,
     values: RankValues,
+    guide: Guide,
     stop: ByteArray,
     growing: Growing,
     grown: Grown,
@@ -191,17 +230,20 @@ def grow(
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    scratch = new_scratch(plan, coded, len(rows))
+    scratch = new_scratch(plan, coded, guide, len(rows))
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot
-    zero, one, is_random = int64(0), int64(1), len(values.start) > 0
+    zero, one, is_random, guided, top = int64(0), int64(1), len(values.start) > 0, growing.guided, guide.top
     n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
     n_free, parent = len(histograms) - 1, NONE
     compact_first, compact_last, here, own_sample = zero, zero, coded, sample
     for k in range(N_FIELDS):
         fields[0, k] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
+    if guide.is_set:
+        guided[0, LOWEST], guided[0, HIGHEST], guided[0, PARENT] = -np.inf, np.inf, NONE
+        guided[0, GIVEN] = 0 if len(top.feature) > 0 else NONE
     while True:
         # Search the new nodes: the root, or the two children of `parent`, the smaller one first.
         small = large = zero
@@ -229,8 +271,35 @@ def grow(
             slot = small_ready if turn == 0 else large_ready
             own = rows[fields[at, START] : fields[at, END]]
             node = describe(plan, own_sample, own, total[at])
-            best, shift = no_split(), zero
-            if (
+            best, shift, given = no_split(), zero, NONE
+            if guide.is_set:
+                if parent != NONE and turn == 0:
+                    for k in range(plan.n_stats):
+                        total[large, k] = total[parent, k] - total[small, k]
+                    # Known values parted from missing ones have no order.
+                    has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
+                    direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else zero
+                    bound_children(
+                        plan, total, fields[parent, LEFT], fields[parent, RIGHT], direction, guided
+                    )
+                if len(guide.direction) > 0:
+                    node = within_bounds(plan, node, total[at], guided[at, LOWEST], guided[at, HIGHEST])
+                open_paths(guide, fields, guided, at, fields[at, DEPTH], FEATURE, scratch.paths)
+                given = int64(guided[at, GIVEN])
+                while given != NONE:
+                    side = side_of_all(here, own, top, given)
+                    if side == NONE:
+                        break
+                    given = top.left[given] if side == 1 else top.right[given]
+                guided[at, GIVEN] = given
+            if given != NONE:
+                feature, first = top.feature[given], top.set_start[given]
+                scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
+                best = Split(zero, np.inf, feature, top.cut[given], top.missing_left[given])
+                if coded.is_subset[feature]:
+                    for code in range(coded.n_codes[feature]):
+                        scratch.in_set[code] = top.in_set[first + code]
+            elif (
                 node.impurity > 0.0
                 and fields[at, DEPTH] < limits.max_depth
                 and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
@@ -278,10 +347,11 @@ def grow(
                         fields[at, SEED],
                         stop,
                     )
+            gain = best.gain * scratch.paths.cost[max(best.feature, zero)]
             if (
                 best.improvement == NEVER
-                or best.gain < limits.min_impurity_decrease - 1e-12 * node.impurity
-                or best.gain < (limits.min_relative_gain - 1e-12) * node.impurity
+                or gain < limits.min_impurity_decrease - 1e-12 * node.impurity
+                or gain < (limits.min_relative_gain - 1e-12) * node.impurity
             ):
                 if slot > 0:
                     free[n_free] = slot
@@ -292,7 +362,9 @@ def grow(
             fields[at, CONSTANT] = scratch.constant[0]
             fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
             if coded.is_subset[feature]:
-                if is_random:
+                if given != NONE:
+                    fields[at, MISSING_LEFT] = best.missing_left
+                elif is_random:
                     draw_set(here, own, values, feature, fields[at, SEED], scratch.in_set)
                 else:
                     fields[at, MISSING_LEFT] = choose_set(
@@ -306,7 +378,7 @@ def grow(
                 for code in range(n_codes):
                     in_set[n_set + code] = scratch.in_set[code]
                 n_set += n_codes
-            priority[at] = max(best.gain, 0.0) if limits.best_first else float(at)
+            priority[at] = max(gain, 0.0) if limits.best_first else float(at)
             push(heap, priority, n_open, at)
             n_open += 1
         if stop[0]:  # also where a search was cut short
@@ -338,6 +410,11 @@ def grow(
             fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
             fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
             fields[n_nodes, SEED] = child_seed(fields[parent, SEED], side)
+            if guide.is_set:
+                given = int64(guided[parent, GIVEN])
+                guided[n_nodes, PARENT], guided[n_nodes, GIVEN] = parent, NONE
+                if given != NONE:
+                    guided[n_nodes, GIVEN] = top.left[given] if side == 0 else top.right[given]
             n_nodes += 1
     for i in range(compact_first, compact_last):
         rows[i] = compact.origin[rows[i]]
@@ -358,6 +435,8 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown:
             fields[i, k] = growing.fields[old, k]
         for k in range(plan.n_stats):
             total[i, k] = growing.total[old, k]
+        # Histograms are no longer needed: which split was prescribed takes their place.
+        fields[i, SLOT] = int64(growing.guided[old, GIVEN]) if len(growing.guided) > 0 else NONE
         if parent != NONE:
             fields[parent, LEFT if parent == i - 1 else RIGHT] = i
         if fields[i, LEFT] == NONE:

@@ -12,6 +12,7 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     weight_of,
 )
+from holdfast.kernels.growth.guide import guided_gain, undirected
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
 from holdfast.kernels.growth.sort import sort_keys
 from holdfast.kernels.growth.split import (
@@ -93,8 +94,13 @@ def consider(
     gain = classes_gain(plan, node, left, total, units)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
-        improvement = improvement_of(plan, node, gain, float(units), float(node.units - units))
-        best = better(best, improvement, gain, feature, cut, missing_left)
+        own, weight_left, weight_right = gain, float(units), float(node.units - units)
+        if node.is_guided and units > 0 and units < node.units:
+            of_class, in_left = float(total[plan.outcome]), float(left[plan.outcome])
+            own = guided_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
+        if own >= 0.0:
+            improvement = improvement_of(plan, node, own, weight_left, weight_right)
+            best = better(best, improvement, own / node.cost, feature, cut, missing_left)
     return gain, best
 
 
@@ -139,7 +145,8 @@ def scan_classes(
         gain = gain_missing = 0.0
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
-            gain, best = consider(plan, node, total, left, feature, cut, RIGHT, best)
+            own = undirected(node) if at_end else node
+            gain, best = consider(plan, own, total, left, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             for k in range(n_stats):
                 trial[k] = left[k] + histogram[at_missing + k]
@@ -254,7 +261,8 @@ def scan_few_classes(
             break
         if not at_end and keys[i + 1] >> 32 == rank:
             continue
-        _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+        own = undirected(node) if at_end else node
+        _, best = consider(plan, own, total, left, feature, rank, RIGHT, best)
         if n_missing > 0 and not at_end:
             for k in range(plan.n_stats):
                 trial[k] = left[k] + missing[k]

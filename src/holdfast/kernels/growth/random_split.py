@@ -14,6 +14,7 @@ from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, weight_of
 from holdfast.kernels.growth.drawing import column_at, mix, queue_columns
 from holdfast.kernels.growth.gain_ratio import best_offer, offer
+from holdfast.kernels.growth.guide import toward, undirected
 from holdfast.kernels.growth.histogram import Coded, Sample, add_row
 from holdfast.kernels.growth.many_classes import START
 from holdfast.kernels.growth.split import LEFT, RIGHT, Scratch, Split, no_split
@@ -220,7 +221,7 @@ def best_random_split(
     """
     n_features, order, offers = int64(len(scratch.drawn)), scratch.turns, scratch.offers
     n = n_varied = n_ready = int64(0)
-    n_least, best, is_found = n_drawn, no_split(), False
+    n_least, best, is_found, has_paths = n_drawn, no_split(), False, scratch.paths.is_set[0] > 0
     for i in range(n_features):
         if stop[0]:
             break
@@ -231,6 +232,10 @@ def best_random_split(
                 n_least *= 2
             feature = column_at(scratch.queue, i)
         order[i], offers[feature, 0], n = feature, NEVER, int64(i + 1)
+        if has_paths:
+            if scratch.paths.is_closed[feature]:
+                continue
+            node = toward(node, scratch.paths, feature)
         if feature < 63 and scratch.constant[0] >> feature & 1:
             continue  # what does not vary in a node does not vary below it
         cut, is_subset = int64(0), coded.is_subset[feature] > 0
@@ -246,6 +251,8 @@ def best_random_split(
             if feature < 63:
                 scratch.constant[0] |= int64(1) << feature
             continue
+        if n_values < 2:
+            node = undirected(node)
         if plan.n_classes > 2:
             own, units = split_classes(plan, node, total, coded, sample, rows, feature, cut, scratch)
         else:

@@ -14,6 +14,7 @@ from holdfast.kernels.growth.criteria import (
     weight_of,
 )
 from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.guide import toward
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
 from holdfast.kernels.growth.split import Scratch, Split, could_win, kept_in_ties, no_split
@@ -26,6 +27,7 @@ from holdfast.kernels.jit import inner, int64
 FULL_ROWS = 2048
 # A node of no more rows than this is not counted at all: its rows are sorted by each feature.
 FEW_ROWS = 48
+NO_DIRECTION = int64(0)
 ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
 
 
@@ -60,7 +62,21 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
         if most < weight:
             impurity = class_impurity(plan.formula, weight, classes)
         return Node(
-            n_rows, weight, impurity, low, high, 1.0, units, total[1] if plan.n_classes > 1 else int64(0), 0.0
+            n_rows,
+            weight,
+            impurity,
+            low,
+            high,
+            1.0,
+            units,
+            total[1] if plan.n_classes > 1 else int64(0),
+            0.0,
+            NO_DIRECTION,
+            -math.inf,
+            math.inf,
+            0.0,
+            1.0,
+            NO_DIRECTION,
         )
     mean = total[1] / weight
     low, high, differs = math.inf, -math.inf, False
@@ -78,7 +94,23 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     rounding = ROUNDING * weight * (high - low)
     if plan.shift_factor > 0.0:  # of squares
         rounding *= max(abs(low), abs(high))
-    return Node(n_rows, weight, impurity, low, high, per_range, units, total[1], rounding)
+    return Node(
+        n_rows,
+        weight,
+        impurity,
+        low,
+        high,
+        per_range,
+        units,
+        total[1],
+        rounding,
+        NO_DIRECTION,
+        -math.inf,
+        math.inf,
+        0.0,
+        1.0,
+        NO_DIRECTION,
+    )
 
 
 @inner
@@ -122,7 +154,8 @@ def search(
     while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
         coarse += 1
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
-    drawn, promise = scratch.drawn, scratch.promise
+    drawn, promise, paths = scratch.drawn, scratch.promise, scratch.paths
+    has_paths = paths.is_set[0] > 0
     n_varied, n_ready, n_least = int64(0), int64(0), n_drawn
     for i in range(first, last):
         if stop[0]:
@@ -136,9 +169,12 @@ def search(
         drawn[i], promise[feature] = feature, NEVER
         # What does not vary in a node does not vary below it.
         is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1
-        varied = n_drawn == 0 or (not is_known and varies(coded, rows, feature))
-        if not varied and not is_known and feature < 63:
+        is_closed = has_paths and paths.is_closed[feature] > 0
+        varied = not is_closed and (n_drawn == 0 or (not is_known and varies(coded, rows, feature)))
+        if not varied and not is_known and not is_closed and feature < 63:
             scratch.constant[0] |= int64(1) << feature
+        if has_paths:
+            node = toward(node, paths, feature)
         earlier = best
         if n_drawn > 0:
             best = kept_in_ties(best, feature)
@@ -190,7 +226,7 @@ def search(
                 )
         best = earlier if best.feature < 0 else best
         n_varied += varied
-        if n_drawn == 0 and len(rows) == 2 and best.improvement != NEVER:
+        if n_drawn == 0 and len(rows) == 2 and best.improvement != NEVER and not has_paths:
             break  # two rows can be parted in one way only, and the first feature wins the tie
         if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
             continue
@@ -208,6 +244,8 @@ def search(
             if n_drawn > 0:
                 best = kept_in_ties(best, feature)
             own_fine, shift = bits_dropped(coded, feature, fine), bits_dropped(coded, feature, coarse)
+            if has_paths:
+                node = toward(node, paths, feature)
             if has_two:
                 best = open_two(
                     plan, node, coded, sample, rows, feature, own_fine, shift, histogram, scratch, best

@@ -23,6 +23,7 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     weight_of,
 )
+from holdfast.kernels.growth.guide import guided_gain
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.many_classes import START
 from holdfast.kernels.growth.sort import sort_by
@@ -270,8 +271,11 @@ def scan_means(
             if plan.n_classes == 2:
                 in_left = min(max(in_left, 0.0, whole - right), left, whole)
             gain = gain_of_two(plan, node, left, in_left, right, whole - in_left)
-            improvement = improvement_of(plan, node, gain, left, right)
-            best = better(best, improvement, gain, feature, int64(i + 1), RIGHT)
+            if node.is_guided:
+                gain = guided_gain(plan, node, gain, left, in_left, right, whole - in_left)
+            if gain >= 0.0:
+                improvement = improvement_of(plan, node, gain, left, right)
+                best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
     return best
 
 
@@ -323,8 +327,13 @@ def scan_fractions(
             of_left = class_impurity(plan.formula, weight_left, of_left)
             of_right = class_impurity(plan.formula, weight_right, of_right)
             gain = max(node.impurity - (of_left + of_right), 0.0)
-            improvement = improvement_of(plan, node, gain, weight_left, weight_right)
-            best = better(best, improvement, gain, feature, int64(i + 1), RIGHT)
+            if node.is_guided:
+                of_class = float(total[plan.outcome])
+                in_left = min(max(left[plan.outcome], 0.0), of_class)
+                gain = guided_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
+            if gain >= 0.0:
+                improvement = improvement_of(plan, node, gain, weight_left, weight_right)
+                best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
     return best
 
 

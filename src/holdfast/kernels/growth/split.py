@@ -18,6 +18,7 @@ from holdfast.kernels.growth.criteria import (
     improvement_of,
     split_entropy,
 )
+from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.sort import sort_keys
 from holdfast.kernels.jit import inner, int64
@@ -32,7 +33,7 @@ class Split(NamedTuple):
     """The best split found so far: by improvement, then the lower feature, cut, and missing values right."""
 
     improvement: int
-    gain: float
+    gain: float  # per cost of the feature
     feature: int
     cut: int  # highest rank that goes left; for categories, which subset
     missing_left: int
@@ -61,6 +62,7 @@ class Scratch(NamedTuple):
     offers: LongArray
     offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
+    paths: Paths  # what the node may ask
 
 
 @inner
@@ -107,7 +109,7 @@ def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
 @inner
 def surely_less(node: Node, best: Split) -> float:
     """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
-    return best.gain * 0.999999 - (node.rounding + node.impurity * (4.0 / PARTS))
+    return node.cost * (best.gain * 0.999999 - node.impurity * (4.0 / PARTS)) - node.rounding
 
 
 @inner

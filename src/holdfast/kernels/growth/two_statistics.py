@@ -16,6 +16,7 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     is_below,
 )
+from holdfast.kernels.growth.guide import guided_gain, undirected
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
 from holdfast.kernels.growth.sort import sort_keys
 from holdfast.kernels.growth.split import (
@@ -116,8 +117,12 @@ def consider(
         return 0.0, best
     gain = gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
-        improvement = improvement_of(plan, node, gain, weight_left, weight_right)
-        best = better(best, improvement, gain, feature, cut, missing_left)
+        own = gain
+        if node.is_guided:
+            own = guided_gain(plan, node, gain, weight_left, sum_left, weight_right, sum_right)
+        if own >= 0.0:
+            improvement = improvement_of(plan, node, own, weight_left, weight_right)
+            best = better(best, improvement, own / node.cost, feature, cut, missing_left)
     return gain, best
 
 
@@ -167,7 +172,8 @@ def scan_two(
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
             n = rows if plan.counts_apart else weight
-            gain, best = consider(plan, node, n, weight, sum_, feature, cut, RIGHT, best)
+            own = undirected(node) if at_end else node
+            gain, best = consider(plan, own, n, weight, sum_, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
             n = rows + missing_rows if plan.counts_apart else with_weight
@@ -302,7 +308,8 @@ def scan_few(
         if not at_end and keys[i + 1] >> 32 == rank:
             continue
         m = n if plan.counts_apart else weight
-        _, best = consider(plan, node, m, weight, sum_, feature, rank, RIGHT, best)
+        own = undirected(node) if at_end else node
+        _, best = consider(plan, own, m, weight, sum_, feature, rank, RIGHT, best)
         if missing_weight > 0 and not at_end:
             here, m = (
                 weight + missing_weight,

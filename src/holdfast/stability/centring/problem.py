@@ -8,6 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.distance.settings import DistanceSettings
+from holdfast.growth.guide import guide_for, paths_alone
 from holdfast.kernels.centring.assignment import Matching
 from holdfast.kernels.centring.distance import NO_BOUND
 from holdfast.kernels.centring.fit import SideSums
@@ -15,6 +16,7 @@ from holdfast.kernels.centring.problem import Bounds, Grafts, Nodes, Points, Pro
 from holdfast.kernels.centring.search import centre
 from holdfast.kernels.centring.state import Candidate, Current, Grafted, Scratch, Work
 from holdfast.kernels.centring.step import take_step
+from holdfast.kernels.growth.guide import Guide
 from holdfast.stability.centring.packing import packed_grafts, packed_points, packed_rows, square_sum
 from holdfast.stability.centring.questions import QuestionList
 from holdfast.stability.centring.students import UNIT, Lesson
@@ -46,6 +48,7 @@ class CentreProblem:
     square_sum: float  # of the teacher's answers, weighted
     most_leaves: int
     held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
+    guide: Guide  # what may be asked where
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class CentreProblem:
             square_sum(lesson.answers, lesson.weight),
             max(tree.n_leaves for tree in trees),
             frozen(np.array(sorted(held), np.int64)),
+            paths_alone(guide_for(lesson.lesson, lesson.rules)),
         )
 
     @property
@@ -102,7 +106,8 @@ class CentreProblem:
         # Where no move is allowed, nothing is long.
         n_steps = float(self.points.at.size) * len(self.questions.asked) if bounds.most_leaves else 0.0
         with stop_flag() as stop:
-            problem = Problem(self.questions.packed, self.rows, self.points, self.grafts, bounds, self.held)
+            given = self.questions.packed, self.rows, self.points, self.grafts
+            problem = Problem(*given, bounds, self.held, self.guide)
             call_kernel(kernel, problem, work, stop, stop=stop, n_steps=n_steps)
         current = work.current
         n_leaves = int(current.n_leaves[0])
@@ -183,5 +188,6 @@ def memory_for(problem: CentreProblem, start: Nodes) -> Work:
         tree_bound=np.zeros(n_trees),
         bound=np.full(n_questions, NO_BOUND),
         least=np.zeros(1),
+        is_used=np.zeros(len(problem.questions.packed.n_categories), np.uint8),
     )
     return Work(current, candidate, Nodes(whole(n_nodes), whole(n_nodes)), scratch)

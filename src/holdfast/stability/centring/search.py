@@ -7,6 +7,7 @@ from functools import partial
 from holdfast.arrays import IntArray
 from holdfast.backends.tasks import run_all
 from holdfast.distance.settings import DistanceSettings
+from holdfast.growth.first_splits import paths_of, prescribed
 from holdfast.kernels.centring.problem import Bounds
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.students import UNIT, Lesson
@@ -24,6 +25,7 @@ class CentreSearch:
     least_rows: float  # in a leaf
     student: Found
     references: tuple[Found, ...]
+    prescribed: tuple[tuple[str, float], ...] = ()  # features and thresholds that stay as they are
 
     @classmethod
     def of(
@@ -35,10 +37,17 @@ class CentreSearch:
         settings: DistanceSettings,
     ) -> "CentreSearch":
         """The search among the questions of the student and the references."""
-        problem = CentreProblem.of(lesson, references, repeats, settings, more=[student])
+        top = (
+            []
+            if lesson.rules.first_splits is None
+            else prescribed(lesson.table.schema, lesson.rules.first_splits)
+        )
+        held = paths_of(top).values() if top else ()
+        problem = CentreProblem.of(lesson, references, repeats, settings, more=[student], held=held)
         least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
         first, *others = [problem.measured(tree) for tree in (student, *references)]
-        return cls(problem, least_rows, first, tuple(others))
+        as_written = tuple((split.feature.name, split.threshold) for split in top)
+        return cls(problem, least_rows, first, tuple(others), as_written)
 
     def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
         """The student, and the nearest references within the tolerance."""

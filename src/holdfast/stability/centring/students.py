@@ -11,12 +11,14 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
+from holdfast.growth.constraints import monotone_of, number_rules
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning.path import leaves_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.random_streams import Stream
+from holdfast.tree.monotone import in_order
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import Tree
 
@@ -79,7 +81,7 @@ class Lesson:
             learnt = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
             schema = replace(table.schema, target=Target("teacher"))
             lesson = Table(schema, table.columns, learnt, given)
-            rules = replace(rules, criterion="squared_error")
+            rules = replace(number_rules(table.schema, rules), criterion="squared_error")
         else:
             row = np.repeat(np.arange(table.n_rows), n_classes)
             label = np.tile(np.arange(n_classes, dtype=np.int32), table.n_rows)
@@ -110,7 +112,9 @@ class Lesson:
 
     def grow_parts(self, samples: list[IntArray], most_leaves: int, max_depth: int | None) -> list[Tree]:
         """Students of parts of the rows, as far as their questions go: the leaves are not refitted."""
-        rules = replace(self.rules, max_leaf_nodes=most_leaves, max_depth=max_depth)
+        # Nodes above these parts are not known here: what they rule out is ruled out by the search.
+        rules = self.rules.replace(first_splits=None, forbidden=None, interaction_cst=None)
+        rules = replace(rules, max_leaf_nodes=most_leaves, max_depth=max_depth)
         return replace(self, rules=rules)._grown(samples)
 
     def grow_many(
@@ -147,6 +151,8 @@ class Lesson:
 
     def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
         """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""
+        if (promise := monotone_of(self.lesson.schema, self.rules)) is not None:
+            trees = [tree.replace(schema=self.lesson.schema, monotone=promise) for tree in trees]
         fitted = refit_all_leaf_values(trees, self.lesson, [self.fixed] * len(trees), n_jobs=n_jobs)
         return [self._delivered(tree) for tree in fitted]
 
@@ -155,12 +161,16 @@ class Lesson:
         if len(target.classes) > 2:
             return tree.replace(count=tree.count / self.n_copies, observed=None)
         share = tree.value[:, 0]
+        promise = tree.monotone
+        if promise is not None and target.is_classes:
+            promise = replace(promise, outcome=target.classes[-1])
         if not target.is_classes:
             value = target.low * (1.0 - share) + target.high * share
             with np.errstate(over="ignore"):
                 impurity = tree.impurity * np.square(np.float64(target.high) - target.low)
             impurity = np.minimum(np.nan_to_num(impurity), np.finfo(np.float64).max)
-            return tree.replace(schema=self.table.schema, value=value[:, None], impurity=impurity)
+            return in_order(tree.replace(schema=self.table.schema, value=value[:, None], impurity=impurity))
         fractions = np.stack([1.0 - share, share], axis=1)[:, -len(target.classes) :]
         impurity = 2.0 * share * (1.0 - share)
-        return tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")
+        said = tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")
+        return in_order(said.replace(monotone=promise))

@@ -199,7 +199,8 @@ def _central(
         search = replace(search, least_rows=float(lesson.least_rows))
     found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
     shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
-    trees = delivered([with_round_thresholds(tree, lesson.table) for tree in shapes], rows, settings)
+    rounded = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
+    trees = delivered(rounded, rows, settings)
     references = _with_weights(references, rows.exponent)
     return CentredTrees(size, tolerances, tuple(trees), tuple(found), search, tuple(references))
 
@@ -261,6 +262,12 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
         min_impurity_decrease=rules.min_impurity_decrease,
         categories=rules.categories,
         questions_only=rules.questions_only,
+        monotonic_cst=rules.monotonic_cst,
+        monotonic_class=rules.monotonic_class,
+        interaction_cst=rules.interaction_cst,
+        forbidden=rules.forbidden,
+        first_splits=rules.first_splits,
+        feature_costs=rules.feature_costs,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, frozen
 from holdfast.stability.methods.centred import Taught
+from holdfast.tree.monotone import in_order
 from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import LEAF, Tree
 
@@ -30,7 +31,8 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
     value[kept], outcome[kept] = 0.5, before[kept]
-    return with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
+    tied = with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
+    return in_order(tied)
 
 
 def _classes_before(tree: Tree, deployed: Tree, rows: Taught) -> IntArray:

@@ -26,6 +26,7 @@ from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
+from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
@@ -212,9 +213,8 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     for node in leaves:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
-    return with_notes(
-        tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
-    )
+    kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
+    return with_notes(in_order(kept))
 
 
 def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:

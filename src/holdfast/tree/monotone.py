@@ -1,0 +1,150 @@
+"""Trees whose values go one way along some features: the order of their leaves, and values that keep to it.
+
+A row whose feature rises, and nothing else changes, reaches a leaf of at least the same value (or at most, if
+the feature is a falling one). Which leaves such a row can pass between follows from what they ask; a missing
+value has no order. Values that break the order are replaced by the nearest ones that keep to it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.data.schema import Label
+from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+MOST_COMPARED = 256  # leaves up to which each is compared with each; more are bounded from the root down
+LEAST_WEIGHT = 1e-9  # of a leaf that no row reaches, as a share of the whole
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """Which way the value goes along features: 1 never falls as the feature rises, -1 never rises."""
+
+    directions: tuple[tuple[str, int], ...]  # of features by name
+    outcome: Label | None = None  # the class whose fraction it is; None for a number
+
+    def by_feature(self, tree: Tree) -> LongArray:
+        """The direction of every feature of the tree's schema, 0 for none."""
+        known = dict(self.directions)
+        return np.array([known.get(feature.name, 0) for feature in tree.schema.features], np.int64)
+
+    def column(self, tree: Tree) -> int:
+        """The column of the tree's values that has the directions."""
+        return tree.schema.target.classes.index(self.outcome) if self.outcome is not None else 0
+
+
+def in_order(tree: Tree) -> Tree:
+    """The tree with leaf values in the order that it promises: the nearest ones, weight by weight.
+
+    A tree that promises none, or keeps to it already, comes back as it is.
+    """
+    if tree.monotone is None or tree.n_nodes == 1:
+        return tree
+    directions = tree.monotone.by_feature(tree)
+    if not directions[tree.feature[tree.feature != LEAF]].any():
+        return tree
+    leaves = np.flatnonzero(tree.feature == LEAF)
+    column = tree.monotone.column(tree)
+    value = tree.value[leaves, column]
+    if len(leaves) > MOST_COMPARED:
+        new = _bounded(tree, directions, column)[leaves]
+    else:
+        new = _projected(value, _weights(tree, leaves), *ordered_pairs(tree, directions))
+    if not np.array_equal(new, value):
+        tree = _with_leaf_values(with_own_counts(tree), leaves, column, new)
+    return _with_ties_alike(tree, leaves)
+
+
+def violations(tree: Tree) -> int:
+    """The number of pairs of leaves whose values are not in the order that the tree promises."""
+    if tree.monotone is None:
+        return 0
+    value = tree.value[tree.feature == LEAF, tree.monotone.column(tree)]
+    lower, upper = ordered_pairs(tree, tree.monotone.by_feature(tree))
+    return int((value[lower] > value[upper]).sum())
+
+
+# -- which leaves are in order --------------------------------------------------------------------------
+
+
+def ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
+    """Pairs of leaves, by their position among the leaves: the value of the first is at most the second's."""
+    from holdfast.kernels.growth.order import find_pairs, hand_down_boxes
+
+    # Of the features that are asked alone: few of many.
+    asked = np.unique(tree.feature[tree.feature != LEAF])
+    features = [tree.schema.features[f] for f in asked.tolist()]
+    start = np.cumsum([0, *(len(feature.categories) * feature.is_subset for feature in features)])
+    own = np.full(len(tree.schema.features) + 1, LEAF, np.int32)  # LEAF is -1: the last entry
+    own[asked] = np.arange(len(asked))
+    shape = (tree.n_nodes, len(asked))
+    above, most, missing = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, np.bool_)
+    allowed = np.ones((tree.n_nodes, int(start[-1])), np.bool_)
+    asks = (tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start, tree.in_set)
+    hand_down_boxes(frozen(own[tree.feature]), *asks, start, KNOWN, above, most, missing, allowed)
+    leaves = tree.feature == LEAF
+    most_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
+    lower, upper = np.empty(most_pairs, np.int64), np.empty(most_pairs, np.int64)
+    boxes = above[leaves], most[leaves], missing[leaves], allowed[leaves]
+    n_pairs = find_pairs(directions[asked], start, *boxes, lower, upper)
+    return lower[:n_pairs], upper[:n_pairs]
+
+
+# -- values in order ------------------------------------------------------------------------------------
+
+
+def _weights(tree: Tree, leaves: LongArray) -> FloatArray:
+    weight = tree.weight[leaves]
+    total = float(weight.max(initial=0.0))
+    return np.maximum(weight / total, LEAST_WEIGHT) if total > 0 else np.ones(len(leaves))
+
+
+def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray) -> FloatArray:
+    """The values that keep to the order of the pairs with the least weighted sum of squared changes."""
+    if not (value[lower] > value[upper]).any():
+        return value
+    from holdfast.kernels.growth.order import project, raise_to_order
+
+    new = value.copy()
+    project(new, weight, lower, upper)
+    raise_to_order(new, lower, upper)
+    return new
+
+
+def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
+    """The values of all nodes, clipped to bounds that the middle of every ordered split hands down."""
+    from holdfast.kernels.growth.order import clip_downwards
+
+    value = tree.value[:, column].copy()
+    clip_downwards(tree.feature, tree.threshold, tree.left, tree.right, directions, KNOWN, value)
+    return value
+
+
+def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArray) -> Tree:
+    """The tree with other values at its leaves; the other classes share what one leaves them, as before."""
+    value = tree.value.copy()
+    if tree.schema.target.is_classes:
+        new = np.clip(new, 0.0, 1.0)
+        rest = np.delete(value[leaves], column, axis=1)
+        total = rest.sum(axis=1)
+        n_others = rest.shape[1]
+        shares = np.where(total[:, None] > 0, rest / np.where(total > 0, total, 1.0)[:, None], 1 / n_others)
+        changed = np.flatnonzero(new != value[leaves, column])
+        others = np.delete(np.arange(value.shape[1]), column)
+        value[np.ix_(leaves[changed], others)] = shares[changed] * (1.0 - new[changed])[:, None]
+    value[leaves, column] = new
+    return tree.replace(value=value, given_outcome=None)
+
+
+def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
+    """The tree with one class for all leaves where two are tied, lest the class go back as a value stays."""
+    if len(tree.schema.target.classes) != 2:
+        return tree
+    tied = leaves[tree.value[leaves, 0] == tree.value[leaves, 1]]
+    if len(set(tree.outcome[tied].tolist())) < 2:
+        return tree
+    outcome = tree.outcome.copy()
+    outcome[tied] = 0
+    return tree.replace(given_outcome=outcome)
