@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from browser import Browser
+from selenium.webdriver.support.ui import WebDriverWait
 from small_changes import page_of, taken
 from small_reports import features, patients
 
@@ -49,8 +50,8 @@ def test_one_case_goes_through_both_trees_as_python_sends_it(browser: Browser) -
 
 def test_the_path_is_lit_in_both_drawings(browser: Browser) -> None:
     browser.open(page_of("diff"))
-    field = browser.find("#case-form input")
-    field.send_keys("55")
+    waiting = WebDriverWait(browser.driver, 10)  # a busy machine may take its time
+    waiting.until(lambda driver: driver.find_elements("css selector", "#case-form input"))[0].send_keys("55")
     lit = "return document.querySelectorAll(`#drawing-${arguments[0]} [data-node].on`).length"
     assert browser.run(lit, 0) > 1
     assert browser.run(lit, 1) > 1
