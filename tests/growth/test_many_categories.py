@@ -75,6 +75,7 @@ def least_weight(rows: Rows) -> float:
     return LEAST_ROWS * float(rows.weight @ rows.weight) / float(rows.weight.sum())
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_set_is_that_of_the_slow_twin(kind: str, weights: str) -> None:
@@ -88,6 +89,7 @@ def test_the_set_is_that_of_the_slow_twin(kind: str, weights: str) -> None:
         assert found in (expected, there - expected), (seed, found, expected)
 
 
+@pytest.mark.kernel
 def test_the_set_of_a_boosted_tree_is_that_of_the_slow_twin() -> None:
     for seed in range(4):
         table = made_table("two classes", "none", seed)
