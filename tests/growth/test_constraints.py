@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from holdfast import (
+    BaggingClassifier,
     BoostingRegressor,
     ForestClassifier,
     GrowthRules,
@@ -233,3 +234,26 @@ def test_what_cannot_be_is_refused_with_the_way_out(parameters, message):
 def test_a_question_waits_for_the_columns_that_it_reads():
     model = TreeRegressor(questions=["mri > 0 and dose > 0"], forbidden={"mri": 1}, max_depth=2)
     assert all("mri" not in path[0] for path in names_on_paths(model.fit(FRAME, SCORE).tree_))
+
+
+def test_votes_among_three_classes_promise_nothing():
+    model = BaggingClassifier(n_estimators=2, voting="hard", monotonic_cst={"age": 1}, monotonic_class=1)
+    with pytest.raises(ParameterError, match="set voting='soft'"):
+        model.fit(FRAME, np.digitize(SCORE, [-1, 1]))
+
+
+def test_the_learner_of_another_library_knows_no_constraints():
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = StableTreeClassifier(method="bootstrap", learner=DecisionTreeClassifier(), forbidden=["ward"])
+    with pytest.raises(ParameterError, match="or the learner"):
+        model.fit(FRAME, RISK)
+
+
+def test_an_update_keeps_the_directions():
+    options = {"max_leaf_nodes": 6, "n_estimators": 5, "validation": None, "teacher": "forest"}
+    model = StableTreeClassifier(monotonic_cst={"age": 1, "mri": 1}, **options).fit(FRAME, RISK)
+    later = np.where(np.arange(N) % 3, RISK, np.where(FRAME.mri > 0, "no", "yes"))
+    model.update(FRAME, later)
+    assert model.tree_.monotone is not None
+    assert violations(model.tree_) == 0

@@ -68,6 +68,11 @@ class BaggedEstimator(EnsembleEstimator):
                 "oob_score, permutation_importance and max_features='oob' need rows that are not in the bag, "
                 "and bootstrap=False leaves none out: set bootstrap=True, or max_samples below 1.0."
             )
+        if self._votes() and self._rules_said("monotonic_cst") and len(table.schema.target.classes) > 2:
+            raise ParameterError(
+                "monotonic_cst speaks of the probability of a class, and with three classes or more a vote "
+                "for one can be lost while it rises: set voting='soft'."
+            )
         scoring = oob_metric(self.oob_score or None, table.schema.target)
         bagging, chosen = self._grown(table, sampling, scoring)
         found = out_of_bag(bagging, table, scoring, n_jobs=self.n_jobs) if is_scored else None
@@ -111,6 +116,11 @@ class BaggedEstimator(EnsembleEstimator):
         """What max_features is to be chosen by; None if it is given."""
         max_features = getattr(self, "max_features", None)
         return max_features if isinstance(max_features, str) and max_features in _SEARCHES else None
+
+    def _rules_said(self, name: str) -> bool:
+        """True if a growth rule of that name is given, as a parameter or among the rules."""
+        ready = getattr(self, "growth_rules", None)
+        return getattr(self, name, None) is not None or getattr(ready, name, None) is not None
 
     def _votes(self) -> bool:
         voting = getattr(self, "voting", "soft")

@@ -17,6 +17,7 @@ from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.choice import Choice, SelectionRule, choose
@@ -62,6 +63,11 @@ class StableTreeEstimator(StagingEstimator):
         rules = self._rules()
         self._selection_rule()
         parameters = self.get_params(deep=False)
+        if parameters["learner"] is not None and is_guided(rules):
+            raise ParameterError(
+                "learner grows trees of its own, which know nothing of monotonic_cst, interaction_cst, "
+                "forbidden, first_splits or feature_costs: leave these out, or the learner."
+            )
         said = {
             each.name: parameters[each.name] for each in fields(StabilitySettings) if each.name in parameters
         }

@@ -91,3 +91,10 @@ CONSTRAINT_FORMS: dict[str, Callable[[Any], Any]] = {
     "forbidden": check_forbidden,
     "feature_costs": check_costs,
 }
+
+CONSTRAINTS = (*CONSTRAINT_FORMS, "monotonic_class", "first_splits")
+
+
+def is_guided(rules: Any) -> bool:
+    """True if growth rules say anything of what may be asked, or which way values go."""
+    return any(getattr(rules, name) is not None for name in CONSTRAINTS)

@@ -6,25 +6,13 @@ import numpy as np
 
 from holdfast.arrays import frozen
 from holdfast.data.table import Table
+from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.constraints import costs_of, first_depths, groups_of, monotone_of
 from holdfast.growth.first_splits import top_of
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.guide import Guide, Top
 
 NO_LIMIT = 2**40
-
-
-def is_guided(rules: GrowthRules) -> bool:
-    """True if the rules say anything of what may be asked, or which way values go."""
-    said = (
-        rules.monotonic_cst,
-        rules.monotonic_class,
-        rules.interaction_cst,
-        rules.forbidden,
-        rules.first_splits,
-        rules.feature_costs,
-    )
-    return any(each is not None for each in said)
 
 
 def guide_for(table: Table, rules: GrowthRules) -> Guide:

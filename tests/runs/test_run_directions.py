@@ -1,0 +1,44 @@
+"""Directions in runs: from the terminal's text or from Python to the model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holdfast import fit_run
+from holdfast.errors import ParameterError
+from holdfast.runs.parsing import directions_of
+from holdfast.tree.monotone import violations
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 90, 150), "dose": rng.normal(size=150).round(1)})
+    risk = np.sin(frame.age / 8) + frame.age / 60 + frame.dose + rng.normal(size=150)
+    return frame.assign(outcome=np.where(risk > 1, "died", "lived"))
+
+
+@pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
+def test_the_model_of_a_run_keeps_to_its_directions(frame, model):
+    few = {} if model == "tree" else {"n_estimators": 3}
+    run = fit_run(
+        frame, target="outcome", model=model, monotonic_cst={"age": 1}, monotonic_class="died", **few
+    )
+    trees = [run.model] if model == "tree" else list(run.model)
+    assert all(tree.monotone is not None and violations(tree) == 0 for tree in trees)
+
+
+def test_text_and_pairs_say_the_same():
+    assert (
+        directions_of("age=+1, dose=-1")
+        == directions_of({"age": 1, "dose": -1})
+        == (("age", 1), ("dose", -1))
+    )
+    for wrong in ("age=up", "age", {}, {"age": 3}, 5):
+        with pytest.raises(ValueError, match="has to be columns with"):
+            directions_of(wrong)
+
+
+def test_an_unknown_column_is_named(frame):
+    with pytest.raises(ParameterError, match="'height', which is no column"):
+        fit_run(frame, target="outcome", model="tree", monotonic_cst="height=1")
