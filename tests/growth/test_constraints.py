@@ -177,7 +177,7 @@ def test_what_is_paid_for_is_cheap_further_down():
         {"interaction_cst": GROUPS, "forbidden": {"mri": 1}},
         {"first_splits": TOP},
     ],
-    ids=str,
+    ids=lambda parameters: next(iter(parameters)),
 )
 def test_stable_trees_keep_to_all_of_it(parameters):
     model = StableTreeClassifier(
