@@ -23,7 +23,8 @@ def _fact(support: SplitSupport, fitted: Fitted) -> dict[str, Any]:
     fact: dict[str, Any] = {
         "node": support.node,
         "depth": support.depth,
-        "answer": ("yes" if support.place[-1] else "no") if support.place else "",
+        # Not yes and no, which classes may be called.
+        "answer": ("if so" if support.place[-1] else "if not") if support.place else "",
         "question": support.short or support.question,
         "support": support.references,
         "support_text": rounded_percent(support.references),
