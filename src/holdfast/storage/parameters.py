@@ -15,6 +15,9 @@ from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Para
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
 
 
+OF_LISTS = ("interaction_cst",)  # whose value may be a list of lists
+
+
 class NotPlainError(Exception):
     """JSON cannot hold the value."""
 
@@ -102,6 +105,11 @@ def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[
     """The parameters in the file; a ModelFileError names one that the estimator does not know."""
     if unknown := [name for name in parts if name not in known]:
         raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
+    for name, part in parts.items():
+        if name not in OF_LISTS and isinstance(part, tuple) and any(isinstance(each, tuple) for each in part):
+            raise ModelFileError(
+                f"at estimator.parameters.{name}: Expected a list of labels, got one of lists."
+            )
     return {name: _rules_in(part) if name == RULES else _value_in(part, name) for name, part in parts.items()}
 
 

@@ -14,7 +14,7 @@ from holdfast.data.schema import Label
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-MOST_COMPARED = 256  # leaves up to which each is compared with each; more are bounded from the root down
+MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
 LEAST_WEIGHT = 1e-9  # of a leaf that no row reaches, as a share of the whole
 
 
