@@ -209,10 +209,9 @@ def test_neither_order_nor_jobs_nor_repetition_change_a_bit(model: Any) -> None:
     first = model.fit(frame, y).predict_proba(frame)
     again = model.fit(frame.iloc[order, ::-1], y[order]).predict_proba(frame)
     assert first.tobytes() == again.tobytes()
-    if not isinstance(model, ForestClassifier):  # whose bags depend on the rows
-        twice = model.fit(frame, y, np.full(len(y), 2.0)).predict_proba(frame)
-        doubled = model.fit(pd.concat([frame, frame]), np.concatenate([y, y])).predict_proba(frame)
-        np.testing.assert_allclose(twice, doubled, rtol=1e-12)
+    twice = model.fit(frame, y, np.full(len(y), 2.0)).predict_proba(frame)
+    doubled = model.fit(pd.concat([frame, frame]), np.concatenate([y, y])).predict_proba(frame)
+    np.testing.assert_allclose(twice, doubled, rtol=1e-12)
     if "n_jobs" in model.get_params():
         assert model.set_params(n_jobs=2).fit(frame, y).predict_proba(frame).tobytes() == first.tobytes()
         model.set_params(n_jobs=None)

@@ -121,9 +121,9 @@ def _grown(
     are_draws: bool,
     indices: Sequence[int],
 ) -> list[Tree]:
-    samples = [bags[index] for index in indices]
-    seeds = [bags.tree_seed(index) for index in indices]
-    return grow_samples(table, rules, fixed, samples, seeds, are_draws)
+    draws = [bags.draws(index) for index in indices]
+    samples, seeds = [each.counts for each in draws], [bags.tree_seed(index) for index in indices]
+    return grow_samples(table, rules, fixed, samples, seeds, draws if are_draws else None)
 
 
 def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:

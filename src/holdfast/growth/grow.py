@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
+from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
@@ -61,18 +62,19 @@ def grow_samples(
     fixed: FixedPointSample,
     samples: Sequence[IntArray],
     seeds: Sequence[int],
-    are_draws: bool = False,
+    draws: Sequence[Draws] | None = None,
 ) -> list[Tree]:
     """The trees on samples of the rows, each row repeated as often as its sample says.
 
-    If these are draws, a row that is drawn twice is one row of twice the weight: leaves hold so many rows.
+    With the draws behind the samples, a row that is drawn twice is one row of twice the weight.
 
     First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
+    behind: Sequence[Draws | None] = draws or [None] * len(samples)
     tasks = [
-        ready(table, rules, fixed, counts, seed, are_draws)
-        for counts, seed in zip(samples, seeds, strict=True)
+        ready(table, rules, fixed, counts, seed, own)
+        for counts, seed, own in zip(samples, seeds, behind, strict=True)
     ]
     coded = coded_for(table, rules)
     grown = [grown_nodes(coded, rules, task) for task in tasks]
@@ -113,7 +115,7 @@ def ready(
     fixed: FixedPointSample,
     counts: IntArray,
     seed: int,
-    are_draws: bool = False,
+    draws: Draws | None = None,
 ) -> Task:
     """Everything that is known before the tree grows."""
     n_rows = int(counts.sum(dtype=np.int64))
@@ -122,10 +124,10 @@ def ready(
     weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
     coded = coded_for(table, rules)
     shrinks = rules.categories == "shrunk" and has_many_categories(coded)
-    plan = _plan(rules, fixed, n_rows, weight, row_weight(fixed, counts) if shrinks else None)
+    plan = _plan(rules, fixed, n_rows, weight, row_weight(fixed, counts, draws) if shrinks else None)
     sample = fixed.sample(counts)
-    if are_draws and asks_for_rows(rules) and (counts > fixed.repeats).any():
-        sample = sample._replace(repeats=frozen(np.minimum(counts, fixed.repeats)))
+    if draws is not None and asks_for_rows(rules) and (draws.rows != counts).any():
+        sample = sample._replace(repeats=frozen(draws.rows))
         plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
     limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
     if rules.memory_limit is not None:
