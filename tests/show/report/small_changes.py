@@ -98,6 +98,6 @@ def comparison() -> ModelComparison:
 @cache
 def page_of(name: str) -> Path:
     """The page of one of the results here, by the name of its function."""
-    path = folder() / f"{name}.html"
+    path = Path(folder().name) / f"{name}.html"
     write_report(globals()[name](), path)
     return path
