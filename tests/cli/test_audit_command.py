@@ -115,6 +115,7 @@ def test_a_page_has_the_tables_and_the_picture(patients: Path, tmp_path: Path) -
     assert result.exit_code == 0, result.output
     page = (tmp_path / "audit.html").read_text()
     assert page.startswith("<!doctype html>")
+    assert json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))["page"] == "audit"
     assert "<svg" in page
     assert "<table>" in page
 

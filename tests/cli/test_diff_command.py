@@ -71,6 +71,7 @@ def test_a_file_by_its_name(folder: Path, tmp_path: Path, name: str, begins: str
     text = (tmp_path / name).read_text(encoding="utf-8")
     assert text.upper().startswith(begins.upper()) or name == "d.txt"
     assert "first question" in text
+    assert (tmp_path / "d.json").is_file() == (name != "d.txt")  # beside a page: what it says, for programs
 
 
 def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: Path) -> None:

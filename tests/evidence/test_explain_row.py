@@ -23,6 +23,7 @@ from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import DataError, HoldfastError, ParameterError, SchemaMismatch
 from holdfast.evidence.split_support import split_support
 from holdfast.scoring.intervals import wilson_interval
+from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.tree import Tree
 from reference.random_trees import random_tree
 from reference.trees import SURVIVED, leaf, split, tree_of
@@ -176,7 +177,21 @@ def test_numbers_go_up_or_down_by_at_least_so_much() -> None:
     assert [each.values for each in down.counterfactuals] == [{"age": 40}]
     assert explain_row(tree, {"age": 50}, least_change=4).counterfactuals[0].values == {"age": 61}
     assert explain_row(tree, {"age": 50}, least_change=5).counterfactuals == ()
-    assert "Prediction of stay: 5, the mean of 10 rows like this one." in str(up)
+    assert "Prediction of stay: 5. In training there were 10 rows like this one." in str(up)
+
+
+def test_what_the_tree_says_is_told_apart_from_what_was_seen() -> None:
+    young, old = leaf(176, 167 / 176, 9 / 176), leaf(100, 0.4, 0.6)
+    tree = with_own_counts(tree_of(split("age", 40.5, young, old), (AGE,), SURVIVED))
+    no, yes = SURVIVED.classes
+    same = " ".join(str(explain_row(tree, {"age": 30}, positive=yes)).split())
+    assert f"probability of {yes} 5 %: 9 of 176 rows like this one (95 % interval 3 to 9 %)." in same
+    taught = tree.replace(value=np.where(tree.feature[:, None] < 0, [[0.91, 0.09]], tree.value))
+    said = " ".join(str(explain_row(taught, {"age": 30}, positive=yes)).split())
+    assert said.startswith(
+        f"Prediction of {SURVIVED.name}: {no}. The tree says {yes} 9 %. Of 176 rows like this one, "
+        f"9 were {yes}: 5 % (95 % interval 3 to 9 %)."
+    )
 
 
 def test_a_tree_that_asks_nothing_has_no_path_and_no_change() -> None:

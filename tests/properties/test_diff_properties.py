@@ -60,6 +60,14 @@ def test_a_tree_and_itself_in_another_order_differ_in_nothing(drawn: Any) -> Non
     assert tree_diff(old, reordered(old, Random(0)), **options).is_empty
 
 
+@pytest.mark.parametrize("seed", [13, 27, 63, 157])
+def test_a_threshold_anywhere_between_two_categories_asks_the_same(seed: int) -> None:
+    """Trees of ordered columns with thresholds that are other numbers, but no other questions."""
+    random = Random(seed)
+    old = random_tree(random, random_schema(random, STAY), random.randint(1, 7))
+    assert tree_diff(old, reordered(old, Random(0)), outcome="value").is_empty
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_what_is_new_one_way_is_gone_the_other_way(random: Random) -> None:

@@ -195,6 +195,11 @@ def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path)
             str(each.message) for each in given if "the text in 'tv' counts as missing" in str(each.message)
         ]
         assert bool(told) == isinstance(tv, str)
+        column = next(each for each in run.facts["periods"]["columns"] if each["name"] == "tv")
+        assert (column["missing_before"], column["missing_now"]) == (1.0, 0.0)  # as in the file
+        assert column["index"] is column["range_before"] is None
+        assert column["news"] == ("of another kind now" if told else "new values")
+        assert ("tv" in run.facts["periods"]["schema"]["other_kinds"]) == bool(told)
 
 
 def test_a_new_category_of_a_column_that_is_not_asked_about_is_taken_in(folder: Path, tmp_path: Path) -> None:

@@ -292,3 +292,26 @@ def test_the_picture_is_a_file_of_its_own():
     assert " id=" not in text  # several pictures on one page must not clash
     assert parsed(NUMERIC)[0].get("fill") == "#ffffff"  # its own paper, for dark pages
     assert text == NUMERIC.to_svg() == NUMERIC._repr_html_()
+
+
+def test_one_colour_means_the_same_risk_in_trees_drawn_beside_each_other():
+    low = NUMERIC.replace(value=np.column_stack([1 - 0.1 * NUMERIC.value[:, 1], 0.1 * NUMERIC.value[:, 1]]))
+    alone, beside = (node_group(low, 2, beside=others).find(f"{SVG}rect") for others in ([], [NUMERIC]))
+    highest = NUMERIC.value[NUMERIC.feature < 0, 1].max()
+    assert highest > 0.5, "the scale of the two ends at 1"
+    assert beside.get("fill") == risk_colour(float(low.value[2, 1]))
+    assert alone.get("fill") != beside.get("fill")
+    scale = [text for text in texts(parsed(low, beside=[NUMERIC])) if text and text.endswith("100 %")]
+    assert scale == ["100 %"]
+
+
+def test_one_colour_means_the_same_mean_in_trees_drawn_beside_each_other():
+    high = PRICE.replace(value=PRICE.value + 1000)
+    leaf_of_least = int(np.flatnonzero(PRICE.feature < 0)[PRICE.value[PRICE.feature < 0, 0].argmin()])
+    assert node_group(PRICE, leaf_of_least, beside=[high]).find(f"{SVG}rect").get("fill") == risk_colour(0.0)
+    assert node_group(high, leaf_of_least, beside=[PRICE]).find(f"{SVG}rect").get("fill") != risk_colour(0.0)
+
+
+def test_trees_of_another_target_have_no_common_scale():
+    with pytest.raises(ParameterError, match="another target"):
+        NUMERIC.to_svg(beside=[SPECIES])

@@ -1,5 +1,7 @@
 """The verdict on a change in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast import ChangePolicy, PolicyLine, PolicyVerdict
@@ -68,3 +70,11 @@ def test_names_are_no_markup_in_a_notebook() -> None:
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
     assert 'class="holdfast-alert">FAIL</td>' in html
+
+
+def test_lines_that_were_judged_by_fewer_rows_are_told_with_their_number() -> None:
+    summary = replace(verdict(PASSED), n_held_out=500).summary
+    assert summary == (
+        "The change keeps to the policy: the one line passes, judged by 1,500 rows "
+        "(scores and calibration by 500 rows held out)."
+    )

@@ -18,13 +18,12 @@ from holdfast.data.files.writing import write_file
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.files import replace_file
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of
+from holdfast.show.report.write import page_of, write_page
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
@@ -99,7 +98,7 @@ def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -
     """All pairs in a file of data, all figures in JSON, or a page."""
     ending = output.suffix.lower()
     if ending == ".html":
-        replace_file(output, page_of(audit, given).html.encode())
+        write_page(page_of(audit, given), output)
     elif ending == ".json":
         content = {
             "holdfast": __version__,

@@ -22,7 +22,6 @@ from holdfast.data.files.writing import write_file
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.files import replace_file
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import check_output
@@ -30,7 +29,7 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of
+from holdfast.show.report.write import page_of, write_page
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
@@ -253,7 +252,7 @@ def show_comparison(comparison: ModelComparison, console: Console) -> None:
 def write_comparison(comparison: ModelComparison, output: Path, given: Given | None = None) -> None:
     """All figures in a file: one row per model, one object with them as JSON, or a page."""
     if output.suffix.lower() == ".html":
-        replace_file(output, page_of(comparison, given).html.encode())
+        write_page(page_of(comparison, given), output)
         return
     if output.suffix.lower() != ".json":
         write_file(comparison.columns(), output)

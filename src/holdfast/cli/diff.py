@@ -22,7 +22,7 @@ from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.show.diff import WIDTH, diff_text
-from holdfast.show.report.write import page_of
+from holdfast.show.report.write import page_of, write_page
 from holdfast.storage.model_file import load_model
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
@@ -56,7 +56,7 @@ def run(old: Path, new: Path, options: DataOptions, output: Path | None, *, as_j
     with plain_warnings():
         diff = compared(old, new, options)
     if output is not None:
-        replace_file(output, _content(diff, ".json" if as_json else output.suffix.lower()).encode())
+        _write(diff, output, ".json" if as_json else output.suffix.lower())
     elif as_json:
         click.echo(_content(diff, ".json"), nl=False)
     else:
@@ -69,11 +69,16 @@ def _check_name(output: Path, *inputs: Path) -> None:
         raise DataError(f"Cannot tell the form of '{output}': end its name in {', '.join(ENDINGS)}.")
 
 
+def _write(diff: TreeDiff, output: Path, ending: str) -> None:
+    if ending == ".html":
+        write_page(page_of(diff), output)
+    else:
+        replace_file(output, _content(diff, ending).encode())
+
+
 def _content(diff: TreeDiff, ending: str) -> str:
     if ending == ".json":
         return json.dumps(finite(diff.to_dict()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if ending == ".html":
-        return page_of(diff).html
     return f"{diff}\n"
 
 

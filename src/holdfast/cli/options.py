@@ -167,6 +167,19 @@ def cell_options(command: Command) -> Command:
     return _with_options(_options(CellSettings), command)
 
 
+def template_option(name: str) -> Callable[[Command], Command]:
+    """Where a template is written to, by default to a file of this name; None for the terminal."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, allow_dash=True),
+        default=Path(name),
+        show_default=True,
+        callback=lambda _context, _option, path: None if path == Path("-") else path,
+        help="File to write to, which must not be there yet; - for the terminal.",
+    )
+
+
 def given_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that the user has given; the others have their defaults."""
     return {

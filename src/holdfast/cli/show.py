@@ -45,7 +45,7 @@ class ShowOptions:
 def text_of(
     model: Path,
     form: str,
-    options: ShowOptions = ShowOptions(),  # noqa: B008 (frozen)
+    options: ShowOptions = ShowOptions(),
     *,
     columns: int = WIDTH,
     on_terminal: bool = False,

@@ -36,6 +36,8 @@ class UpdateRows:
     weight: FloatArray | None
     groups: Any  # as text; None if there are none
     others: Mapping[str, Any] = field(default_factory=dict)  # columns that are no features, by name
+    text: Mapping[str, float] = field(default_factory=dict)  # columns whose text counts as missing: the
+    # fraction of rows without any
 
     @property
     def n_rows(self) -> int:
@@ -79,10 +81,10 @@ def read_update_rows(
             roles=[*roles, *without],
         )
         frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
-    frame = _without_text(frame, without)
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.taken(has_target)
+    frame, text = _without_text(frame, without)
     weight = None
     if settings.weight:
         weight = read_weight(frame.column(settings.weight), frame.n_rows, frame.rows)
@@ -93,6 +95,7 @@ def read_update_rows(
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
         others={each: frame.column(each) for each in beside},
+        text=text,
     )
 
 
@@ -180,14 +183,18 @@ def _is_without_values(feature: Feature) -> bool:
     return feature.kind == "numeric" and feature.low == feature.high and date_source(feature.name) is None
 
 
-def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
-    """The frame, with missing values in place of text: in the model these columns are numbers."""
-    texts = [name for name in names if read_column(frame.column(name), f"column {name!r}").kind != "numeric"]
+def _without_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, float]]:
+    """The frame, with missing values in place of text: in the model these columns are numbers.
+
+    With it comes, of each column of text, the fraction of rows that are truly missing.
+    """
+    read = {name: read_column(frame.column(name), f"column {name!r}") for name in names}
+    texts = {name: _missing_share(each.values) for name, each in read.items() if each.kind != "numeric"}
     if not texts:
-        return frame
+        return frame, {}
     warnings.warn(
-        f"the text in {listed(texts)} counts as missing: no question could be asked of it when the model was "
-        "trained, as it had one value, or none. To use it, train a new model.",
+        f"the text in {listed(list(texts))} counts as missing: no question could be asked of it when the "
+        "model was trained, as it had one value, or none. To use it, train a new model.",
         DataWarning,
         stacklevel=4,
     )
@@ -195,7 +202,11 @@ def _without_text(frame: Frame, names: Sequence[str]) -> Frame:
     columns = [
         gap if name in texts else column for name, column in zip(frame.names, frame.columns, strict=True)
     ]
-    return replace(frame, columns=columns)
+    return replace(frame, columns=columns), texts
+
+
+def _missing_share(values: FloatArray) -> float:
+    return float(np.isnan(values).mean()) if len(values) else 0.0
 
 
 def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:

@@ -113,7 +113,8 @@ class PreparedUpdate:
             proposal, seconds = timed(lambda: self._proposal(verbose))
         update = proposal.update_
         table = self._new_rows(update.deployed)
-        evidence = ChangeEvidence(self.deployed, update, self.about, table, self._old_rows(update.deployed))
+        old_table, text = self._old_rows(update.deployed), self.rows.text
+        evidence = ChangeEvidence(self.deployed, update, self.about, table, old_table, text)
         diff, proposed = _diff(update, table, evidence.decision), model_to_json(proposal)
         change = self._change(update, table, proposed)
         facts = self._facts(update, diff, change) | evidence.facts(self.rows.others)

@@ -241,7 +241,7 @@ def _row_grid(rows: RowChanges) -> _Grid:
     grid = [["", "of all", "rows"]]
     for title, fraction, _ in lines:
         if not isnan(fraction):
-            grid.append([title, percent_text(fraction), _count(fraction, rows.n_rows)])
+            grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
     if isnan(rows.flips):
         grid.append(["mean move of the predictions", number_text(rows.mean_move, 3), ""])
         grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
@@ -252,7 +252,7 @@ def _row_grid(rows: RowChanges) -> _Grid:
     return grid
 
 
-def _count(fraction: float, n_rows: int) -> str:
+def row_count(fraction: float, n_rows: int) -> str:
     """The number of rows, if the fraction is of rows that count once."""
     count = fraction * n_rows
     return f"{round(count):,}" if abs(count - round(count)) < 1e-6 * max(n_rows, 1) else ""

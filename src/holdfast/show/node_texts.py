@@ -1,6 +1,6 @@
 """What the boxes and branches of a drawn tree say."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ class NodeTexts:
     decimals: int | None  # of percentages and means; None: as few as tell them apart
     missing: bool  # say on the branches which way missing values go
     changed: Mapping[int, str]  # what is said of a node that changed, such as "was 45"
+    beside: tuple[Tree, ...] = ()  # trees drawn beside it, whose colours mean the same
 
     @classmethod
     def of(
@@ -40,6 +41,7 @@ class NodeTexts:
         decimals: int | None = None,
         missing: bool = False,
         changed: Mapping[int, str] | None = None,
+        beside: Sequence[Tree] = (),
     ) -> "NodeTexts":
         """The texts as they are asked for; a ParameterError names what cannot be had."""
         if decimals is not None and not (
@@ -53,8 +55,10 @@ class NodeTexts:
                 raise ParameterError(
                     f"changed speaks of node {node!r}: the nodes of the tree are 0 to {tree.n_nodes - 1}."
                 )
+        if any(other.schema.target.classes != tree.schema.target.classes for other in beside):
+            raise ParameterError("beside holds a tree with another target: one scale of colours needs one.")
         texts = {int(node): printable(str(text)) for node, text in (changed or {}).items()}
-        return cls(tree, positive_class(tree, positive), decimals, missing, texts)
+        return cls(tree, positive_class(tree, positive), decimals, missing, texts, tuple(beside))
 
     @cached_property
     def counts(self) -> FloatArray:

@@ -20,7 +20,7 @@ MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
 def verdict_summary(verdict: PolicyVerdict) -> str:
     """Whether the change keeps to the policy; and which lines fail, with figure and limit."""
     n_judged = len(verdict.lines) - len(verdict.not_judged)
-    by_rows = f"judged by {counted(verdict.n_rows, 'row')}"
+    by_rows = f"judged by {counted(verdict.n_rows, 'row')}{_held_out_text(verdict)}"
     if not verdict.lines:
         return "The policy has no lines: nothing was judged."
     rest = f" {counted(len(verdict.not_judged), 'line')} could not be judged." if verdict.not_judged else ""
@@ -31,6 +31,14 @@ def verdict_summary(verdict: PolicyVerdict) -> str:
     fail = f"{len(failed)} of {counted(n_judged, 'line')} {'fails' if len(failed) == 1 else 'fail'}"
     named = "; ".join(failed[:MOST_NAMED])
     return f"The change breaks the policy: {fail}, {by_rows}: {named}{more}.{rest}"
+
+
+def _held_out_text(verdict: PolicyVerdict) -> str:
+    """Which of the lines were judged by fewer rows, if any were."""
+    if verdict.n_held_out is None:
+        return ""
+    rows = counted(verdict.n_held_out, "row")
+    return f" (scores and calibration by {rows} held out)"
 
 
 def _all_pass(n_judged: int) -> str:

@@ -17,6 +17,7 @@ WIDTH = 100  # columns of the text
 WIDEST = 44  # columns of a condition
 NEAR = 0.02  # of the range: a threshold that is this near is worth a word
 DIGITS = 4  # of a number that was measured or computed
+SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
 MOST_ALTERNATIVES = 4  # categories named
 
 
@@ -68,14 +69,25 @@ def _outcome_sentence(found: RowExplanation) -> str:
     outcome, name = found.outcome, printable(found.target.name)
     said = f"Prediction of {name}: {_prediction(outcome)}"
     if outcome.label is None:
-        return f"{said}, the mean of {counted(outcome.n_rows, 'row')} like this one."
-    if outcome.interval is None:
+        return f"{said}. In training there were {counted(outcome.n_rows, 'row')} like this one."
+    if outcome.interval is None or outcome.count is None:
         return f"{said}, {_risk(outcome)}."
-    low, high = (f"{100 * end:.0f}" for end in outcome.interval)
+    interval = "95 % interval {:.0f} to {:.0f} %".format(*(100 * end for end in outcome.interval))
+    if _says_what_was_seen(outcome):
+        return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one ({interval})."
+    label, risk = label_text(outcome.label), rounded_percent(outcome.probability or 0.0)
     return (
-        f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one "
-        f"(95 % interval {low} to {high} %)."
+        f"{said}. The tree says {label} {risk}. Of {counted(outcome.n_rows, 'row')} like this one, "
+        f"{_count(outcome)} {'was' if round(outcome.count) == 1 else 'were'} {label}: "
+        f"{rounded_percent(outcome.count / outcome.n_rows)} ({interval})."
     )
+
+
+def _says_what_was_seen(outcome: LeafOutcome) -> bool:
+    """False if the tree says another risk than its rows had: a teacher's, or one by hand."""
+    if not outcome.n_rows or outcome.count is None:
+        return True
+    return abs(outcome.count / outcome.n_rows - (outcome.probability or 0.0)) <= SAME
 
 
 def _prediction(outcome: LeafOutcome) -> str:
@@ -89,11 +101,14 @@ def _risk(outcome: LeafOutcome) -> str:
 
 
 def _frequency(outcome: LeafOutcome) -> str:
+    return f"{_count(outcome)} of {outcome.n_rows:,.0f}"
+
+
+def _count(outcome: LeafOutcome) -> str:
+    """The rows of the class; shrunk or weighted values have no whole counts."""
     count = outcome.count or 0.0
-    about = (
-        "" if abs(count - round(count)) < 1e-6 else "about "
-    )  # shrunk or weighted values have no whole counts
-    return f"{about}{round(count):,} of {outcome.n_rows:,.0f}"
+    about = "" if abs(count - round(count)) < 1e-6 else "about "
+    return f"{about}{round(count):,}"
 
 
 # -- the path ---------------------------------------------------------------------------------------------
@@ -184,7 +199,8 @@ def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
     if outcome.label is None:
         return f"{printable(target.name)} {_prediction(outcome)} ({counted(outcome.n_rows, 'row')})"
-    seen = f" ({_frequency(outcome)})" if outcome.n_rows else ""
+    words = "" if _says_what_was_seen(outcome) else "seen: "
+    seen = f" ({words}{_frequency(outcome)})" if outcome.n_rows else ""
     return f"{_prediction(outcome)}, {_risk(outcome)}{seen}"
 
 

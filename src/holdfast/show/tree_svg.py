@@ -1,6 +1,6 @@
 """A tree as one SVG picture."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
 from xml.sax.saxutils import escape
@@ -12,20 +12,7 @@ from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.edits import edit_lines
 from holdfast.show.node_texts import NodeTexts
 from holdfast.show.node_titles import MOST_TOLD, inner_title, leaf_title
-from holdfast.show.palette import (
-    BLUE,
-    EDGE,
-    GREY,
-    INK,
-    OUTLINE,
-    PAPER,
-    RED,
-    SHADE,
-    darker,
-    lighter,
-    nth_colour,
-    risk_colour,
-)
+from holdfast.show.palette import EDGE, GREY, INK, OUTLINE, PAPER, RED, SHADE, darker, nth_colour
 from holdfast.show.rules import leaf_conditions
 from holdfast.show.svg import (
     MARGIN,
@@ -38,6 +25,14 @@ from holdfast.show.svg import (
     text_at,
     text_width,
     wrapped,
+)
+from holdfast.show.tree_colours import (
+    class_colour,
+    colour_of_risk,
+    ends_of_means,
+    highest_risk,
+    leaf_colours,
+    mean_colour,
 )
 from holdfast.show.tree_layout import BAR, LINE, PAD, WIDEST, Box, bar_height, extent, first_size, layout
 from holdfast.text.lines import printable
@@ -59,6 +54,7 @@ def tree_svg(
     width: float | None = None,
     missing: bool = False,
     changed: Mapping[int, str] | None = None,
+    beside: Sequence[Tree] = (),
 ) -> str:
     """The tree as the text of an SVG file, which also stands inside an HTML page.
 
@@ -67,7 +63,9 @@ def tree_svg(
     `data-edge`, so that a page can light up the way of a row.
     """
     _check_width(width)
-    texts = NodeTexts.of(tree, positive=positive, decimals=decimals, missing=missing, changed=changed)
+    texts = NodeTexts.of(
+        tree, positive=positive, decimals=decimals, missing=missing, changed=changed, beside=beside
+    )
     boxes, sideways = layout(texts)
     tree_width = extent(boxes)
     heading, full_width, top = _heading(texts, tree_width, title)
@@ -130,16 +128,16 @@ def _legend(texts: NodeTexts) -> list[_Items]:
     target = texts.tree.schema.target
     names = [fitted(name, WIDEST, SMALL) for name in class_names(target)]
     if texts.positive is not None:
-        marks = np.linspace(0.0, _highest_risk(texts), SWATCHES).tolist()
-        scale = [(f"{100 * mark:.3g} %", _risk_colour(texts, mark)) for mark in marks]
-        bars = [[(name, _class_colour(texts, place))] for place, name in enumerate(names)]
+        marks = np.linspace(0.0, highest_risk(texts), SWATCHES).tolist()
+        scale = [(f"{100 * mark:.3g} %", colour_of_risk(texts, mark)) for mark in marks]
+        bars = [[(name, class_colour(texts, place))] for place, name in enumerate(names)]
         return [*bars, [(f"probability of {names[texts.positive]}:", ""), *scale]]
     if target.is_classes:
         items = [[(name, nth_colour(place))] for place, name in enumerate(names[:FULL_LIST])]
         return items + ([[(f"… {len(names) - FULL_LIST} more", PAPER)]] if len(names) > FULL_LIST else [])
-    means = np.unique(texts.tree.value[texts.leaves, 0])
-    marks = np.linspace(means[0], means[-1], SWATCHES).tolist() if len(means) > 1 else means.tolist()
-    return [[(number_text(mean, 3), _mean_colour(texts, mean)) for mean in marks]]
+    low, high = ends_of_means(texts)
+    marks = np.linspace(low, high, SWATCHES).tolist() if high > low else [low]
+    return [[(number_text(mean, 3), mean_colour(texts, mean)) for mean in marks]]
 
 
 # -- branches ---------------------------------------------------------------------------------------------
@@ -230,7 +228,7 @@ def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
 
 
 def _leaf_box(texts: NodeTexts, node: int, box: Box) -> str:
-    fill, stroke = _leaf_colours(texts, node)
+    fill, stroke = leaf_colours(texts, node)
     stroke = RED if node in texts.changed else stroke
     return rounded_box(box.x, box.y, box.width, box.height, fill, stroke)
 
@@ -253,47 +251,7 @@ def _bar(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
     ends = x + width * np.cumsum(fractions[order])
     starts = np.concatenate([[x], ends[:-1]])
     return [
-        rounded_box(float(start), y, float(end - start), BAR, _class_colour(texts, place), radius=0)
+        rounded_box(float(start), y, float(end - start), BAR, class_colour(texts, place), radius=0)
         for place, start, end in zip(order, starts, ends, strict=True)
         if end > start
     ]
-
-
-# -- colours ----------------------------------------------------------------------------------------------
-
-
-def _class_colour(texts: NodeTexts, place: int) -> str:
-    """Of the positive class the end of the scale of risks; of the other one a quiet grey."""
-    if texts.positive is None:
-        return nth_colour(place)
-    return BLUE if place == texts.positive else EDGE
-
-
-def _leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
-    """Inside and border: by risk or mean; of three or more classes by the class, the deeper the surer."""
-    tree = texts.tree
-    if texts.positive is not None:
-        return _risk_colour(texts, float(tree.value[node, texts.positive])), OUTLINE
-    if not tree.schema.target.is_classes:
-        return _mean_colour(texts, float(tree.value[node, 0])), OUTLINE
-    colour, least = nth_colour(int(tree.outcome[node])), 1 / len(tree.schema.target.classes)
-    sure = (float(tree.value[node].max()) - least) / (1 - least) if least < 1 else 1.0
-    return lighter(colour, 0.1 + 0.45 * sure), colour
-
-
-def _risk_colour(texts: NodeTexts, risk: float) -> str:
-    return risk_colour(risk / _highest_risk(texts))
-
-
-def _highest_risk(texts: NodeTexts) -> float:
-    """The end of the scale of risks: 1, or where all are small the first of 0.5, 0.2, 0.1, ... above them."""
-    assert texts.positive is not None
-    highest = float(texts.tree.value[texts.leaves, texts.positive].max())
-    ends = [step * 10.0**power for power in range(-4, 0) for step in (1, 2, 5)]
-    return next((end for end in ends if highest <= end), 1.0)
-
-
-def _mean_colour(texts: NodeTexts, mean: float) -> str:
-    means = texts.tree.value[texts.leaves, 0]
-    low, high = float(means.min()), float(means.max())
-    return risk_colour((mean - low) / (high - low) if high > low else 1.0)

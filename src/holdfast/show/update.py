@@ -87,7 +87,7 @@ def taken_sentence(update: TreeUpdate) -> str:
         fit = "as well as it fitted the rows of before" if taken.loss > update.settings.tolerance else within
         return f"No question changes, only the values of the leaves: with them the tree fits {fit}."
     if taken.kind == CHANGE:
-        n_kept = sum(not each for each in _is_changed(update))
+        n_kept = tree_diff(update.deployed, update.tree).split_counts.kept
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
@@ -108,17 +108,6 @@ def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
     step = step or update.steps[update.taken]
     least = update.own_loss if step.kind == REFIT else 0.0
     return step.loss <= max(update.settings.tolerance, least) + SLACK
-
-
-def _is_changed(update: TreeUpdate) -> list[bool]:
-    """For every split of the deployed tree, whether it is another in the tree that is taken."""
-    diff = tree_diff(update.deployed, update.tree)
-    changed: set[int] = set()
-    for each in diff.splits:
-        below = range(each.old_node, each.old_node + 2 * each.leaves[0] - 1)
-        changed |= {each.old_node} if each.is_move else set(below)
-    inner = [node for node in range(update.deployed.n_nodes) if update.deployed.left[node] >= 0]
-    return [node in changed for node in inner]
 
 
 def _scored_text(update: TreeUpdate) -> str:

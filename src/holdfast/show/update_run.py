@@ -1,11 +1,14 @@
 """An update run: what is taken and whom it touches, in sentences; then the path, the change, the policy."""
 
+from math import isnan
+
 from holdfast.runs.update_result import UpdateRun
-from holdfast.show.diff import brief_sections, section_text, sections_html
+from holdfast.show.diff import brief_sections, row_count, section_text, sections_html
 from holdfast.show.html import heading, sentences, view
 from holdfast.show.policy import verdict_blocks, verdict_table
 from holdfast.show.update import path_lines, path_table, update_summary
 from holdfast.text.lines import NO_BREAK, wrapped_lines
+from holdfast.text.numbers import percent_text
 
 WIDTH = 100  # columns of sentences
 PATH = "The path, from the tree as it is to a fresh one"
@@ -26,9 +29,25 @@ def words(run: UpdateRun) -> list[str]:
     found = [f"{asked}{update_summary(run.update)}"]
     if not run.diff.is_empty:
         found.append(run.diff.summary)
+    if two := by_threshold_and_class(run):
+        found.append(two)
     if run.verdict is not None:
         found.append(run.verdict.summary)
     return found + [f"Note: {note}" for note in [run.facts["model"]["taken_over"]] if note]
+
+
+def by_threshold_and_class(run: UpdateRun) -> str:
+    """Swap-ins and swap-outs by the decision threshold, and by class; nothing where none is stated."""
+    outputs, rows = run.facts["outputs"], run.diff.rows
+    if outputs["threshold"] is None or outputs["positive"] is None or rows is None or isnan(rows.swap_ins):
+        return ""
+    decisions = outputs["all"]["decisions"]
+    acted = [f"{decisions[name]['rows']:,}" for name in ("swap_ins", "swap_outs")]
+    said = [row_count(each, rows.n_rows) or percent_text(each) for each in (rows.swap_ins, rows.swap_outs)]
+    return (
+        f"By the decision threshold of {outputs['threshold']:g}: {acted[0]} swap-ins, {acted[1]} swap-outs. "
+        f"By the class that the trees say: {said[0]} swap-ins, {said[1]} swap-outs."
+    )
 
 
 def change_blocks(run: UpdateRun, width: int = WIDTH) -> list[str]:

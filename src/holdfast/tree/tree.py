@@ -1,6 +1,6 @@
 """The tree: an immutable struct of arrays, with a value and a weight at every node."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from sys import float_info
@@ -268,6 +268,7 @@ class Tree(Editable):
         width: float | None = None,
         missing: bool = False,
         changed: Mapping[int, str] | None = None,
+        beside: "Sequence[Tree]" = (),
     ) -> str:
         """A drawing that opens in a browser.
 
@@ -275,7 +276,8 @@ class Tree(Editable):
         rows were of that class (`class_counts`), and the 95 % interval of that fraction. `title` stands in
         place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
         `missing=True` says on the branches which way missing values go; `changed` says something of some
-        nodes, by their numbers, and marks them: {0: "was 45"}.
+        nodes, by their numbers, and marks them: {0: "was 45"}; `beside` are trees that are looked at together
+        with this one, so that one colour means the same in all of them.
         """
         return shown(
             "tree_svg",
@@ -286,6 +288,7 @@ class Tree(Editable):
             width=width,
             missing=missing,
             changed=changed,
+            beside=beside,
         )
 
     def _repr_html_(self) -> str:

@@ -5,12 +5,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from small_reports import ARABIC, HOSTILE, centred_model, features, folder, patients
 
 from holdfast import (
     ChangePolicy,
     ModelComparison,
     RetrainAudit,
+    StableTreeClassifier,
     StableTreeRegressor,
     TreeClassifier,
     TreeDiff,
@@ -101,3 +103,13 @@ def page_of(name: str) -> Path:
     path = Path(folder().name) / f"{name}.html"
     write_report(globals()[name](), path)
     return path
+
+
+@cache
+def stages() -> Any:
+    """A tree carried through three stages."""
+    frames = [patients(120, seed=seed).assign(year=2020 + seed) for seed in range(3)]
+    frame = pd.concat(frames, ignore_index=True)
+    model = StableTreeClassifier(max_leaf_nodes=4, teacher="linear", n_estimators=5, n_jobs=1)
+    model.fit_stages(features(frame).drop(columns="year"), frame["outcome"], stage=frame["year"])
+    return model.stages_

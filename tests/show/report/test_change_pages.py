@@ -10,12 +10,23 @@ from markupsafe import Markup
 from small_changes import ABOUT, audit, comparison, diff, forbidden, of_numbers, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
-from holdfast import Feature, ParameterError, Schema, Target, Tree, UpdateRun, tree_diff, write_report
+from holdfast import (
+    ChangePolicy,
+    Feature,
+    ParameterError,
+    Schema,
+    Table,
+    Target,
+    Tree,
+    UpdateRun,
+    tree_diff,
+    write_report,
+)
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES
 from holdfast.show.report.write import page_of as page_for
 
-PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison"]
+PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]
 RECORD = (
     "policy",
     "performance",
@@ -228,3 +239,96 @@ def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked
     asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
     assert asked <= {each["name"] for each in told["columns"]}
     assert told["left_out"] == len(many) + len(columns) - len(told["columns"]) > 0
+
+
+def test_the_first_screen_tells_of_the_columns_that_are_asked_about_first() -> None:
+    run = taken()
+    columns = [{**each, "index": 0.2, "band": "some"} for each in run.facts["periods"]["columns"]]
+    asked = {run.diff.new.schema.names[feature] for feature in run.diff.new.feature if feature >= 0}
+    most = next(each for each in columns if each["name"] in asked)
+    other = {**columns[0], "name": "tv", "index": 9.0, "band": "much"}
+    facts = {**run.facts, "periods": {**run.facts["periods"], "columns": [other, *columns]}}
+    page = page_for(replace(run, facts=facts))
+    note = next(each.note for each in page.key_figures if each.label == "Population")
+    assert note.startswith(f"most of the columns asked about: {most['name']}")
+    assert "and not asked about: tv" in dict(page.answers)["Watch"]
+
+
+def test_a_decision_threshold_is_told_wherever_a_class_is() -> None:
+    facts, run = facts_of("taken"), taken()
+    decisions = run.facts["outputs"]["all"]["decisions"]
+    told = facts["sections"]["touched"]["by_class"]
+    assert told.startswith(f"By the decision threshold of 0.4: {decisions['swap_ins']['rows']} swap-ins")
+    assert "By the class that the trees say" in told
+    assert told in " ".join(str(run).split())  # and in the terminal
+    assert facts["sections"]["trees"]["acted"] == "Acted on: a probability of died of 0.4 or more."
+    assert facts_of("forbidden")["sections"]["trees"]["acted"] == ""
+
+
+# -- one count of what changed ----------------------------------------------------------------------------
+
+
+def with_replaced_part() -> tuple[Tree, Tree]:
+    """Two trees that ask about age first, and below it about other columns."""
+    schema = Schema(
+        (
+            Feature("age", low=0.0, high=100.0),
+            Feature("bmi", low=10.0, high=60.0),
+            Feature("chol", high=10.0),
+        ),
+        Target("y", classes=("no", "yes")),
+    )
+
+    def leaf(yes: float) -> dict[str, Any]:
+        return {"value": {"no": 1 - yes, "yes": yes}, "count": 25}
+
+    def tree(first: str, cut: float) -> Tree:
+        chol = {"feature": "chol", "threshold": cut, "left": leaf(0.2), "right": leaf(0.7)}
+        bmi = {"feature": "bmi", "threshold": 30.0, "left": leaf(0.1), "right": chol}
+        over = {"feature": "chol", "threshold": cut, "left": leaf(0.1), "right": bmi}
+        part = bmi if first == "bmi" else {**over, "right": {**bmi, "right": leaf(0.7)}}
+        return Tree.from_nodes(
+            schema, {"feature": "age", "threshold": 50.0, "left": leaf(0.05), "right": part}
+        )
+
+    return tree("bmi", 4.45), tree("chol", 3.9)
+
+
+def test_splits_below_a_replaced_one_are_new_everywhere_and_moved_nowhere() -> None:
+    old, new = with_replaced_part()
+    change = tree_diff(old, new)
+    counts = change.split_counts
+    assert (counts.kept, counts.moved, counts.gone, counts.new) == (1, 0, 2, 2)
+    page = page_for(change)
+    figures = {label: value for value, label, _ in page.all_facts["key_figures"]}
+    assert figures["Splits that changed"] == "2"
+    rules = page.all_facts["sections"]["rules"]["rules"]
+    notes = [note for rule in rules for _, note in rule["conditions"] if note]
+    assert "new split" in notes
+    assert not [note for note in notes if note.startswith("was")]
+    assert page.sections[0].figures["new"].count('data-changed="true"') == counts.new
+
+
+def test_the_lines_of_a_policy_count_replaced_splits_as_new_and_say_so() -> None:
+    old, new = with_replaced_part()
+    rows = Table.from_arrays(
+        [[30.0, 20.0, 4.0], [60.0, 35.0, 5.0]], ["no", "yes"], schema=old.schema, target="y"
+    )
+    policy = ChangePolicy(thresholds="never", max_threshold_shift=0.0, new_splits="allowed")
+    lines = {line.name: line for line in policy.check(old, new, rows).lines}
+    assert lines["new_splits"].figure == tree_diff(old, new).split_counts.new
+    for name in ("thresholds", "max_threshold_shift"):
+        assert lines[name].words.endswith("2 splits are replaced, which counts under new_splits alone")
+
+
+def test_leaves_of_one_risk_have_one_colour_in_both_drawings() -> None:
+    old, new = with_replaced_part()
+    values = new.value.copy()
+    values[values[:, 1] == 0.7] = [0.05, 0.95]  # the highest risk is another in each tree
+    figures = page_for(tree_diff(old, new.replace(value=values))).sections[0].figures
+
+    def fill(drawing: str, node: int) -> list[str]:
+        part = drawing.split(f'data-node="{node}"')[1].split("</g>")[0]
+        return re.findall(r'<rect[^>]* fill="([^"]+)"', part)
+
+    assert fill(figures["old"], 1) == fill(figures["new"], 1) != []

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,24 @@ from small_reports import (
 
 from holdfast import (
     AboutError,
+    AdaBoostClassifier,
+    BoostingClassifier,
+    DataError,
     ForestClassifier,
     ParameterError,
     ReportWarning,
+    Run,
     StableTreeClassifier,
     Table,
     TreeClassifier,
+    fit_run,
     grow,
     open_run,
     write_report,
 )
 from holdfast.scoring.intervals import wilson_interval
+from holdfast.show.report.environment import rendered
+from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES, Page, Section
 from holdfast.show.report.write import page_of
 
@@ -52,8 +60,6 @@ def facts_of(name: str) -> dict[str, Any]:
 
 
 def sections_of(subject: Any, **given: Any) -> dict[str, Any]:
-    from holdfast.show.report.given import Given
-
     sections: dict[str, Any] = page_of(subject, Given(**given)).all_facts["sections"]
     return sections
 
@@ -172,7 +178,47 @@ def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it(
 def test_of_numbers_each_rule_tells_the_mean() -> None:
     rules = facts_of("number_tree")["sections"]["rules"]["rules"]
     assert sum(rule["rows"] for rule in rules) == len(patients())
-    assert all("mean days" in rule["sentence"] for rule in rules)
+    assert all(rule["sentence"].endswith(f"the tree says days {rule['says']}.") for rule in rules)
+
+
+@cache
+def taught_run() -> Run:
+    """Leaf values of a teacher, which are not the means of the rows."""
+    frame = patients()[["age", "lab", "days"]].dropna()
+    return fit_run(frame, "days", teacher="linear", n_estimators=6, max_depth=2, n_jobs=1)
+
+
+def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_the_tree_says() -> None:
+    run = taught_run()
+    assert run.details is not None
+    training = run.details.roles.training
+    leaves = run.model.apply(training)
+    page = page_of(run)
+    section = page.all_facts["sections"]["rules"]
+    assert section["by_teacher"]
+    assert "the mean of what its teacher says" in Outline(page.html).said
+    for rule in section["rules"]:
+        own = training.target[leaves == rule["leaf"]]
+        assert rule["value"] == run.model.value[rule["leaf"], 0]
+        assert rule["seen"] == pytest.approx(own.mean())
+        assert rule["sentence"].startswith(f"{len(own)} cases like this: mean days {own.mean():.4g}")
+    values = run.model.value[run.model.feature < 0, 0]
+    assert f"from {values.min():.3g} in the lowest group to {values.max():.3g} in the" in page.headline[0]
+    assert "mean" not in page.headline[0]
+
+
+def test_of_many_classes_figure_interval_and_sentence_are_of_the_class_that_the_tree_says() -> None:
+    wards = [["A"] * 5 + ["B"] * 4 + ["C"], ["B"] * 10, ["C"] * 10]
+    X = [[float(place)] for place, own in enumerate(wards) for _ in own]
+    tree = grow(Table.from_arrays(X, [ward for own in wards for ward in own]))
+    leaf = int(tree.apply([[0.0]])[0])
+    taught = tree.with_leaf_value(leaf, {"A": 0.3, "B": 0.6, "C": 0.1})
+    rule = next(each for each in sections_of(taught)["rules"]["rules"] if each["leaf"] == leaf)
+    assert (rule["class"], rule["says"], rule["seen"]) == ("B", "60 %", 4)
+    assert rule["interval"] == pytest.approx(wilson_interval(4, 10))
+    assert rule["sentence"].startswith("Of 10 cases like this, 4 had y = B: 40 % (17 to 69 %)")
+    assert "the others: 5 A, 1 C" in rule["sentence"]
+    assert rule["warning"] == "Most of these rows had A, and the tree says B."
 
 
 def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_stands() -> None:
@@ -191,6 +237,35 @@ def test_the_class_that_matters_can_be_named() -> None:
     other = sections_of(asking_tree(), positive="lived")["rules"]
     assert (write["positive"], other["positive"]) == ("died", "lived")
     assert [rule["leaf"] for rule in other["rules"]] != [rule["leaf"] for rule in write["rules"]]
+
+
+def test_the_class_that_matters_can_stand_in_about() -> None:
+    assert page_of(asking_tree(), Given(about={"positive": "lived"})).title == "Risk of outcome = lived"
+    assert page_of(asking_tree(), Given(about={"positive": "lived"}, positive="died")).title.endswith("died")
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        page_of(asking_tree(), Given(about={"positive": "maybe"}))
+
+
+def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = patients(80)[["age", "lab", "outcome"]]
+    run = fit_run(frame, "outcome", model="tree", max_depth=2, about={"positive": "lived"})
+    assert run.model.schema.target.positive == "lived"
+    assert page_of(run).title == "Risk of outcome = lived"
+    monkeypatch.setattr("holdfast.runs.fit_run.fit_model", lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
+        fit_run(frame, "outcome", model="tree", about={"positive": "maybe"})
+
+
+@pytest.mark.parametrize("kind", [ForestClassifier, BoostingClassifier, AdaBoostClassifier])
+@pytest.mark.parametrize("rare", ["a", "b"])
+def test_of_an_ensemble_the_rarer_class_matters(kind: Any, rare: str) -> None:
+    common = "ab".replace(rare, "")
+    X = np.arange(60.0)[:, None]
+    y = np.where((np.arange(60) % 10 < 3) & (np.arange(60) < 40), rare, common)
+    model = kind(n_estimators=3).fit(X, y)
+    assert page_of(model).title == f"Risk of y = {rare}"
 
 
 def test_a_row_is_called_what_the_user_calls_it() -> None:
@@ -236,9 +311,43 @@ def test_near_best_trees_are_within_one_standard_error_of_the_best() -> None:
     assert frontier is not None
     best = frontier.score.argmax()
     near = frontier.score >= frontier.score[best] - frontier.score_error[best]
-    near[run.facts["choice"]["candidate"]] = False
-    assert facts["near_trees"] == near.sum()
+    chosen = run.candidates[run.facts["choice"]["candidate"]]
+    texts = {run.candidates[place].rules(missing=True) for place in np.flatnonzero(near).tolist()}
+    assert facts["near_trees"] == len(texts - {chosen.rules(missing=True)})
     assert facts["sampled_trees"] == len(run.references)
+
+
+def test_copies_of_a_tree_count_once() -> None:
+    run = small_run()
+    frontier = run.frontier
+    assert frontier is not None
+    for size in facts_of("small_run")["sections"]["sizes"]["sizes"]:
+        places = np.flatnonzero(frontier.n_leaves == size["leaves"]).tolist()
+        assert size["trees"] == len({run.candidates[place].rules(missing=True) for place in places})
+
+
+def test_a_name_cannot_take_the_place_of_the_style_of_the_page() -> None:
+    page = page_of(asking_tree(), Given(title="/*colours*/ {{ colours }}"))
+    assert page.html.count("/*colours*/ {{ colours }}</") == 2, "in the title and in the heading"
+    style = page.html[page.html.index("<style>") : page.html.index("</style>")]
+    assert set(re.findall(r"var\((--c-[0-9a-f]{6})\)", page.html)) <= set(
+        re.findall(r"--c-[0-9a-f]{6}", style)
+    )
+
+
+def test_names_from_right_to_left_do_not_turn_a_rule_around() -> None:
+    frame = patients().rename(columns={"age": ARABIC, ARABIC: "other"})
+    model = TreeClassifier(max_leaf_nodes=3).fit(frame[[ARABIC]], frame["outcome"])
+    text = page_of(model).html
+    rules = text[text.index('<ol class="rules">') : text.index("</ol>")]
+    assert f"<bdi>{ARABIC}</bdi> " in rules
+    assert 'class="conditions" dir' not in rules
+
+
+def test_one_class_is_never_said_and_two_are() -> None:
+    wards = ["A"] * 10 + ["B"] * 10 + ["C"]
+    tree = grow(Table.from_arrays([[float(place // 10)] for place in range(20)] + [[0.0]], wards))
+    assert "one of three classes is never said." in page_of(tree).headline[0]
 
 
 def test_the_schema_tells_missing_shares_and_all_settings_are_there() -> None:
@@ -304,12 +413,46 @@ def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size(
     assert Outline(page.html).unclosed == []
 
 
+def test_a_plain_tree_on_long_names_and_many_categories_has_a_page_within_its_size_that_says_so() -> None:
+    draw = np.random.default_rng(0)
+    numbers = draw.normal(size=(700, 40))
+    X = pandas.DataFrame(numbers, columns=[f"{'a long name of a column, ' * 9}{each}" for each in range(40)])
+    X["category"] = [f"{'a long name of a category, ' * 2}{each}" for each in draw.integers(0, 600, 700)]
+    y = [f"class {each} of the twenty, in many words" for each in draw.integers(0, 20, 700)]
+    page = page_of(TreeClassifier(max_leaf_nodes=36, random_state=0).fit(X, y))
+    text = page.html
+    found = Outline(text)
+    assert len(rendered(page).encode()) > MOST_BYTES, "all of it would be too long"
+    assert len(text.encode()) <= MOST_BYTES
+    assert found.unclosed == []
+    assert "to keep this page small" in found.said
+    assert "41 columns" in found.said
+    inside = re.search(r'<script type="application/json" id="facts">(.*?)</script>', text, re.DOTALL)
+    assert inside is not None
+    assert list(json.loads(inside[1])["sections"]) == list(page.all_facts["sections"])
+
+
+@pytest.mark.parametrize("share", [0.98, 0.85, 0.7])
+def test_a_page_does_without_ever_more_until_it_is_small_enough(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = int(share * len(text_of("small_run").encode()))
+    monkeypatch.setattr("holdfast.show.report.page.MOST_BYTES", limit)
+    text = page_of(small_run()).html
+    found = Outline(text)
+    assert len(text.encode()) <= limit
+    assert found.unclosed == []
+    assert len(found.ids) == len(set(found.ids))
+    assert "this page small" in found.said or "the page small" in found.said
+
+
 @pytest.mark.parametrize(
     ("subject", "given", "says"),
     [
         (7, {}, "There is no report of a int"),
         (TreeClassifier(), {}, "is not fitted"),
         (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"y": [1]}, "y without X"),
+        (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"X": [[1.0]]}, "X without y"),
         (
             grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
             {"positive": "maybe"},
@@ -327,6 +470,15 @@ def test_what_cannot_be_reported_is_refused(
 ) -> None:
     with pytest.raises((AboutError, ParameterError), match=says):
         write_report(subject, tmp_path / "report.html", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("page.json", "ends in .html"), ("page", "ends in"), ("away/page.html", "no folder")]
+)
+def test_a_page_is_html_in_a_folder_that_there_is(name: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=says):
+        write_report(asking_tree(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from holdfast.cli.options import template_option
+
 
 @click.group("about")
 def command() -> None:
@@ -11,16 +13,9 @@ def command() -> None:
 
 
 @command.command("init")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=Path("about.toml"),
-    show_default=True,
-    help="File to write to, which must not be there yet; - for the terminal.",
-)
-def init(output: Path) -> None:
+@template_option("about.toml")
+def init(output: Path | None) -> None:
     """Write a template of about.toml, with a sentence on every line."""
     from holdfast.cli.about import write_template
 
-    write_template(None if output == Path("-") else output)
+    write_template(output)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.options import cell_options
+from holdfast.cli.options import cell_options, template_option
 from holdfast.runs.data_settings import CellSettings
 
 
@@ -15,19 +15,12 @@ def command() -> None:
 
 
 @command.command("init")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=Path("change.toml"),
-    show_default=True,
-    help="File to write to, which must not be there yet; - for the terminal.",
-)
-def init(output: Path) -> None:
+@template_option("change.toml")
+def init(output: Path | None) -> None:
     """Write a template of a change policy, with a sentence on every line."""
     from holdfast.cli.policy import write_template
 
-    write_template(None if output == Path("-") else output)
+    write_template(output)
 
 
 @command.command("check")

@@ -49,11 +49,20 @@ def _kind(old: Condition | None, new: Condition | None) -> str:
     if old.feature.is_subset:
         if set(old.categories) != set(new.categories):
             return "categories"
-    elif (old.low > -inf, old.high < inf) != (new.low > -inf, new.high < inf):
-        return "question"
-    elif not (same_threshold(old.low, new.low) and same_threshold(old.high, new.high)):
-        return "threshold"
+    elif not asks_the_same(old, new):
+        has_same_bounds = (old.low > -inf, old.high < inf) == (new.low > -inf, new.high < inf)
+        return "threshold" if has_same_bounds else "question"
     return "missing" if old.missing != new.missing else ""
+
+
+def asks_the_same(old: Condition, new: Condition) -> bool:
+    """True if two ranges of a feature allow the same known values.
+
+    Of an ordered feature a threshold may lie anywhere between two categories, or beyond the last.
+    """
+    if old.feature.kind == "ordered" and old.categories == new.categories:
+        return True
+    return same_threshold(old.low, new.low) and same_threshold(old.high, new.high)
 
 
 def same_threshold(one: float, other: float) -> bool:

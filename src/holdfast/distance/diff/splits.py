@@ -1,11 +1,11 @@
 """What changed split by split: both trees from the root down, as far as they ask about the same feature."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from holdfast.data.schema import Label
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.diff.conditions import same_threshold
+from holdfast.distance.diff.conditions import asks_the_same
 from holdfast.tree.rule import Condition, answer, conditions_at, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
 
@@ -35,6 +35,45 @@ class SplitChange:
     def is_move(self) -> bool:
         """True if the same feature is asked about."""
         return self.kind in ("threshold", "categories", "missing")
+
+    @property
+    def n_gone(self) -> int:
+        """How many splits of the old tree are gone, here and below."""
+        return 0 if self.is_move else self.leaves[0] - 1
+
+    @property
+    def n_new(self) -> int:
+        """How many splits of the new tree are new, here and below."""
+        return 0 if self.is_move else self.leaves[1] - 1
+
+    @property
+    def new_nodes(self) -> range:
+        """The nodes of the new tree, here and below, that ask something new, and their leaves."""
+        return range(0) if self.is_move else range(self.new_node, self.new_node + 2 * self.leaves[1] - 1)
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """How many splits of the old tree stay, moved or are gone, and how many of the new one are new.
+
+    Below a split that is replaced nothing moves: what was there is gone, and what is there is new.
+    """
+
+    kept: int
+    moved: int
+    gone: int
+    new: int
+
+    @property
+    def changed(self) -> int:
+        """How many changed; where some are gone and others new in their place, the larger number."""
+        return self.moved + max(self.gone, self.new)
+
+
+def split_counts(old: Tree, changes: Sequence[SplitChange]) -> SplitCounts:
+    """The one count of what changed that sentences, figures and policies tell."""
+    moved, gone = sum(each.is_move for each in changes), sum(each.n_gone for each in changes)
+    return SplitCounts(old.n_leaves - 1 - moved - gone, moved, gone, sum(each.n_new for each in changes))
 
 
 def split_changes(old: Tree, new: Tree) -> tuple[SplitChange, ...]:
@@ -102,7 +141,7 @@ def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str,
         moved = (set(before.categories) ^ set(after.categories)) & _reaching(old, new, one, other)
         if moved:
             return "categories", len(moved) / len(feature.categories)
-    elif not same_threshold(before.high, after.high):
+    elif not asks_the_same(before, after):
         (_, high), (_, other_high) = before.bounds, after.bounds
         width = feature.high - feature.low
         whole = (feature.low, feature.high)

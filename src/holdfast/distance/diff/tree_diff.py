@@ -11,7 +11,7 @@ from holdfast.distance.diff.data import compared_table
 from holdfast.distance.diff.population import column_indices
 from holdfast.distance.diff.rows import RowChanges, row_changes
 from holdfast.distance.diff.rules import RuleChange, rule_changes
-from holdfast.distance.diff.splits import SplitChange, split_changes
+from holdfast.distance.diff.splits import SplitChange, SplitCounts, split_changes, split_counts
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.distance.reference_schema import on_wider_schema
@@ -52,6 +52,11 @@ class TreeDiff:
     def moved_thresholds(self) -> tuple[SplitChange, ...]:
         """The splits whose threshold moved."""
         return tuple(each for each in self.splits if each.kind == "threshold")
+
+    @cached_property
+    def split_counts(self) -> SplitCounts:
+        """How many splits stay, moved, are gone and are new."""
+        return split_counts(self.old, self.splits)
 
     @property
     def summary(self) -> str:

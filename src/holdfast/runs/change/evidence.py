@@ -1,7 +1,7 @@
 """What is recorded of an update besides the change: data, outputs, edits, the words of its owners."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ class ChangeEvidence:
     about: About
     table: Table  # the new rows, as they came
     old_table: Table | None  # rows of before, if they were given
+    text: Mapping[str, float] = field(default_factory=dict)  # columns of text that the model has numbers of:
+    # the fraction of rows without any
 
     @cached_property
     def decision(self) -> Decision:
@@ -45,7 +47,7 @@ class ChangeEvidence:
         """All of it as plain data. `others` are columns of the new rows that are no features."""
         return {
             "about": self.about.to_dict(),
-            "periods": period_facts(self._before, self._schema, self.table, self._origin),
+            "periods": period_facts(self._before, self._schema, self.table, self._origin, self.text),
             "outputs": self._outputs.facts(),
             "subgroups": self._outputs.subgroup_facts(
                 self._subgroup_columns(others), self._n_bands, self.about.min_subgroup_rows
@@ -82,7 +84,9 @@ class ChangeEvidence:
         """Of the rows that the model in use has learnt from last: the next update is held against it."""
         update = self.update
         if update.is_taken and update.steps[update.taken].kind != KEEP:
-            return rows_profile(self.table).to_dict()
+            profile = rows_profile(self.table)
+            known = {name: each for name, each in profile.columns.items() if name not in self.text}
+            return replace(profile, columns=known).to_dict()
         return None if self._before is None else self._before.to_dict()
 
     # -- outputs --------------------------------------------------------------------------------------------

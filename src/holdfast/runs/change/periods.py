@@ -1,5 +1,6 @@
 """The data of both times: rows, missing values, what the schema gained, and how far each column has moved."""
 
+from collections.abc import Mapping
 from math import isnan
 from typing import Any
 
@@ -12,21 +13,33 @@ from holdfast.runs.change.profile import RowsProfile, rows_profile
 from holdfast.scoring.population import LITTLE, MUCH, profile_index
 
 BANDS = ("little", "some", "much")  # of a population stability index
+NEW_VALUES, OTHER_KIND = "new values", "of another kind now"  # of columns that no index can be told of
+UNKNOWN_RANGE: dict[str, Any] = {"range_before": None, "range_now": None, "beyond": None}
+NO_TEXT: dict[str, float] = {}
 
 
-def period_facts(before: RowsProfile | None, schema: Schema, table: Table, origin: str) -> dict[str, Any]:
+def period_facts(
+    before: RowsProfile | None,
+    schema: Schema,
+    table: Table,
+    origin: str,
+    text: Mapping[str, float] = NO_TEXT,
+) -> dict[str, Any]:
     """Both times side by side. `schema` is that of the deployed model, and `origin` where `before` is from.
 
-    Without a profile of before, what the schema knows of it is told: ranges and categories.
+    Without a profile of before, what the schema knows of it is told: ranges and categories. `text` names the
+    columns whose text the table has as missing, each with the fraction of rows that truly are.
     """
     now = rows_profile(table)
+    kinds = schema_facts(schema, table.schema)
+    kinds["other_kinds"] += [name for name in text if name not in kinds["other_kinds"]]
     return {
         "before": None
         if before is None
         else {"rows": before.n_rows, "target": dict(before.target), "source": origin},
         "now": {"rows": now.n_rows, "target": dict(now.target)},
-        "columns": _columns(before, now, schema, table),
-        "schema": schema_facts(schema, table.schema),
+        "columns": _columns(before, now, schema, table, text),
+        "schema": kinds,
     }
 
 
@@ -58,16 +71,32 @@ def band(index: float) -> str:
 
 
 def _columns(
-    before: RowsProfile | None, now: RowsProfile, schema: Schema, table: Table
+    before: RowsProfile | None, now: RowsProfile, schema: Schema, table: Table, text: Mapping[str, float]
 ) -> list[dict[str, Any]]:
     """One entry per column, the most changed first, those of which nothing is known last."""
     known = {each.name: each for each in schema.columns}
     found = [
-        _column(feature, values, now, before, known.get(feature.name))
+        _told(_column(feature, values, now, before, known.get(feature.name)), text.get(feature.name))
         for feature, values in zip(table.schema.features, table.columns, strict=True)
         if feature.kind != "question"
     ]
-    return sorted(found, key=lambda each: (each["index"] is None, -round(each["index"] or 0.0, 9)))
+    return sorted(
+        found, key=lambda each: (each["index"] is None, not each["news"], -round(each["index"] or 0.0, 9))
+    )
+
+
+def _told(column: dict[str, Any], missing: float | None) -> dict[str, Any]:
+    """The column; of one whose text was left out, only what can be said of it, and what is truly missing."""
+    if missing is None:
+        return column
+    return {
+        **column,
+        **UNKNOWN_RANGE,
+        "missing_now": missing,
+        "index": None,
+        "band": None,
+        "news": OTHER_KIND,
+    }
 
 
 def _column(
@@ -75,7 +104,9 @@ def _column(
 ) -> dict[str, Any]:
     was = None if before is None else before.columns.get(feature.name)
     index = None if was is None else profile_index(was, feature, values)
-    if index is not None and isnan(index):
+    had_none = was is not None and was.missing == was.n_rows
+    news = NEW_VALUES if had_none and bool((~np.isnan(values)).any()) else ""
+    if news or (index is not None and isnan(index)):
         index = None
     return {
         "name": feature.name,
@@ -84,7 +115,8 @@ def _column(
         "missing_now": now.columns[feature.name].missing / now.n_rows if now.n_rows else None,
         "index": index,
         "band": None if index is None else band(index),
-        **_beyond(values, feature, old),
+        "news": news,
+        **(UNKNOWN_RANGE if had_none else _beyond(values, feature, old)),
     }
 
 
@@ -92,7 +124,7 @@ def _beyond(values: FloatArray, feature: Feature, old: Feature | None) -> dict[s
     """The range of before and now, and the fraction of rows beyond it: trees were not grown for these."""
     known = values[~np.isnan(values)]
     if feature.kind != "numeric" or not len(known) or old is None or old.kind != "numeric":
-        return {"range_before": None, "range_now": None, "beyond": None}
+        return UNKNOWN_RANGE
     outside = (known < old.low) | (known > old.high)
     return {
         "range_before": [old.low, old.high],

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from holdfast._version import __version__
 from holdfast.show.report.figures import colour_rules
@@ -21,6 +21,8 @@ from holdfast.text.numbers import (
     rounded_percent,
 )
 
+_LETTER = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"  # of Hebrew, Arabic and their kin
+_RIGHT_TO_LEFT = re.compile(rf"{_LETTER}+(?:[\s_\-]+{_LETTER}+)*")
 NOTHING = "\N{EN DASH}"  # where a number is not known
 
 
@@ -45,6 +47,7 @@ def environment() -> Environment:
         "duration": _known(duration),
         "label": label_text,
         "unbroken": _unbroken,
+        "isolated": isolated,
         "json": json_for_html,
     }
     made.globals |= {"source": _source, "version": __version__}
@@ -53,10 +56,10 @@ def environment() -> Environment:
 
 def rendered(page: Page) -> str:
     """The HTML text of the page."""
-    text = environment().get_template("page.html").render(page=page)
     # The colours of all pictures of this page, once for light and once for dark.
-    used = sorted(set(re.findall(r"var\(--c-([0-9a-f]{6})\)", text)))
-    return text.replace("/*colours*/", colour_rules(used), 1)
+    figures = "".join(figure for section in page.sections for figure in section.figures.values())
+    used = sorted(set(re.findall(r"var\(--c-([0-9a-f]{6})\)", figures)))
+    return environment().get_template("page.html").render(page=page, colours=Markup(colour_rules(used)))
 
 
 def _known(filter_: Any) -> Any:
@@ -71,6 +74,15 @@ def _known(filter_: Any) -> Any:
 def _unbroken(text: str) -> str:
     """The text, in which no line ends before a percent sign."""
     return text.replace(" %", f"{NO_BREAK}%")
+
+
+def isolated(text: str) -> Markup:
+    """The text from left to right, with what is written from right to left in it kept by itself.
+
+    >>> str(isolated("a < 1"))
+    'a &lt; 1'
+    """
+    return Markup(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))  # after escaping
 
 
 def _thousands(count: float) -> str:

@@ -71,6 +71,11 @@ def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
     return Markup(text)  # the pictures escape what they write
 
 
+def with_short_titles(svg: Markup, longest: int) -> Markup:
+    """The picture with less of what appears when one points at a node."""
+    return Markup(re.sub(rf"<title>([^<]{{{longest}}})[^<]+", _cut_title, svg))  # it was escaped before
+
+
 def _cut_title(title: re.Match[str]) -> str:
     """The start of a title that nobody can read to its end, whole entities only."""
     start = title[1].rsplit("&", 1)[0] if "&" in title[1][-8:] else title[1]

@@ -89,10 +89,7 @@ class Fitted:
 
 def fitted_of(subject: Any, given: Given) -> Fitted:
     """The view of a run, a fitted estimator, a tree or an ensemble."""
-    found = _of_run(subject, given) if isinstance(subject, Run) else _of_model(subject, given)
-    if given.y is not None and given.X is None:
-        raise ParameterError("The report is given y without X: give both, or neither.")
-    return found
+    return _of_run(subject, given) if isinstance(subject, Run) else _of_model(subject, given)
 
 
 def _of_run(run: Run, given: Given) -> Fitted:
@@ -170,8 +167,18 @@ def _positive(model: Tree | Ensemble, given: Given) -> int | None:
     place = None if said is None else target.class_place(said)
     if len(target.classes) != 2:
         return None
-    # An ensemble does not say which class is rarer: of two the second counts, as in scikit-learn.
-    return 1 if place is None else place
+    return _rarer(model) if place is None else place
+
+
+def _rarer(ensemble: Ensemble) -> int:
+    """The rarer of two classes, by what the roots of the trees say together; of two alike the second."""
+    scores = ensemble.start.copy()
+    for tree, weight, output in zip(
+        ensemble.trees, ensemble.weights.tolist(), ensemble.outputs.tolist(), strict=True
+    ):
+        scores[output : output + tree.value.shape[1]] += weight * tree.value[0]
+    first, second = np.round(ensemble.linked(scores[None, :])[0], 6).tolist()
+    return int(second <= first)
 
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from holdfast.runs.json_file import finite
 
 MOST_BYTES = 500_000  # of a page
+LEFT_OUT = "This part was left out to keep the page small: the file of facts beside the page holds it."
 # Who a section is for, and the heading over all sections for them.
 AUDIENCES = {
     "change": "What changes, and for whom",
@@ -32,6 +33,8 @@ class Section:
     figures: Mapping[str, Markup] = field(default_factory=dict)  # pictures, which are not among the facts
     script: str = ""  # a file in templates/ that the section needs, if any
     spare: tuple[str, ...] = ()  # figures that a page can do without, those it would miss least first
+    shorter: tuple["Section", ...] = ()  # what stands in its place on a page that grows too long: ever less
+    left_out: str = ""  # what is not here to keep the page small, in a sentence
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,32 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The text of the file, without as many of the spare figures as make it too long."""
+        """The text of the file: of all that there is, or of as much as keeps it below its size."""
         from holdfast.show.report.environment import rendered
 
         text = rendered(self)
         excess = len(text.encode()) - MOST_BYTES
-        return text if excess <= 0 else rendered(self._without(excess))
+        if excess <= 0:
+            return text
+        for page in self._without(excess)._ever_shorter:
+            text = rendered(page)
+            if len(text.encode()) <= MOST_BYTES:
+                break
+        return text
+
+    @property
+    def _ever_shorter(self) -> Iterator["Page"]:
+        """This page, then with ever shorter sections, and at last with notes in place of the largest ones."""
+        sections = list(self.sections)
+        yield self
+        for level in range(max((len(each.shorter) for each in sections), default=0)):
+            for place, section in enumerate(self.sections):
+                if level < len(section.shorter):
+                    sections[place] = section.shorter[level]
+                    yield replace(self, sections=tuple(sections))
+        for place in sorted(range(len(sections)), key=lambda place: -_length(sections[place])):
+            sections[place] = replaced_by_note(sections[place], LEFT_OUT)
+            yield replace(self, sections=tuple(sections))
 
     def _without(self, excess: int) -> "Page":
         """The page without spare figures of so many bytes."""
@@ -100,6 +123,17 @@ class Page:
                     excess -= len(figures.pop(name).encode())
             sections[place] = replace(section, figures=figures)
         return replace(self, sections=tuple(sections))
+
+
+def replaced_by_note(section: Section, note: str) -> Section:
+    """A section that says in its place why it is not there."""
+    facts, figures = {"note": note}, dict[str, Markup]()
+    return replace(section, template="note.html", facts=facts, figures=figures, script="", left_out="")
+
+
+def _length(section: Section) -> int:
+    """Roughly the letters of a section: its facts stand in the page twice, as text and as JSON."""
+    return 2 * len(json_for_html(section.facts)) + sum(map(len, section.figures.values()))
 
 
 def json_for_html(content: Any) -> Markup:

@@ -50,8 +50,10 @@ def interval_text(low: float, high: float) -> str:
     return f"{100 * low:.0f} to {100 * high:.0f} %"
 
 
-def frequency_sentence(target: Target, counts: FloatArray, noun: str, positive: int | None) -> str:
-    """How many rows of a leaf are of the class that matters, or of each class if none does.
+def frequency_sentence(
+    target: Target, counts: FloatArray, noun: str, place: int, *, with_others: bool = False
+) -> str:
+    """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
 
     >>> target = Target("stroke", classes=("no", "yes"))
     >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1)
@@ -60,17 +62,16 @@ def frequency_sentence(target: Target, counts: FloatArray, noun: str, positive: 
     total, names = float(counts.sum()), class_names(target)
     if total <= 0:
         return f"No {noun} like this is known."
-    order = np.argsort(-counts, kind="stable").tolist()
-    first = order[0] if positive is None else positive
-    found = float(counts[first])
+    found = float(counts[place])
     low, high = wilson_interval(found, total)
     text = (
         f"Of {rows_of(total, noun)} like this, {count_of(found)} had {printable(target.name)} = "
-        f"{names[first]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
+        f"{names[place]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
     )
-    if positive is not None:
+    if not with_others:
         return f"{text}."
-    others = [place for place in order[1:] if counts[place] > 0]
+    order = np.argsort(-counts, kind="stable").tolist()
+    others = [other for other in order if other != place and counts[other] > 0]
     return f"{text}{_others_text(names, counts, others)}."
 
 
@@ -82,15 +83,32 @@ def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) 
     return f"; the others: {', '.join(told)}{more}"
 
 
-def mean_sentence(target: Target, count: float, mean: float, noun: str, middle: FloatArray | None) -> str:
-    """The mean of the rows of a leaf, and where the middle half of them lies, if they are known."""
+def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str) -> str:
+    """The mean of the rows of a leaf, and where the middle half of them lies.
+
+    >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient")
+    '4 patients like this: mean days 2.5, half of them between 1.75 and 3.25.'
+    """
+    if not len(values):
+        return f"No {noun} like this is known."
+    low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
+    return (
+        f"{rows_of(len(values), noun)} like this: mean {printable(target.name)} {number_text(mean, 4)}, "
+        f"half of them between {low} and {high}."
+    )
+
+
+def said_sentence(target: Target, count: float, value: float, noun: str) -> str:
+    """What a tree says of a number where its rows are not known: that may be their mean, or a teacher's.
+
+    >>> said_sentence(Target("days"), 4, 2.5, "patient")
+    '4 patients like this; the tree says days 2.5.'
+    """
     if count <= 0:
         return f"No {noun} like this is known."
-    text = f"{rows_of(count, noun)} like this: mean {printable(target.name)} {number_text(mean, 4)}"
-    if middle is None:
-        return f"{text}."
-    low, high = (number_text(float(each), 4) for each in middle)
-    return f"{text}, half of them between {low} and {high}."
+    return (
+        f"{rows_of(count, noun)} like this; the tree says {printable(target.name)} {number_text(value, 4)}."
+    )
 
 
 def listing(parts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.data.schema import Label
-from holdfast.errors import ParameterError
+from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
 from holdfast.runs.about import about_of
 from holdfast.runs.json_file import write_json
@@ -47,9 +47,26 @@ def write_report(
     `case` is what a row is called ("patient"). `replications` come from `model.replicate(X, y)`.
     """
     target = Path(path)
-    page = page_of(subject, Given(X, y, about_of(about).to_dict(), positive, title, replications))
-    replace_file(target, page.html.encode())
-    write_json(page.all_facts, target.with_suffix(".json"))
+    _check_place(target)
+    if (X is None) != (y is None):
+        known, other = ("y", "X") if X is None else ("X", "y")
+        raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
+    given = Given(X, y, about_of(about).to_dict(), positive, title, replications)
+    write_page(page_of(subject, given), target)
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page, and beside it what it says as JSON."""
+    replace_file(path, page.html.encode())
+    write_json(page.all_facts, path.with_suffix(".json"))
+
+
+def _check_place(path: Path) -> None:
+    """A DataError if no page can stand there: before it is made, and as its facts stand beside it."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise DataError(f"Cannot write to '{path}': the page is HTML. Give a name that ends in .html.")
+    if not path.parent.is_dir():
+        raise DataError(f"Cannot write to '{path}': there is no folder '{path.parent}'. Make it first.")
 
 
 def page_of(subject: Any, given: Given | None = None) -> Page:
@@ -58,6 +75,8 @@ def page_of(subject: Any, given: Given | None = None) -> Page:
     known = getattr(subject, "facts", None)
     if isinstance(known, Mapping):
         given = replace(given, about={**known.get("about", {}), **given.about})
+    if given.positive is None:
+        given = replace(given, positive=given.about.get("positive"))
     for kind in type(subject).__mro__:
         if kind.__name__ in _PAGES:
             page: Page = import_module(f"holdfast.show.report.pages.{_PAGES[kind.__name__]}").page_of(

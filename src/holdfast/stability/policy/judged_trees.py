@@ -51,6 +51,8 @@ def splits(name: str, change: Change) -> Iterator[PolicyLine]:
     words = f"{n_splits or 'no'} {singular if n_splits == 1 else plural}"
     if found:
         words += f": {joined([_split_text(each) for each in found], MOST_NAMED)}"
+    if name != "new_splits":
+        words += _replaced_text(change)
     yield permitted(name, n_splits, change.limit(name), words)
 
 
@@ -58,7 +60,16 @@ def _n_splits(change: SplitChange) -> int:
     """How many splits a change is: all below one that is new, replaced or gone are so too."""
     if change.is_move:
         return 1
-    return change.leaves[0 if change.kind == "gone" else 1] - 1
+    return change.n_gone if change.kind == "gone" else change.n_new
+
+
+def _replaced_text(change: Change) -> str:
+    """That splits of replaced parts of the tree are counted as new: they neither move nor are they gone."""
+    n_replaced = sum(each.n_gone for each in change.diff.splits if each.kind == "replaced")
+    if not n_replaced:
+        return ""
+    are = "is replaced, which counts" if n_replaced == 1 else "are replaced, which counts"
+    return f"; {counted(n_replaced, 'split')} {are} under new_splits alone"
 
 
 def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
@@ -103,6 +114,7 @@ def max_threshold_shift(name: str, change: Change) -> Iterator[PolicyLine]:
     """The farthest that a threshold moves, as a fraction of the range of its column."""
     moved = sorted(change.diff.moved_thresholds, key=lambda each: -each.share)
     words = _split_text(moved[0]) if moved else "no threshold moves"
+    words += _replaced_text(change)
     yield at_most(name, moved[0].share if moved else 0.0, change.limit(name), words)
 
 

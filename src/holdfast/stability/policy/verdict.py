@@ -31,6 +31,7 @@ class PolicyVerdict:
     policy: ChangePolicy
     lines: tuple[PolicyLine, ...]
     n_rows: int  # that it was judged by
+    n_held_out: int | None = None  # of them, that scores and calibration were judged by; None: by all
 
     @property
     def passed(self) -> bool:

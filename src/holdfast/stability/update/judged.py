@@ -7,12 +7,18 @@ looks too good on rows that it has learnt from.
 
 from dataclasses import dataclass, replace
 
+from holdfast.data.input.weight import effective_rows
 from holdfast.data.table import Table
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.tree.tree import Tree
 
 BY_TRUTH = ("score_margin", "subgroups", "calibration_intercept", "calibration_slope")
+
+
+def n_scored(held_out: Table) -> int:
+    """How many rows are held out, copies counted."""
+    return round(effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +32,16 @@ class JudgedRows:
         """How a change stands to the policy; `alike` is made as the tree is, without the rows held out."""
         by_trees = policy.check(deployed, tree, self.new)
         by_truth = policy.check(deployed, alike, self.held_out)
+        n_held_out = n_scored(self.held_out)
         places = [line.name for line in by_trees.lines]
         lines = [
             *(line for line in by_trees.lines if line.name not in BY_TRUTH),
             *(
-                replace(line, words=f"{line.words}; {by_truth.n_rows:,} rows held out")
+                replace(line, words=f"{line.words}; {n_held_out:,} rows held out")
                 for line in by_truth.lines
                 if line.name in BY_TRUTH
             ),
         ]
         lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
-        return replace(by_trees, lines=tuple(lines))
+        is_told = n_held_out != by_trees.n_rows and any(line.name in BY_TRUTH for line in lines)
+        return replace(by_trees, lines=tuple(lines), n_held_out=n_held_out if is_told else None)

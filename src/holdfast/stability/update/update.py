@@ -29,7 +29,7 @@ from holdfast.stability.methods.centred import (
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.update.judged import JudgedRows
+from holdfast.stability.update.judged import JudgedRows, n_scored
 from holdfast.stability.update.path import (
     CHANGE,
     KEEP,
@@ -172,7 +172,7 @@ def update_tree(
         distances,
         own_loss,
         n_rows=given.table.n_rows,
-        n_scored=_n_scored(rows.table.taken(held_out)),
+        n_scored=n_scored(rows.table.taken(held_out)),
         rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
 
@@ -191,11 +191,6 @@ def _in_order(rows: NewRows) -> NewRows:
 def _new_rows(rows: NewRows) -> Table:
     new = rows.table.taken(rows.is_new)
     return new.taken(fixed_order(new))
-
-
-def _n_scored(held_out: Table) -> int:
-    """How many rows are held out, copies counted."""
-    return round(effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
 
 
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:

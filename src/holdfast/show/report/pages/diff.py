@@ -64,7 +64,7 @@ def _key_figures(diff: TreeDiff) -> Iterator[KeyFigure]:
     same = len(diff.same)
     yield KeyFigure(str(len(diff.changes)), "Rules that changed", f"{counted(same, 'rule')} the same")
     first = "the first question stays" if diff.same_root else "another first question"
-    yield KeyFigure(str(len(diff.splits)), "Splits that changed", first)
+    yield KeyFigure(str(diff.split_counts.changed), "Splits that changed", first)
     yield KeyFigure(fixed_text(diff.distance.total, 2), "Distance", f"matching {diff.distance.matching!r}")
     if diff.rows is not None:
         yield from _row_figures(diff.rows)

@@ -12,10 +12,10 @@ from holdfast.show.report.sections import change_record as record
 from holdfast.show.report.sections.both_trees import CHANGE, both_trees_section
 from holdfast.show.report.sections.case import case_section, tree_data
 from holdfast.show.report.sections.performance import performance_section
-from holdfast.show.report.sections.periods import periods_section
+from holdfast.show.report.sections.periods import asked_columns, periods_section
 from holdfast.show.report.sections.policy import policy_section
 from holdfast.show.report.sections.rule_changes import rule_changes_section
-from holdfast.show.report.sections.touched import touched_section, touched_sentence
+from holdfast.show.report.sections.touched import decision_text, touched_section, touched_sentence
 from holdfast.show.report.sentences import listing
 from holdfast.show.update import taken_sentence
 from holdfast.text.lists import joined
@@ -44,7 +44,9 @@ def page_of(run: UpdateRun, given: Given) -> Page:
 
 def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
     after = "after the update" if run.is_taken else "as it was proposed"
-    yield both_trees_section(run.diff, run.facts["outputs"]["positive"], after)
+    outputs = run.facts["outputs"]
+    acted = decision_text(run) if outputs["threshold"] and outputs["positive"] is not None else ""
+    yield both_trees_section(run.diff, outputs["positive"], after, acted)
     yield rule_changes_section(run.diff, _place(run))
     yield _case_section(run, about.get("case", "case"))
     yield touched_section(run)
@@ -107,9 +109,14 @@ def _watched(run: UpdateRun) -> Iterator[str]:
         if scores["difference"]["verdict"] == "worse":
             yield f"{run.facts['metric']['title']} is worse where {part['name']}"
     yield from _first(_off(run), MOST_WATCHED)
-    moved = [each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much"]
-    if moved:
-        yield f"much moved: {joined(moved, MOST_WATCHED)}"
+    moved = [each for each in run.facts["periods"]["columns"] if each["band"] == "much" or each["news"]]
+    asked = asked_columns(run)
+    told = [each["name"] for each in moved if each["name"] in asked]
+    if told:
+        yield f"much moved: {joined(told, MOST_WATCHED)}"
+    if len(moved) > len(told):
+        others = [each["name"] for each in moved if each["name"] not in asked]
+        yield f"moved too, and not asked about: {joined(others, MOST_WATCHED)}"
 
 
 def _off(run: UpdateRun) -> list[str]:
@@ -167,17 +174,31 @@ def _verdict_figure(run: UpdateRun) -> KeyFigure:
 
 def _change_figure(run: UpdateRun) -> KeyFigure:
     diff = run.diff
-    n_splits = diff.old.n_leaves - 1
-    distance = f"distance {fixed_text(diff.distance.total, 2)}"
-    if diff.is_empty:
-        return KeyFigure("Nothing", "What changed?", f"all {n_splits} questions stay")
     if not diff.splits:
-        return KeyFigure("Leaf values", "What changed?", f"all {counted(n_splits, 'question')} stay")
-    moved = sum(each.is_move for each in diff.splits)
-    others = len(diff.splits) - moved
-    parts = [counted(moved, "split moved", "splits moved")] * bool(moved)
-    parts += [counted(others, "other question")] * bool(others)
-    return KeyFigure(counted(len(diff.splits), "split"), "What changed?", f"{', '.join(parts)}; {distance}")
+        value = "Nothing" if diff.is_empty else "Leaf values"
+        return KeyFigure(value, "What changed?", _all_stay_text(diff.old.n_leaves - 1))
+    n = diff.split_counts
+    parts = [
+        f"{n.kept} of {counted(n.kept + n.moved + n.gone, 'split')} {'stays' if n.kept == 1 else 'stay'}"
+    ]
+    parts += [f"{number} {verb}" for number, verb in ((n.moved, "moved"), (n.gone, "gone")) if number]
+    parts += [f"{n.new} new"] * bool(n.new)
+    return KeyFigure(
+        counted(n.changed, "split"),
+        "What changed?",
+        f"{', '.join(parts)}; distance {fixed_text(diff.distance.total, 2)}",
+    )
+
+
+def _all_stay_text(n_splits: int) -> str:
+    """That no question changes.
+
+    >>> _all_stay_text(1), _all_stay_text(4)
+    ('the only question stays', 'all 4 questions stay')
+    """
+    if n_splits == 0:
+        return "no question is asked"
+    return "the only question stays" if n_splits == 1 else f"all {n_splits} questions stay"
 
 
 def _touched_figure(run: UpdateRun) -> KeyFigure:
@@ -186,7 +207,9 @@ def _touched_figure(run: UpdateRun) -> KeyFigure:
     if not run.update.deployed.schema.target.is_classes and run.facts["outputs"]["threshold"] is None:
         return KeyFigure(fixed_text(part["churn"], 3), "Mean move of predictions", f"{part['rows']:,} rows")
     changed = decisions["changed"]
-    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision"
+    threshold = run.facts["outputs"]["threshold"]
+    by = "class" if threshold is None else f"threshold {threshold:g}"
+    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision by {by}"
     if "swap_ins" in decisions:
         note += f": {decisions['swap_ins']['rows']:,} swap-ins, {decisions['swap_outs']['rows']:,} swap-outs"
     return KeyFigure(f"{changed['rows']:,}", "Who is affected?", note)
@@ -215,7 +238,10 @@ def _population_figure(run: UpdateRun) -> KeyFigure:
     known = [each for each in run.facts["periods"]["columns"] if each["index"] is not None]
     if not known:
         return KeyFigure("Unknown", "Population", "nothing is known of the rows of before")
-    most = known[0]
+    asked = asked_columns(run)
+    most = next((each for each in known if each["name"] in asked), known[0])
     words = {"little": ("Little moved", ""), "some": ("Some moved", "warn"), "much": ("Much moved", "bad")}
     value, tone = words[most["band"]]
-    return KeyFigure(value, "Population", f"most {most['name']}: index {fixed_text(most['index'], 2)}", tone)
+    which = "most of the columns asked about" if most["name"] in asked else "most, and not asked about"
+    note = f"{which}: {most['name']}, index {fixed_text(most['index'], 2)}"
+    return KeyFigure(value, "Population", note, tone)

@@ -11,16 +11,23 @@ from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.page import Section
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import percent_text
+from holdfast.tree.tree import LEAF
 
 LONGEST = 32  # letters of a mark in a drawing
 MOST_CATEGORIES = 3
 CHANGE = "change"  # who the sections of a change are for: everyone
 
 
-def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "after the change") -> Section:
-    """Both trees, and split by split what became of the old one's questions."""
+def both_trees_section(
+    diff: TreeDiff, positive: Label | None, after: str = "after the change", acted: str = ""
+) -> Section:
+    """Both trees, and split by split what became of the old one's questions.
+
+    `acted` says who is acted on, where that is not those whose leaf names the positive class.
+    """
     facts: dict[str, Any] = {
         "after": after,
+        "acted": acted,
         "leaves": [diff.old.n_leaves, diff.new.n_leaves],
         "depth": [diff.old.depth, diff.new.depth],
         "distance": diff.distance.total,
@@ -28,9 +35,13 @@ def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "aft
         "splits": [_split_facts(diff, place) for place in range(len(diff.splits))],
     }
     figures = {
-        "old": inline_svg(diff.old.to_svg(positive=positive), "old-tree", "The tree before the change"),
+        "old": inline_svg(
+            diff.old.to_svg(positive=positive, beside=[diff.new]), "old-tree", "The tree before the change"
+        ),
         "new": inline_svg(
-            diff.new.to_svg(positive=positive, changed=_marks(diff)), "new-tree", f"The tree {after}"
+            diff.new.to_svg(positive=positive, changed=_marks(diff), beside=[diff.old]),
+            "new-tree",
+            f"The tree {after}",
         ),
     }
     return Section(
@@ -40,7 +51,9 @@ def both_trees_section(diff: TreeDiff, positive: Label | None, after: str = "aft
 
 def _marks(diff: TreeDiff) -> dict[int, str]:
     """What is written at each node of the new tree that asks something else than before."""
-    return {split.new_node: _mark(split) for split in diff.splits}
+    asks = diff.new.feature != LEAF
+    below = {node: "new" for split in diff.splits for node in split.new_nodes if asks[node]}
+    return below | {split.new_node: _mark(split) for split in diff.splits}
 
 
 def _mark(split: SplitChange) -> str:

@@ -5,6 +5,7 @@ nested list of an operation and its operands.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from holdfast.data.table import Table
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.report.fitted import Fitted
-from holdfast.show.report.page import Section, json_for_html
+from holdfast.show.report.page import Section, json_for_html, replaced_by_note
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import number_text
@@ -29,6 +30,10 @@ MOST_LETTERS = 300_000  # of the facts of this section, of the 500 kB that a pag
 TOO_MANY = (
     "The columns that the tree asks about have too many categories for a form that a page can carry: "
     "holdfast explain sends a row through the tree in the terminal, and explain_row in Python."
+)
+TOO_LONG = (
+    "The form was left out to keep this page small: holdfast explain sends a row through the tree in the "
+    "terminal, and explain_row in Python."
 )
 
 
@@ -72,7 +77,8 @@ def case_section(
     title = f"Enter one {noun}"
     if len(json_for_html(facts)) > MOST_LETTERS:
         return Section("case", title, "clinician", "note.html", {"note": TOO_MANY})
-    return Section("case", title, "clinician", "case.html", facts, script="case.js")
+    section = Section("case", title, "clinician", "case.html", facts, script="case.js")
+    return replace(section, shorter=(section, replaced_by_note(section, TOO_LONG)))
 
 
 def tree_data(

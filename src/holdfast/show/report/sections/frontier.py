@@ -1,6 +1,7 @@
 """The frontier: every candidate between stability and score, and the efficient trees one by one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -17,6 +18,7 @@ from holdfast.show.report.page import Section
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.stability.frontier import Frontier
 from holdfast.text.numbers import counted, number_text, with_error
+from holdfast.tree.tree import Tree
 
 MOST_TREES = 12  # efficient trees that can be looked at
 
@@ -41,7 +43,7 @@ def frontier_section(fitted: Fitted) -> Section:
         "trees": [_tree_facts(fitted, candidate) for candidate in shown],
         "chosen_is_efficient": bool(frontier.efficient[chosen]),
     }
-    return Section(
+    section = Section(
         "frontier",
         "Stability against score",
         "data scientist",
@@ -51,6 +53,15 @@ def frontier_section(fitted: Fitted) -> Section:
         "frontier.js",
         spare=tuple(f"tree-{candidate}" for candidate in _ends_last(others)),
     )
+    return replace(section, shorter=(section, _shorter(section)))
+
+
+def _shorter(section: Section) -> Section:
+    """The frontier with the figures of its trees, not with their rules, changes and drawings."""
+    trees = [{**each, "rules": [], "changes": []} for each in section.facts["trees"]]
+    told = "The rules and drawings of the efficient trees were left out to keep this page small."
+    figures = {"frontier": section.figures["frontier"]}
+    return replace(section, facts={**section.facts, "trees": trees}, figures=figures, left_out=told)
 
 
 def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
@@ -63,7 +74,14 @@ def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
 
 
 def _drawing(fitted: Fitted, candidate: int) -> str:
-    return fitted.candidates[candidate].to_svg(positive=fitted.positive_label)
+    return fitted.candidates[candidate].to_svg(positive=fitted.positive_label, beside=drawn_trees(fitted))
+
+
+def drawn_trees(fitted: Fitted) -> list[Tree]:
+    """All trees whose drawings stand on the page: one colour means the same in all of them."""
+    if fitted.frontier is None or fitted.chosen is None:
+        return []
+    return [fitted.candidates[place] for place in shown_candidates(fitted.frontier, fitted.chosen)]
 
 
 def _ends_last(candidates: list[int]) -> list[int]:
@@ -100,7 +118,7 @@ def _tree_facts(fitted: Fitted, candidate: int) -> dict[str, Any]:
         "title": candidate_text(fitted, candidate),
         "rules": [
             {name: rule[name] for name in ("says", "conditions", "sentence")}
-            for rule in rule_facts(tree, fitted.positive, fitted.noun)
+            for rule in rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
         ],
         "diff": "" if diff is None else diff.summary,
         "changes": [] if diff is None else list(_changes(diff)),

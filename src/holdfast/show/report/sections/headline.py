@@ -47,9 +47,8 @@ def _tree_says(fitted: Fitted, tree: Tree) -> str:
         return f"{groups} {_classes_said(tree)}"
     low, high = _ends(fitted, tree)
     if not tree.schema.target.is_classes:
-        return (
-            f"{groups} The mean {_outcome(fitted)} goes from {number_text(low, 3)} to {number_text(high, 3)}."
-        )
+        ends = f"{number_text(low, 3)} in the lowest group to {number_text(high, 3)} in the highest"
+        return f"{groups} The {_outcome(fitted)} that it says goes from {ends}."
     return (
         f"{groups} The risk of {_outcome(fitted)} goes from {rounded_percent(low)} in the lowest group "
         f"to {rounded_percent(high)} in the highest."
@@ -64,8 +63,9 @@ def _classes_said(tree: Tree) -> str:
         listing(_name(names[place]) for place in said) if len(said) <= MOST_NAMED else f"{len(said)} classes"
     )
     never = len(names) - len(said)
+    verb = "is" if never == 1 else "are"
     return f"They say {told}" + (
-        f"; {in_words(never)} of {in_words(len(names))} classes are never said." if never else "."
+        f"; {in_words(never)} of {in_words(len(names))} classes {verb} never said." if never else "."
     )
 
 

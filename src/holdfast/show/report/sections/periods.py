@@ -19,12 +19,7 @@ UNKNOWN = (
 def periods_section(run: UpdateRun) -> Section:
     """Both times side by side, and column by column, those that the trees ask about marked."""
     periods = run.facts["periods"]
-    asked = {
-        tree.schema.names[feature]
-        for tree in (run.update.deployed, run.update.tree)
-        for feature in tree.feature.tolist()
-        if feature != LEAF
-    }
+    asked = asked_columns(run)
     rows = run.diff.rows
     columns = [{**each, "is_asked": each["name"] in asked} for each in periods["columns"]]
     told = [each for place, each in enumerate(columns) if place < MOST_COLUMNS or each["is_asked"]]
@@ -40,6 +35,16 @@ def periods_section(run: UpdateRun) -> Section:
         "sources": {"before": run.facts["model"]["source"], "now": run.facts["data"]["source"]},
     }
     return Section("data", "The data of both periods", RISK, "periods.html", facts)
+
+
+def asked_columns(run: UpdateRun) -> set[str]:
+    """What the old or the new tree asks about."""
+    return {
+        tree.schema.names[feature]
+        for tree in (run.update.deployed, run.update.tree)
+        for feature in tree.feature.tolist()
+        if feature != LEAF
+    }
 
 
 def _schema_lines(schema: Any) -> list[str]:

@@ -12,12 +12,13 @@ from holdfast.show.report.sections.both_trees import CHANGE
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import label_text
 from holdfast.tree.rule import Condition, Rule
+from holdfast.tree.tree import Tree
 
 SAME = "same"
 WORDS = {
     "outcome": "another class",
     "question": "other questions",
-    "moved": "moved",
+    "moved": "other thresholds or categories",
     "new": "new",
     "gone": "gone",
     "alike": "other value",
@@ -28,8 +29,8 @@ WORDS = {
 def rule_changes_section(diff: TreeDiff, place: int | None) -> Section:
     """All rules, those that changed most first. `place` is the class whose probability is told."""
     changes = sorted(diff.changes, key=lambda each: (DEGREES.index(degree_of(each)), -each.cost))
-    rules = [_facts(each, degree_of(each), place) for each in changes]
-    rules += [_facts(each, SAME, place) for each in diff.same]
+    rules = [_facts(diff, each, degree_of(each), place) for each in changes]
+    rules += [_facts(diff, each, SAME, place) for each in diff.same]
     target = diff.old.schema.target
     known = [value for rule in rules for value in (rule["before"], rule["after"]) if value is not None]
     facts: dict[str, Any] = {
@@ -50,10 +51,16 @@ def _answer_title(diff: TreeDiff, place: int | None) -> str:
     return "Probability" if target.is_classes else target.name
 
 
-def _facts(change: RuleChange, degree: str, place: int | None) -> dict[str, Any]:
+def _facts(diff: TreeDiff, change: RuleChange, degree: str, place: int | None) -> dict[str, Any]:
     rule = change.new or change.old
     assert rule is not None
-    moved = {each.name: condition_change_parts(each) for each in change.conditions}
+    new = _asked_anew(diff, change)
+    moved = {
+        each.name: (_condition(each.new), "new split")
+        if each.new and each.name in new
+        else condition_change_parts(each)
+        for each in change.conditions
+    }
     conditions = [moved.pop(each.name, (_condition(each), "")) for each in rule.conditions]
     return {
         "degree": degree,
@@ -66,6 +73,29 @@ def _facts(change: RuleChange, degree: str, place: int | None) -> dict[str, Any]
         "rows_before": None if change.old is None else change.old.count,
         "rows_after": None if change.new is None else change.new.count,
     }
+
+
+def _asked_anew(diff: TreeDiff, change: RuleChange) -> set[str]:
+    """The columns that the new rule asks about in new splits alone: what these were cannot be said."""
+    if change.new is None:
+        return set()
+    path, new, names = _path(diff.new, change.new.leaf), _new_nodes(diff), diff.new.schema.names
+    asked = [(names[diff.new.feature[node]], node in new) for node in path]
+    return {name for name, _ in asked} - {name for name, is_new in asked if not is_new}
+
+
+def _new_nodes(diff: TreeDiff) -> set[int]:
+    return {node for split in diff.splits for node in split.new_nodes}
+
+
+def _path(tree: Tree, leaf: int) -> list[int]:
+    """The nodes that ask something on the way to a leaf: each comes before all that is below it."""
+    nodes, node = [], 0
+    while node != leaf:
+        nodes.append(node)
+        right = int(tree.right[node])
+        node = right if leaf >= right else int(tree.left[node])
+    return nodes
 
 
 def _condition(condition: Condition) -> str:

@@ -1,5 +1,6 @@
 """The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
-from holdfast.show.report.sentences import frequency_sentence, mean_sentence
+from holdfast.show.report.sentences import frequency_sentence, mean_sentence, said_sentence
 from holdfast.show.rules import rules_text
 from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent
@@ -20,8 +21,10 @@ from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
+MOST_RULES = 30  # on a page that grows too long
 MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
 SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
+SAME_MEAN = 1e-6  # of the highest: what a sum in another order may change
 
 
 def rules_section(fitted: Fitted) -> Section:
@@ -37,9 +40,22 @@ def rules_section(fitted: Fitted) -> Section:
         "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
         "text": _text(tree, fitted.positive_label),
-        "by_teacher": says_other_than_seen(tree),
+        "by_teacher": says_other_than_seen(tree, fitted.training),
     }
-    return Section("rules", _title(fitted), "clinician", "rules.html", facts)
+    section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
+    return replace(section, shorter=_shorter(section))
+
+
+def _shorter(section: Section) -> tuple[Section, ...]:
+    """First without the rules as text, and at last with the first of them only."""
+    untold = {**section.facts, "text": ""}
+    text = "The rules as text were left out to keep this page small: tree.rules() prints them."
+    short = replace(section, facts=untold, left_out=text)
+    rules = section.facts["rules"]
+    if len(rules) <= MOST_RULES:
+        return (short,)
+    first = f"The first {MOST_RULES} of {len(rules)} rules, to keep this page small: tree.rules() prints all."
+    return short, short, replace(short, facts={**untold, "rules": rules[:MOST_RULES]}, left_out=first)
 
 
 def _title(fitted: Fitted) -> str:
@@ -83,9 +99,9 @@ def rule_facts(
 ) -> list[dict[str, Any]]:
     """Each rule as plain data: conditions, sentence, what the tree says, what was seen, and an interval."""
     counts = class_counts(tree) if tree.schema.target.is_classes else None
-    halves = {} if training is None else _middle_halves(tree, training)
+    rows = {} if training is None else _seen(tree, training)
     rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
-    return [_fact(rule, counts, positive, noun, halves) for rule in rules]
+    return [_fact(rule, counts, positive, noun, rows) for rule in rules]
 
 
 def _fact(
@@ -93,7 +109,7 @@ def _fact(
     counts: FloatArray | None,
     positive: int | None,
     noun: str,
-    halves: dict[int, FloatArray],
+    seen_rows: dict[int, "_Seen"],
 ) -> dict[str, Any]:
     fact: dict[str, Any] = {
         "leaf": rule.leaf,
@@ -103,20 +119,23 @@ def _fact(
     }
     target = rule.target
     if counts is None:
-        half = halves.get(rule.leaf)
-        sentence = mean_sentence(target, rule.count, rule.value[0], noun, half)
-        interval = None if half is None else half.tolist()
+        own = seen_rows.get(rule.leaf)
+        sentence = (
+            said_sentence(target, rule.count, rule.value[0], noun)
+            if own is None
+            else mean_sentence(target, own.values, own.mean, noun)
+        )
         return {
             **fact,
             "value": rule.value[0],
             "warning": "",
             "says": number_text(rule.value[0], 4),
             "sentence": sentence,
-            "interval": interval,
+            "seen": None if own is None else own.mean,
         }
     place = target.classes.index(rule.outcome) if positive is None else positive
     seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
-    sentence = frequency_sentence(target, counts[rule.leaf], noun, positive)
+    sentence = frequency_sentence(target, counts[rule.leaf], noun, place, with_others=positive is None)
     value = rule.value[place]
     return {
         **fact,
@@ -152,21 +171,35 @@ def _range(tree: Tree) -> list[float]:
     return [min(0.0, float(values.min())), float(values.max())]
 
 
-def _middle_halves(tree: Tree, training: Table) -> dict[int, FloatArray]:
-    """The quartiles of a number in every leaf."""
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The numbers of the training rows in a leaf, and their mean by weight."""
+
+    values: FloatArray
+    mean: float
+
+
+def _seen(tree: Tree, training: Table) -> dict[int, _Seen]:
+    """The rows of a number in every leaf."""
     if tree.schema.target.is_classes:
         return {}
-    leaves = tree.apply(training)
-    return {
-        leaf: np.quantile(training.target[leaves == leaf], [0.25, 0.75])
-        for leaf in np.unique(leaves).tolist()
-    }
+    leaves, weight = tree.apply(training), training.weight
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        here = leaves == leaf if weight is None else (leaves == leaf) & (weight > 0)
+        values = training.target[here]
+        weights = None if weight is None else weight[here]
+        found[leaf] = _Seen(values, float(np.average(values, weights=weights)) if len(values) else np.nan)
+    return found
 
 
-def says_other_than_seen(tree: Tree) -> bool:
-    """True if leaf values are not the fractions of the rows: of a teacher, or by hand."""
+def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
+    """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
+    leaves = tree.feature == LEAF
     if not tree.schema.target.is_classes:
-        return False
+        seen = {} if training is None else _seen(tree, training)
+        least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
+        return any(abs(each.mean - tree.value[leaf, 0]) > least for leaf, each in seen.items())
     counts = class_counts(tree)
-    seen = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    return bool((np.abs(seen - tree.value)[tree.feature < 0] > SAME).any())
+    fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return bool((np.abs(fractions - tree.value)[leaves] > SAME).any())

@@ -1,5 +1,6 @@
 """The data: what each column is, its range or categories, and how much of it is missing."""
 
+from dataclasses import replace
 from typing import Any
 
 from holdfast.data.schema import Feature
@@ -27,6 +28,7 @@ def schema_section(fitted: Fitted) -> Section:
         "rows": rows,
         "target": {"name": fitted.target.name, **data.get("target", _target(fitted))},
         "most": MOST,
+        "n_columns": len(fitted.schema.features),
         "columns": [
             {
                 "name": each.name,
@@ -39,7 +41,10 @@ def schema_section(fitted: Fitted) -> Section:
             for each in fitted.schema.features
         ],
     }
-    return Section("schema", "The data", "data scientist", "schema.html", facts)
+    section = Section("schema", "The data", "data scientist", "schema.html", facts)
+    asked = {**facts, "columns": [each for each in facts["columns"] if each["used"]]}
+    told = "Only the columns that the model asks about are listed, to keep this page small."
+    return replace(section, shorter=(replace(section, facts=asked, left_out=told),))
 
 
 def file_name(source: str) -> str:

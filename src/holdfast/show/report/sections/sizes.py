@@ -7,6 +7,7 @@ from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.text.numbers import counted
+from holdfast.tree.copies import distinct_trees
 
 
 def sizes_section(fitted: Fitted) -> Section:
@@ -20,10 +21,14 @@ def sizes_section(fitted: Fitted) -> Section:
     for place in frontier.efficient_order.tolist():
         chart.point(leaves[place], instability[place], f"tree {place}, efficient", radius=4.5, colour=BLUE)
     chart.point(leaves[chosen], instability[chosen], f"tree {chosen}, chosen", radius=6, colour=RED)
+
+    def n_distinct(places: list[int]) -> int:
+        return len(distinct_trees(fitted.candidates[place] for place in places))
+
     sizes = [
         {
             "leaves": size,
-            "trees": int((frontier.n_leaves == size).sum()),
+            "trees": n_distinct(np.flatnonzero(frontier.n_leaves == size).tolist()),
             "least": float(frontier.instability[frontier.n_leaves == size].min()),
             "mean": float(frontier.instability[frontier.n_leaves == size].mean()),
         }

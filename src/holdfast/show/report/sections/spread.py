@@ -11,6 +11,7 @@ from holdfast.show.palette import RED
 from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
+from holdfast.tree.copies import distinct_trees, tree_key
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
 
@@ -45,13 +46,15 @@ def spread_section(fitted: Fitted) -> Section | None:
 
 
 def near_best(fitted: Fitted) -> Sequence[Tree]:
-    """The candidates whose score is within one standard error of the best one's, the chosen one left out."""
+    """The candidates within one standard error of the best score, copies and the chosen one left out."""
     frontier = fitted.frontier
     assert frontier is not None
     best = int(frontier.score.argmax())
     is_near = frontier.score >= frontier.score[best] - frontier.score_error[best]
-    places = [place for place in np.flatnonzero(is_near).tolist() if place != fitted.chosen]
-    return _some([fitted.candidates[place] for place in places])
+    others = distinct_trees(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
+    if fitted.chosen is not None:
+        others.pop(tree_key(fitted.candidates[fitted.chosen]), None)
+    return _some(list(others.values()))
 
 
 def _some(trees: Sequence[Tree]) -> Sequence[Tree]:

@@ -7,6 +7,7 @@ from holdfast.runs.update_result import UpdateRun
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.report.page import Section
 from holdfast.show.report.sections.both_trees import CHANGE
+from holdfast.show.update_run import by_threshold_and_class
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import counted, percent_text, rounded_percent
 
@@ -30,6 +31,7 @@ def touched_section(run: UpdateRun) -> Section:
     decisions = outputs["all"]["decisions"]
     facts: dict[str, Any] = {
         "decision": decision_text(run),
+        "by_class": by_threshold_and_class(run),
         "positive": None if outputs["positive"] is None else label_text(outputs["positive"]),
         "is_classes": run.update.deployed.schema.target.is_classes,
         "rows": outputs["all"]["rows"],

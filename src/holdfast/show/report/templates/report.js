@@ -42,3 +42,11 @@ addEventListener("afterprint", () => document.querySelectorAll("details[data-clo
   }, { rootMargin: "-10% 0px -70% 0px" });
   links.forEach((_, id) => watch.observe(byId(id)));
 })();
+
+// A tree that is wider than the screen begins with its first question, which stands in the middle.
+document.querySelectorAll("figure.tree > .scroll").forEach((each) => {
+  const root = each.querySelector('[data-node="0"]');
+  if (!root || each.scrollWidth <= each.clientWidth) return;
+  const place = root.getBoundingClientRect(), frame = each.getBoundingClientRect();
+  each.scrollLeft += place.left + place.width / 2 - frame.left - frame.width / 2;
+});

@@ -1,0 +1,24 @@
+"""Copies of trees: samples of small data often lead to the same tree."""
+
+from collections.abc import Iterable
+
+from holdfast.tree.tree import LEAF, Tree
+
+DECIMALS = 12  # of what leaves say: sums in another order differ beyond
+
+
+def tree_key(tree: Tree) -> bytes:
+    """What two trees have in common if they ask the same and say the same."""
+    parts = (
+        *(tree.feature, tree.threshold, tree.left, tree.missing_left, tree.set_start, tree.in_set),
+        tree.value[tree.feature == LEAF].round(DECIMALS) + 0.0,  # -0.0 is 0.0
+    )
+    return b"|".join(part.tobytes() for part in parts)
+
+
+def distinct_trees(trees: Iterable[Tree]) -> dict[bytes, Tree]:
+    """The trees of which no two are copies, in their order, by their keys."""
+    found: dict[bytes, Tree] = {}
+    for tree in trees:
+        found.setdefault(tree_key(tree), tree)
+    return found
