@@ -22,6 +22,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from reference.many_categories import LEAST_ROWS, MISSING, Rows, best_set, chance_variance
 
@@ -121,6 +122,50 @@ def test_rare_categories_go_where_missing_values_go() -> None:
     assert all(bool(tree.in_set[start + code]) == left for code in rare)
 
 
+def clear_table(n_codes: int = 40) -> tuple[pd.DataFrame, Any]:
+    """Categories of 7 to 9 rows each, which decide the outcome, beside a column of noise."""
+    code = np.repeat(np.arange(n_codes), 7 + np.arange(n_codes) % 3)
+    noise = np.random.default_rng(0).normal(size=len(code)).round(2)
+    frame = pd.DataFrame({"site": [f"s{i:02}" for i in code], "noise": noise})
+    return frame, np.where(code % 2 == 0, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TreeClassifier(max_depth=1),
+        BoostingClassifier(n_estimators=1, max_depth=1, splits="binned", min_samples_leaf=2),
+        BoostingClassifier(n_estimators=1, max_depth=1, splits="exact", min_samples_leaf=2),
+    ],
+    ids=["tree", "binned", "exact"],
+)
+def test_small_categories_that_decide_the_outcome_are_asked_about(model: Any) -> None:
+    frame, y = clear_table()
+    assert frame["site"].value_counts().max() < LEAST_ROWS
+    assert model.fit(frame, y).score(frame, y) == 1.0
+
+
+def test_a_clear_category_of_few_rows_is_told_from_the_missing_values() -> None:
+    generator = np.random.default_rng(0)
+    site = np.array([*(f"s{i:02}" for i in generator.integers(0, 12, 300)), *["rare"] * 9], dtype=object)
+    site[:60] = None
+    y = np.where(site == "rare", 1.0, 0.0) + 0.01 * generator.normal(size=len(site))
+    model = TreeRegressor(max_depth=1).fit(pd.DataFrame({"site": site}), y)
+    assert sorted(model.tree_.count[model.tree_.feature == LEAF].tolist()) == [9.0, 300.0]
+
+
+def test_rules_send_rare_and_missing_categories_where_the_tree_does() -> None:
+    table = made_table("two classes", "none")
+    tree = grow(table, GrowthRules(max_depth=3))
+    leaves, names = tree.apply(table), table.schema.features[0].categories
+    rules = {rule.leaf: rule.condition("site") for rule in tree_rules(tree)}
+    assert len(rules) > 3
+    for code, leaf in zip(table.columns[0], leaves, strict=True):
+        condition = rules[leaf]
+        assert condition is not None
+        assert condition.missing if np.isnan(code) else names[int(code)] in condition.categories
+
+
 def test_an_unseen_category_counts_as_missing() -> None:
     generator = np.random.default_rng(0)
     site = generator.integers(0, 12, 600)
@@ -134,11 +179,34 @@ def test_an_unseen_category_counts_as_missing() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_few_categories_are_searched_exactly(kind: str) -> None:
-    table = made_table(kind, "fractional", n_codes=9, n_rows=120)
-    trees = [grow(table, GrowthRules(CRITERION[kind], categories=how)) for how in ("shrunk", "exact")]
-    assert trees[0].in_set.tolist() == trees[1].in_set.tolist()
-    assert trees[0].value.tobytes() == trees[1].value.tobytes()
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_few_categories_give_the_same_tree_to_the_last_bit(kind: str, weights: str) -> None:
+    table = made_table(kind, weights, n_codes=9, n_rows=120)
+    shrunk, exact = (
+        grow(table, GrowthRules(CRITERION[kind], categories=how)) for how in ("shrunk", "exact")
+    )
+    assert shrunk.n_leaves > 5
+    assert as_bytes(shrunk) == as_bytes(exact)
+
+
+@pytest.mark.parametrize("splits", ["exact", "binned"])
+def test_few_categories_give_the_same_ensembles_to_the_last_bit(splits: Any) -> None:
+    table = made_table("two classes", "fractional", n_codes=9)
+    grown = [
+        (
+            *boost(
+                table, BoostingSettings("log_loss", n_estimators=3, splits=splits, categories=how)
+            ).ensemble,
+            *grow_bagging(table, GrowthRules(categories=how, max_features=1), 3).ensemble,
+        )
+        for how in ("shrunk", "exact")
+    ]  # type: ignore[arg-type]
+    assert [as_bytes(tree) for tree in grown[0]] == [as_bytes(tree) for tree in grown[1]]
+
+
+def as_bytes(tree: Tree) -> list[bytes]:
+    names = ("feature", "threshold", "left", "missing_left", "in_set", "value", "count", "impurity")
+    return [getattr(tree, name).tobytes() for name in names]
 
 
 def test_full_categories_of_clear_means_are_parted_as_by_the_exact_search() -> None:

@@ -35,16 +35,31 @@ class Rows:
         return Rows([self.category[row] for row in kept], self.target[kept], self.weight[kept])
 
 
-def groups_of(rows: Rows, least_weight: float) -> list[frozenset[int]]:
-    """Each category that is not rare, and all others and the missing values together."""
+def groups_of(rows: Rows, least_weight: float, variance: float) -> list[frozenset[int]]:
+    """Each category that is not rare, and all others and the missing values together.
+
+    Those others stand alone, too, if they differ by three standard errors more than chance explains.
+    """
     found = sorted(set(rows.category))
     rare = frozenset(
         each
         for each in found
         if each == MISSING or rows.of(frozenset([each])).weight.sum() < least_weight * (1 - 1e-12)
     )
-    alone = [frozenset([each]) for each in found if each not in rare]
-    return [*alone, rare] if rare else alone
+    if not rare or spread_of(rows.of(rare)) / variance > chance_limit(len(rare)):
+        return [frozenset([each]) for each in found]
+    return [*(frozenset([each]) for each in found if each not in rare), rare]
+
+
+def spread_of(rows: Rows) -> float:
+    """How far the categories of some rows are from the mean of these rows, squared, by their weight."""
+    parts = [rows.of(frozenset([each])) for each in sorted(set(rows.category))]
+    return float(sum(part.weight.sum() * ((part.mean - rows.mean) ** 2).sum() for part in parts))
+
+
+def chance_limit(n: int) -> float:
+    """The mean of chi squared of n - 1 degrees, and three standard deviations."""
+    return n - 1 + 3 * math.sqrt(2 * (n - 1))
 
 
 def shrunk_means(rows: Rows, groups: list[frozenset[int]], variance: float) -> list[FloatArray]:
@@ -80,7 +95,7 @@ def best_set(
 
     Of targets with several parts, groups stand along the first principal component of the means.
     """
-    groups = groups_of(rows, least_weight)
+    groups = groups_of(rows, least_weight, variance)
     if len(groups) < 2:
         return None
     means, weight = shrunk_means(rows, groups, variance), [rows.of(group).weight.sum() for group in groups]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels.boosting.histogram import place_of_missing
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.growth.shrinkage import LEAST_EXCESS, LEAST_ROWS, MOST_LISTED
+from holdfast.kernels.growth.shrinkage import LEAST_ROWS, MOST_LISTED, is_chance, prior_weight
 from holdfast.kernels.growth.sort import sort_by
 from holdfast.kernels.jit import inner, int64
 
@@ -19,6 +19,7 @@ class Groups(NamedTuple):
     """The categories of a node in groups: each that is not rare, and the rare and missing ones together."""
 
     n: int
+    is_pooled: bool  # False: rare categories differ by more than chance, and each is a group
     rare_excess: float  # gradient over the share by the hessian
     rare_hessian: float
     prior: float  # the hessian that the node's mean has in the mean of a group
@@ -39,6 +40,13 @@ def place_of(coded: Coded, feature: int, code: int) -> int:
 
 
 @inner
+def is_rare(coded: Coded, feature: int, code: int, other: int, bits: int) -> bool:
+    """True of missing values and of categories with few rows, or none that can take a step."""
+    n_rows, hessian = other & ((int64(1) << bits) - 1), other >> bits
+    return bool(code == coded.n_codes[feature] or n_rows < LEAST_ROWS or hessian <= 0)
+
+
+@inner
 def grouped(
     coded: Coded,
     histogram: LongArray,
@@ -50,11 +58,10 @@ def grouped(
     order: LongArray,
 ) -> tuple[int, Groups]:
     """The number of categories that occur, which are written to `order`, and their groups."""
-    n_codes, mask = int64(coded.n_codes[feature]), (int64(1) << bits) - 1
-    hessian = float(other >> bits)
+    n_codes, hessian = int64(coded.n_codes[feature]), float(other >> bits)
     mean = total / hessian if hessian > 0.0 else 0.0
-    n = n_groups = int64(0)
-    spread = squares = rare_excess = rare_hessian = 0.0
+    n = n_full = n_rare = int64(0)
+    spread = squares = rare_spread = rare_squares = rare_excess = rare_hessian = 0.0
     for code in range(n_codes + 1):
         at = place_of(coded, feature, int64(code))
         if histogram[at + 1] == 0:
@@ -63,21 +70,26 @@ def grouped(
         n += 1
         below = float(histogram[at + 1] >> bits)
         excess = histogram[at] - below * mean
-        if code == n_codes or histogram[at + 1] & mask < LEAST_ROWS or below <= 0.0:
+        apart = excess * excess / below if below > 0.0 else 0.0
+        if is_rare(coded, feature, int64(code), histogram[at + 1], bits):
             rare_excess += excess
             rare_hessian += below
-            continue
-        spread += excess * excess / below
-        squares += below * below
-        n_groups += 1
-    if rare_hessian > 0.0:
-        spread += rare_excess * rare_excess / rare_hessian
-        squares += rare_hessian * rare_hessian
-        n_groups += 1
-    prior = 0.0
-    if n_groups > 2:  # of two groups there is no set to choose
-        prior = (hessian - squares / hessian) / max(spread / dispersion - (n_groups - 1), LEAST_EXCESS)
-    return n, Groups(n_groups, rare_excess, rare_hessian, prior)
+            rare_spread += apart
+            rare_squares += below * below
+            n_rare += 1
+        else:
+            spread += apart
+            squares += below * below
+            n_full += 1
+    is_pooled = False
+    if n_rare > 0:
+        together = rare_excess * rare_excess / rare_hessian if rare_hessian > 0.0 else 0.0
+        is_pooled = rare_hessian <= 0.0 or is_chance(rare_spread - together, dispersion, n_rare)
+        if is_pooled:
+            rare_spread, rare_squares, n_rare = together, rare_hessian * rare_hessian, int64(1)
+    n_groups = n_full + n_rare
+    prior = prior_weight(hessian, spread + rare_spread, squares + rare_squares, dispersion, n_groups)
+    return n, Groups(n_groups, is_pooled, rare_excess, rare_hessian, prior)
 
 
 @inner
@@ -97,19 +109,17 @@ def arrange_shrunk(
     How many they and their groups are, and the mean of all shrunk deviations, which stand in `place`.
     """
     n, groups = grouped(coded, histogram, feature, total, other, bits, dispersion, order)
-    n_codes, mask, hessian = int64(coded.n_codes[feature]), (int64(1) << bits) - 1, float(other >> bits)
+    hessian, of_rare, remains = float(other >> bits), 0.0, 0.0
     mean = total / hessian if hessian > 0.0 else 0.0
-    of_rare = (
-        groups.rare_excess / (groups.rare_hessian + groups.prior)
-        if groups.rare_hessian + groups.prior > 0.0
-        else 0.0
-    )
-    remains = 0.0
+    if groups.rare_hessian + groups.prior > 0.0:
+        of_rare = groups.rare_excess / (groups.rare_hessian + groups.prior)
     for i in range(n):
         at = place_of(coded, feature, order[i])
         below = float(histogram[at + 1] >> bits)
         place[order[i]] = of_rare
-        if not (order[i] == n_codes or histogram[at + 1] & mask < LEAST_ROWS or below <= 0.0):
+        if below > 0.0 and not (
+            groups.is_pooled and is_rare(coded, feature, order[i], histogram[at + 1], bits)
+        ):
             place[order[i]] = (histogram[at] - below * mean) / (below + groups.prior)
         remains += below / hessian * place[order[i]] if hessian > 0.0 else 0.0
     sort_by(order, place, n)

@@ -2,9 +2,10 @@
 
 The mean of a category of few rows is mostly chance, and the best of the sets in the order of such means gains
 a lot by chance alone: a column of a thousand diagnoses would win every root. So rare categories stand
-together with the missing values, as one group, and the deviation of every group from the node is shrunk as
-far as chance explains the spread of the groups (random effects by the method of moments: DerSimonian and
-Laird, 1986). What chance explains alone gains next to nothing; where groups are full, hardly anything moves.
+together with the missing values, as one group, unless they differ clearly among each other, and the deviation
+of every group from the node is shrunk as far as chance explains the spread of the groups (random effects by
+the method of moments: DerSimonian and Laird, 1986). What chance explains alone gains next to nothing; where
+groups are full, hardly anything moves.
 """
 
 import math
@@ -33,6 +34,8 @@ from holdfast.kernels.jit import allocating, inner, int64
 NO_SHIFT = int64(0)  # categories keep all bits of their codes
 MOST_LISTED = 9  # categories up to which all 255 sets are tried, and none is taken for chance
 LEAST_ROWS = 10  # of a category in a node: fewer are rare
+CLEARLY = 3.0  # standard errors by which rare categories differ more than chance: more are not pooled
+ROUNDED = 1.0 + 1e-9  # no last digit decides
 LEAST_EXCESS = 0.01  # of the spread over that by chance: never less, so that some set is the best
 
 
@@ -40,6 +43,7 @@ class Groups(NamedTuple):
     """The categories of a node in groups: each that is not rare, and the rare and missing ones together."""
 
     n: int
+    is_pooled: bool  # False: rare categories differ by more than chance, and each is a group
     least_weight: float  # of a category that is not rare
     rare_weight: float
     prior: float  # the weight that the node's mean has in the mean of a group
@@ -93,36 +97,56 @@ def grouped(
 ) -> Groups:
     """The groups of the n categories in `order`; the sums of the rare ones are written to `rare`."""
     weight, last = float(weight_of(plan, total, START)), last_code(coded, feature, NO_SHIFT)
-    least_weight, n_groups = LEAST_ROWS * plan.row_weight, int64(0)
-    spread = squares = 0.0
+    chance = variance_of(plan, total, weight) * plan.row_weight
+    least_weight, n_full, n_rare = LEAST_ROWS * plan.row_weight, int64(0), int64(0)
+    spread = squares = rare_spread = rare_squares = 0.0
     for k in range(plan.n_stats):
         rare[k] = 0
     for i in range(n):
         at = place_of(plan, coded, feature, order[i])
         own = float(weight_of(plan, histogram, at))
+        apart = squared_deviation(plan, total, weight, histogram, at)
         if own < least_weight or order[i] == last:
             for k in range(plan.n_stats):
                 rare[k] += histogram[at + k]
-            continue
-        spread += squared_deviation(plan, total, weight, histogram, at)
-        squares += own * own
-        n_groups += 1
-    rare_weight = float(weight_of(plan, rare, START))
-    if rare_weight > 0.0:
-        spread += squared_deviation(plan, total, weight, rare, START)
-        squares += rare_weight * rare_weight
-        n_groups += 1
-    chance, prior = variance_of(plan, total, weight) * plan.row_weight, 0.0
-    if n_groups > 2 and chance > 0.0:  # of two groups there is no set to choose
-        excess = max(spread / chance - (n_groups - 1), LEAST_EXCESS)
-        prior = (weight - squares / weight) / excess
-    return Groups(n_groups, least_weight, rare_weight, prior)
+            rare_spread += apart
+            rare_squares += own * own
+            n_rare += 1
+        else:
+            spread += apart
+            squares += own * own
+            n_full += 1
+    rare_weight, is_pooled = float(weight_of(plan, rare, START)), False
+    if n_rare > 0:
+        together = squared_deviation(plan, total, weight, rare, START)
+        is_pooled = is_chance(rare_spread - together, chance, n_rare)
+        if is_pooled:
+            rare_spread, rare_squares, n_rare = together, rare_weight * rare_weight, int64(1)
+    n_groups = n_full + n_rare
+    prior = prior_weight(weight, spread + rare_spread, squares + rare_squares, chance, n_groups)
+    return Groups(n_groups, is_pooled, least_weight, rare_weight, prior)
+
+
+@inner
+def is_chance(spread: float, chance: float, n: int) -> bool:
+    """True if chance explains how far n groups spread about their mean: a spread of n - 1 is expected."""
+    return bool(spread <= chance * (n - 1 + CLEARLY * math.sqrt(2.0 * (n - 1))) * ROUNDED)
+
+
+@inner
+def prior_weight(weight: float, spread: float, squares: float, chance: float, n: int) -> float:
+    """The weight of the node's mean in that of a group; of two groups there is no set to choose."""
+    if n < 3 or chance <= 0.0:
+        return 0.0
+    return (weight - squares / weight) / max(spread / chance - (n - 1), LEAST_EXCESS)
 
 
 @inner
 def is_rare(coded: Coded, feature: int, code: int, weight: float, groups: Groups) -> bool:
     """True if a category stands with the missing values."""
-    return bool(weight < groups.least_weight or code == last_code(coded, feature, NO_SHIFT))
+    return bool(
+        groups.is_pooled and (weight < groups.least_weight or code == last_code(coded, feature, NO_SHIFT))
+    )
 
 
 @inner
