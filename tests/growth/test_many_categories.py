@@ -182,9 +182,7 @@ def test_an_unseen_category_counts_as_missing() -> None:
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_few_categories_give_the_same_tree_to_the_last_bit(kind: str, weights: str) -> None:
     table = made_table(kind, weights, n_codes=9, n_rows=120)
-    shrunk, exact = (
-        grow(table, GrowthRules(CRITERION[kind], categories=how)) for how in ("shrunk", "exact")
-    )
+    shrunk, exact = (grow(table, GrowthRules(CRITERION[kind], categories=how)) for how in ("shrunk", "exact"))
     assert shrunk.n_leaves > 5
     assert as_bytes(shrunk) == as_bytes(exact)
 

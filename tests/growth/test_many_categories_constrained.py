@@ -34,7 +34,9 @@ MODELS = [
 
 
 def fitted(model, frame=FRAME, **parameters):
-    none = dict.fromkeys(("interaction_cst", "forbidden", "feature_costs", "monotonic_cst", "monotonic_class"))
+    none = dict.fromkeys(
+        ("interaction_cst", "forbidden", "feature_costs", "monotonic_cst", "monotonic_class")
+    )
     known = model.get_params()
     model.set_params(**{name: value for name, value in none.items() if name in known} | parameters)
     return model.fit(frame, RISK if hasattr(model, "predict_proba") else SCORE)
@@ -68,8 +70,11 @@ class TestConstraints:
         assert "site" not in roots(fitted(model, feature_costs={"site": 1000.0}))
 
     def test_a_forbidden_column_is_never_asked(self, model):
-        assert all("site" not in path for tree in trees_of(fitted(model, forbidden=["site"]))
-                   for path in names_on_paths(tree))
+        assert all(
+            "site" not in path
+            for tree in trees_of(fitted(model, forbidden=["site"]))
+            for path in names_on_paths(tree)
+        )
 
     def test_directions_hold(self, model):
         signs = {"monotonic_cst": {"age": 1}}

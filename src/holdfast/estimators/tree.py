@@ -43,7 +43,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         least and greatest value in the node or a random set of categories, and takes the best of these.
     categories
         How columns of more than 9 categories are split: by means that are "shrunk", rare categories standing
-        with the missing values unless they differ clearly, or by the "exact" best set of these rows, which is often chance.
+        with the missing values unless they differ clearly, or by the "exact" best set of these rows, which is
+        often chance.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
