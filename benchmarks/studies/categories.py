@@ -153,9 +153,14 @@ def honest(counts: Counts) -> Found:
     return Found(gain, exact(counts).left)
 
 
-def shrunk(counts: Counts, least: int = 1) -> Found:
-    """Random effects: deviations are shrunk as far as chance explains their spread."""
+def shrunk(counts: Counts, least: int = 1, times: float = math.inf) -> Found:
+    """Random effects: deviations are shrunk as far as chance explains their spread.
+
+    Rare categories are one group, unless they clearly differ so many times as much as by chance.
+    """
     rare = (counts.rows < least) | counts.is_missing
+    if rare.any() and are_clear(counts, rare, times):
+        rare[:] = False
     group = np.where(rare, 0, np.cumsum(~rare))
     group = np.unique(group, return_inverse=True)[1]
     rows, deviation = np.bincount(group, counts.rows), np.bincount(group, counts.deviation)
@@ -168,8 +173,21 @@ def shrunk(counts: Counts, least: int = 1) -> Found:
     return best_prefix(counts.rows, counts.rows * (counts.node.mean + mean), mean)
 
 
+def are_clear(counts: Counts, rare: np.ndarray, times: float) -> bool:
+    """True if the rare categories differ by three standard errors more than so many times chance."""
+    rows, deviation, n = counts.rows[rare], counts.deviation[rare], rare.sum()
+    if n < 2 or times == math.inf:
+        return False
+    spread = (deviation**2 / rows).sum() - deviation.sum() ** 2 / rows.sum()
+    return bool(spread > counts.node.variance * (times * (n - 1) + 3 * math.sqrt(2 * (n - 1))))
+
+
 def shrunk_without_rare(counts: Counts) -> Found:
     return shrunk(counts, 10)
+
+
+def shrunk_without_chance(counts: Counts) -> Found:
+    return shrunk(counts, 10, 2.0)
 
 
 REMEDIES: dict[str, Remedy] = {
@@ -181,7 +199,8 @@ REMEDIES: dict[str, Remedy] = {
     "gain over permutations": permuted,
     "order by one half, gain by the other": honest,
     "shrunk means": shrunk,
-    "**shrunk means, rare join the missing**": shrunk_without_rare,
+    "shrunk means, rare join the missing": shrunk_without_rare,
+    "**shrunk means, rare join the missing unless they differ clearly**": shrunk_without_chance,
 }
 
 

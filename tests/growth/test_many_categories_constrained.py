@@ -34,9 +34,8 @@ MODELS = [
 
 
 def fitted(model, frame=FRAME, **parameters):
-    none = dict.fromkeys(
-        ("interaction_cst", "forbidden", "feature_costs", "monotonic_cst", "monotonic_class")
-    )
+    names = ("interaction_cst", "forbidden", "feature_costs", "monotonic_cst", "monotonic_class")
+    none = dict.fromkeys(names)
     known = model.get_params()
     model.set_params(**{name: value for name, value in none.items() if name in known} | parameters)
     return model.fit(frame, RISK if hasattr(model, "predict_proba") else SCORE)

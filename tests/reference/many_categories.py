@@ -38,7 +38,7 @@ class Rows:
 def groups_of(rows: Rows, least_weight: float, variance: float) -> list[frozenset[int]]:
     """Each category that is not rare, and all others and the missing values together.
 
-    Those others stand alone, too, if they differ by three standard errors more than chance explains.
+    Those others stand alone, too, if they clearly differ twice as much as by chance.
     """
     found = sorted(set(rows.category))
     rare = frozenset(
@@ -58,8 +58,8 @@ def spread_of(rows: Rows) -> float:
 
 
 def chance_limit(n: int) -> float:
-    """The mean of chi squared of n - 1 degrees, and three standard deviations."""
-    return n - 1 + 3 * math.sqrt(2 * (n - 1))
+    """Twice the mean of chi squared of n - 1 degrees, and three standard deviations."""
+    return 2 * (n - 1) + 3 * math.sqrt(2 * (n - 1))
 
 
 def shrunk_means(rows: Rows, groups: list[frozenset[int]], variance: float) -> list[FloatArray]:

@@ -34,7 +34,8 @@ from holdfast.kernels.jit import allocating, inner, int64
 NO_SHIFT = int64(0)  # categories keep all bits of their codes
 MOST_LISTED = 9  # categories up to which all 255 sets are tried, and none is taken for chance
 LEAST_ROWS = 10  # of a category in a node: fewer are rare
-CLEARLY = 3.0  # standard errors by which rare categories differ more than chance: more are not pooled
+CLEAR = 2.0  # times the spread by chance: beyond it the mean of a rare category errs less than the pool's
+CLEARLY = 3.0  # standard errors more than that, and rare categories are not pooled
 ROUNDED = 1.0 + 1e-9  # no last digit decides
 LEAST_EXCESS = 0.01  # of the spread over that by chance: never less, so that some set is the best
 
@@ -129,8 +130,8 @@ def grouped(
 
 @inner
 def is_chance(spread: float, chance: float, n: int) -> bool:
-    """True if chance explains how far n groups spread about their mean: a spread of n - 1 is expected."""
-    return bool(spread <= chance * (n - 1 + CLEARLY * math.sqrt(2.0 * (n - 1))) * ROUNDED)
+    """True unless n groups clearly spread more than twice as far about their mean as chance explains."""
+    return bool(spread <= chance * (CLEAR * (n - 1) + CLEARLY * math.sqrt(2.0 * (n - 1))) * ROUNDED)
 
 
 @inner
