@@ -21,8 +21,8 @@ FRAME = pd.DataFrame(
 )
 # Even sites are worse for the young and better for the old: age falls there, and may not.
 EVEN = SITE % 2 == 0
-SCORE = np.where(EVEN, np.where(FRAME.age < 0, 1.5, 0.5), FRAME.age > 0) + 0.1 * RNG.normal(size=N)
-RISK = np.array(["low", "middle", "high"])[np.digitize(SCORE + RNG.normal(size=N), [0.2, 1.2])]
+SCORE = np.where(EVEN, np.where(FRAME.age < 0, 3, 2), FRAME.age > 0) + 0.1 * RNG.normal(size=N)
+RISK = np.array(["low", "middle", "high"])[np.digitize(SCORE + RNG.normal(size=N) / 2, [0.5, 1.8])]
 
 MODELS = [
     TreeClassifier(min_samples_leaf=5),
