@@ -8,6 +8,7 @@ from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures
 
 
@@ -47,7 +48,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
         an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
     leaf_values
-        For "centred": what the "teacher" says of the rows of a leaf on average, or their own "labels".
+        What the leaves say. For "centred": what the "teacher" says of the rows of a leaf on average, or their
+        own "labels", which other methods always take. For "centred" and "bootstrap": "shrunk", labels drawn
+        towards the nodes above as far as rows held out speak for it; no leaf says 0 or 1 then. For all
+        methods: "honest", the labels of half of the rows, which had no part in anything else.
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
@@ -61,6 +65,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
     growth_rules
         Rules such as `C45`, for all that the parameters and the grid leave open.
+    priors, loss_matrix, threshold
+        As in `TreeClassifier`, for our own rules. A loss matrix says which class a centred tree predicts; its
+        growth, which is by a teacher's probabilities, it leaves alone. "cost" trains once more for each of 5
+        folds.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
@@ -81,7 +89,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     tolerance, tolerance_unit
         A number, and whether it is "absolute", "relative" to the best score, a multiple of its
         "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
-        "teacher". None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
+        "teacher"; "or-standard-error" is the usual one of the first two, or one standard error if that is
+        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
     gamma
         For "weighted": the score that one unit of instability is worth.
     matching, label_weight, outcome
@@ -151,6 +160,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         min_impurity_decrease: float = 0.0,
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         positive: Label | None = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
@@ -193,6 +205,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.positive = positive
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
@@ -249,6 +264,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
         table = self._table(rows.X, rows.y, rows.weight, self._task)
         trained = self._trained(table, rows)
+        self._choose_threshold(table, rows.groups)
         self._remember_classes(rows.y, table)
         return self._taken(rows.X, trained)
 

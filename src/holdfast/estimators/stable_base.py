@@ -17,6 +17,7 @@ from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.centring.size_choice import SizeChoice
@@ -51,12 +52,21 @@ class StableTreeEstimator(StagingEstimator):
     candidate_trees_: list[Tree]
     size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
     max_leaf_nodes_: int
+    shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
 
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
         self._remember_rows(table)
-        return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
+        settings, groups = self._settings(), rows.groups
+        trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
+        return with_leaf_evidence(trained, table, groups, settings)
+
+    def _model_on(self, table: Table, groups: Any) -> Tree:
+        """The tree that the parameters make of the rows, without a threshold."""
+        trained = train(table, self._settings(), groups=groups)
+        choice = choose(trained.frontier, trained.metric, self._selection_rule())
+        return trained.candidates.trees[choice.candidate]
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
@@ -99,13 +109,15 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("size_choice_", "max_leaf_nodes_", *OF_UPDATE):  # of an earlier tree
+        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_", *OF_UPDATE):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier
         if trained.sizes is not None and trained.sizes.choice is not None:
             self.size_choice_ = trained.sizes.choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
+        if trained.strength is not None:
+            self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
         return self._remember(X, self.tree_)
@@ -152,7 +164,8 @@ class StableTreeEstimator(StagingEstimator):
 
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
-        self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
+        self.choice_ = choice
+        self.tree_ = self._with_threshold(self.trained_.candidates.trees[choice.candidate])
         self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
         if self.trained_.frontier.student_loss is not None:

@@ -6,9 +6,12 @@ from typing import Any, ClassVar, Literal, Self
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
+from holdfast.data.table import Table
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
+from holdfast.tree.tree import Tree
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -45,6 +48,18 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
         Weight of each class by its label, "balanced", or None.
+    priors
+        Fraction of each class at the root, by its label or in the order of `classes_`: classes are weighed so
+        that they have it, and probabilities follow. None: as in the rows.
+    loss_matrix
+        What it costs to predict one class for a row of another: {("bad", "good"): 5}, where pairs without a
+        number cost 1, or a row for each true class and a column for each predicted one. Splits are chosen
+        by altered priors as in rpart, pruning counts what errors cost, and the class of a leaf is that of
+        least expected loss. Probabilities stay what they are.
+    threshold
+        Probability of one of two classes (`positive`, or the rarer) from which on it is predicted: a number,
+        or "cost", for the one that costs least on rows held out (`cv`) by `loss_matrix`, or errs least
+        without one. None: the most likely class, or that of least expected loss.
     positive
         The class that matters, whose probability drawings and rules show. None: the rarer of two.
     monotonic_cst, monotonic_class
@@ -77,14 +92,22 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         unless it lowers the upper confidence bound of the errors. 0.25 is usual, less prunes more; None: no
         such pruning.
     merge_leaves
-        Make two leaves of one node that predict the same class one.
+        True makes two leaves of one node that predict the same class one. "similar": two leaves that a third
+        of the rows, held out, cannot tell apart; what leaves say then comes from all rows again.
     reduced_error
         Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+    size
+        "auto": the tree to begin with. Folds choose `ccp_alpha` and `min_samples_leaf`, of 1, 5, 10, 20 and
+        50 rows those that are not below the given number, together; see `cv`.
+    leaf_values
+        What the leaves say. "labels": what their rows were. "shrunk": the same drawn towards the nodes above,
+        the more the fewer rows there are; by folds, for the best log loss or squared error; no leaf says 0 or
+        1 then. "honest": half of the rows choose the questions, and the others say what the leaves say.
     cv, scoring
-        How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
-        mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
-        of folds, the fraction of one part held out, a splitter of scikit-learn's, or pairs of row numbers;
-        and "auc" (the default), "accuracy", "log_loss" or any scorer.
+        How a size is chosen with size="auto", or where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv",
+        which takes the best mean score on rows held out, or "cv-1se", the smallest tree within one standard
+        error of it. A number of folds, the fraction of one part held out, a splitter of scikit-learn's, or
+        pairs of row numbers; and "auc" (the default), "accuracy", "log_loss" or any scorer.
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
@@ -103,8 +126,12 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         The fitted tree: `str(model.tree_)` and a notebook draw it.
     size_table_ : SizeTable
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
-    ccp_alpha_, max_depth_, max_leaf_nodes_
+    ccp_alpha_, max_depth_, max_leaf_nodes_, min_samples_leaf_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    decision_threshold_, positive_class_
+        With `threshold`: the probability from which on a class is predicted, and its place in `classes_`.
+    shrinkage_
+        With leaf_values="shrunk": the strength that folds chose, in rows.
     expected_cost_
         With `feature_costs`: what asking a row costs on average; a column is paid once on a path.
     schema_ : Schema
@@ -141,6 +168,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         positive: Label | None = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
@@ -157,8 +187,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         ccp_risk: str | None = None,
         pruning_confidence: float | None = None,
         subtree_raising: bool = True,
-        merge_leaves: bool = False,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -180,6 +212,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.splitter = splitter
         self.max_features = max_features
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.positive = positive
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
@@ -198,6 +233,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.subtree_raising = subtree_raising
         self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.size = size
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
@@ -214,15 +251,20 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = self._fitted_tree(table, groups)
+        self._choose_threshold(table, groups)
         self._remember_classes(y, table)
-        return self._remember(X, tree)
+        return self._remember(X, self._with_threshold(tree))
+
+    def _model_on(self, table: Table, groups: Any) -> Tree:
+        return self._fitted_tree(table, groups)
 
 
 class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
     `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
-    parameters and attributes are those of `TreeClassifier`, without those that are about classes.
+    parameters and attributes are those of `TreeClassifier`, without those that are about classes; leaves are
+    merged if they are "similar".
 
     >>> model = TreeRegressor(max_depth=1).fit([[20.0], [30.0], [50.0], [60.0]], [1.0, 2.0, 7.0, 8.0])
     >>> print(model.predict([[35.0], [45.0]]))
@@ -256,7 +298,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         max_nodes: int | None = None,
         memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -287,7 +332,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.max_nodes = max_nodes
         self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
+        self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.size = size
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features

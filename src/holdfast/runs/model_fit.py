@@ -13,10 +13,11 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError
 from holdfast.estimators.base import drawn_seed
+from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
-from holdfast.growth.size.search import SizeSearch, choose_size
+from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable
-from holdfast.runs.growth_rules import constraints, growth_rules
+from holdfast.runs.growth_rules import constraints, decision_rule, growth_rules
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import scorer_errors
@@ -35,6 +36,7 @@ class GrownModel:
     expected: Score | None = None  # on new rows
     source: str = ""  # of what is expected
     sizes: SizeTable | None = None  # where a size was chosen
+    min_samples_leaf: int | None = None  # where that was chosen too
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +81,21 @@ def fit_model(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) 
     with scorer_errors():
         metric = metric_of(settings.scoring, roles.training.schema.target)
         task = ModelTask(roles.training, roles.training_groups, settings, metric, verbose)
-        grown = MODELS[settings.model](task)
+        grown = _decided(task, MODELS[settings.model](task))
         scores = roles.test_scores(grown.model, metric)
     return ModelFit(roles, settings, metric, grown, *scores)
+
+
+def _decided(task: ModelTask, grown: GrownModel) -> GrownModel:
+    """The model with the threshold that the settings ask for; folds may choose it by models made alike."""
+    rule = decision_rule(task.settings, task.target)
+    if rule is None:
+        return grown
+
+    def fit(table: Table, groups: LongArray | None) -> Tree | Ensemble:
+        return MODELS[task.settings.model](replace(task, table=table, groups=groups, verbose=False)).model
+
+    return replace(grown, model=rule.decision(task.table, task.groups, fit).of(grown.model))
 
 
 def fit_smallest(settings: RunSettings, target: Target) -> None:
@@ -91,7 +105,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
     # By a score that even one row has.
     scoring = "accuracy" if target.is_classes else "squared_error"
     small = replace(settings, n_estimators=2, scoring=scoring, class_weight=None)
-    small = replace(small, monotonic_cst=None, monotonic_class=None)
+    small = replace(small, monotonic_cst=None, monotonic_class=None, loss=None, priors=None, threshold=None)
     table = Table.from_arrays(rows, labels)
     grown = MODELS[settings.model](ModelTask(table, None, small, metric_of(scoring, table.schema.target)))
     grown.model.values(rows)
@@ -101,17 +115,23 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
 
 
 def _tree(task: ModelTask) -> GrownModel:
-    return GrownModel(grow(task.table, growth_rules(task.settings, task.target)))
+    tree = grow(task.table, growth_rules(task.settings, task.target))
+    return GrownModel(with_evidence(tree, task.table, task.groups))
 
 
 def _pruned(task: ModelTask) -> GrownModel:
     settings = task.settings
     seed = drawn_seed(settings.random_state)
-    search = SizeSearch(scoring=settings.scoring, random_state=seed, n_jobs=settings.n_jobs)
+    # The score that the run tells of is the one that the size is chosen by, losses or not.
+    scoring = settings.scoring or task.metric.name
+    search = SizeSearch(scoring=scoring, random_state=seed, n_jobs=settings.n_jobs)
     rules = growth_rules(settings, task.target)
-    tree, sizes = choose_size(task.table, rules, search=search, groups=task.groups)
+    found = choose_size_and_leaf(task.table, rules, search=search, groups=task.groups)
+    sizes = found.sizes
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
-    return GrownModel(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
+    source = f"the mean over {sizes.scores.shape[1]} folds"
+    tree = with_evidence(found.tree, task.table, task.groups)
+    return GrownModel(tree, expected, source, sizes, found.min_samples_leaf)
 
 
 def _forest(task: ModelTask) -> GrownModel:
@@ -134,10 +154,13 @@ def _forest(task: ModelTask) -> GrownModel:
 
 def _boosting(task: ModelTask) -> GrownModel:
     settings = task.settings
+    classes = growth_rules(settings, task.target)
     rules = BoostingSettings(
         "log_loss" if task.target.is_classes else "squared_error",
         n_estimators=settings.n_trees,
-        class_weight=growth_rules(settings, task.target).class_weight,
+        class_weight=classes.class_weight,
+        priors=classes.priors,
+        loss_matrix=classes.loss_matrix,
         **constraints(settings, task.target),
         **settings.growth_given,
     )

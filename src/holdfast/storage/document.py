@@ -56,6 +56,8 @@ class NodesPart(Part):
     weight: msgspec.Raw
     impurity: msgspec.Raw
     observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
+    effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
+    deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
 
 
 class EditedNodePart(Part):
@@ -82,6 +84,7 @@ class EditPart(Part):
     stale: bool
 
 
+Losses = tuple[tuple[float, ...], ...] | msgspec.UnsetType  # only where there are some
 Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
 
 
@@ -105,6 +108,7 @@ class TreeDocument(Part, kw_only=True):
     checksum: str  # of the text without this line
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
@@ -117,6 +121,7 @@ class TreePart(Part, kw_only=True):
 
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     nodes: NodesPart
@@ -139,6 +144,7 @@ class MemberPart(Part, kw_only=True):
     target: TargetPart | None  # null where the tree predicts what the ensemble does
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     nodes: NodesPart
@@ -157,6 +163,7 @@ class EnsembleDocument(Part, kw_only=True):
     weights: msgspec.Raw
     outputs: msgspec.Raw
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     trees: list[MemberPart]
@@ -178,6 +185,8 @@ FORMS = {
     "weight": NUMBERS,
     "impurity": NUMBERS,
     "observed": LISTS,
+    "effective": NUMBERS,
+    "deviation": NUMBERS,
     "start": NUMBERS,
     "weights": NUMBERS,
     "outputs": INDICES,

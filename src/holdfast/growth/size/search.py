@@ -11,6 +11,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import losses_of, priors_of
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -21,17 +22,18 @@ from holdfast.growth.pruning.path import (
     leaves_path,
     pruning_path,
 )
-from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample
+from holdfast.growth.rules import CART, GrowthRules, rows_needed
+from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divided
-from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.growth.size.table import TIED, SizeTable
+from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of
 from holdfast.scoring.predictions import node_predictions
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
 
+LEAST_LEAVES = 4  # that a tree must have room for, or a smallest leaf is not tried
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
 
 
@@ -89,7 +91,11 @@ def choose_size(
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
     by_default = "poisson" if rules.criterion == "poisson" else None
-    metric = metric_of(search.scoring or by_default, table.schema.target)
+    losses = _losses(table, rules)
+    if search.scoring is None and losses is not None:
+        metric = loss_metric(losses)
+    else:
+        metric = metric_of(search.scoring or by_default, table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = divided(table, marks, search.cv, search.random_state)
     path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
@@ -107,6 +113,52 @@ def choose_size(
     )
     tree = path[int(chosen[sizes.chosen])]
     return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+
+
+def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
+    """What errors cost on the rows of the table, if there are losses; each class by its prior."""
+    classes = table.schema.target.classes
+    losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
+    if losses is None or priors is None:
+        return losses
+    of_class = np.bincount(table.target, table.weight, minlength=len(classes))
+    factors = priors * of_class.sum() / np.where(of_class > 0, of_class, 1.0)
+    return np.asarray(losses * factors[:, np.newaxis], np.float64)
+
+
+LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
+
+
+class SizedLeaf(NamedTuple):
+    """A tree of the size and the smallest leaf that rows held out speak for."""
+
+    tree: Tree
+    sizes: SizeTable  # of the smallest leaf that was taken
+    min_samples_leaf: int
+    by_leaf: dict[int, SizeTable]  # what rows held out said of the sizes, for every smallest leaf
+
+
+def choose_size_and_leaf(
+    table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
+) -> SizedLeaf:
+    """The tree that the rules grow, with the alpha and the smallest leaf that serve best on rows held out.
+
+    Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
+    folds. Of trees that score alike the one of the larger leaves is taken, and then the smaller one.
+    """
+    check_table(table)
+    n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
+    given = rows_needed(rules.min_samples_leaf, n_rows)
+    leaves = [given, *(least for least in LEAST_ROWS if given < least <= n_rows / LEAST_LEAVES)]
+    found = {
+        least: choose_size(table, rules.replace(min_samples_leaf=least), search=search, groups=groups)
+        for least in leaves
+    }
+    scores = {least: float(each.sizes.score[each.sizes.chosen]) for least, each in found.items()}
+    best = max(scores.values())
+    taken = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
+    by_leaf = {least: each.sizes for least, each in found.items()}
+    return SizedLeaf(*found[taken], taken, by_leaf)
 
 
 def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
