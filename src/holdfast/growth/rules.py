@@ -12,6 +12,7 @@ from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
+from holdfast.tree.quantile import QUANTILE, quantile_of
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Splitter = Literal["best", "random"]
@@ -37,6 +38,7 @@ class GrowthRules:
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
     min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
+    quantile: float | None = None  # of criterion="quantile": the fraction of a leaf's rows at or below it
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
     max_features: MaxFeatures = None  # drawn anew at every split
@@ -62,6 +64,7 @@ class GrowthRules:
         for field in fields(self):
             object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
         _check_criterion(self.criterion)
+        _check_quantile(self.criterion, self.quantile, self.splitter)
         _check_integer("max_depth", self.max_depth, 1)
         _check_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
         _check_integer("max_nodes", self.max_nodes, 1)
@@ -168,6 +171,26 @@ def _check_criterion(criterion: object) -> None:
     if not isinstance(criterion, str):
         raise ParameterError(
             f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+        )
+
+
+def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
+    if quantile is not None:
+        if criterion != QUANTILE:
+            raise ParameterError(
+                f"quantile={quantile!r} is for criterion='quantile', and the criterion is {criterion!r}: leave "
+                "one of the two out."
+            )
+        if not _is_number(quantile) or not 0.0 < quantile < 1.0:  # type: ignore[operator]
+            raise ParameterError(
+                f"quantile={quantile!r} is out of range: it must lie between 0 and 1, as 0.9 does."
+            )
+    elif criterion == QUANTILE:
+        raise ParameterError("criterion='quantile' needs to know which: say it by quantile=0.9, for instance.")
+    if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
+        raise ParameterError(
+            f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "
+            "splitter='best', or criterion='squared_error'."
         )
 
 
