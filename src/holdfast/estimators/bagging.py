@@ -176,6 +176,7 @@ class BaggingRegressor(BaggedNumbers):
         *,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
@@ -203,6 +204,7 @@ class BaggingRegressor(BaggedNumbers):
         self.n_estimators = n_estimators
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

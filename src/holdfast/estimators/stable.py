@@ -283,6 +283,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         max_features: MaxFeatures = None,
@@ -322,6 +323,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.learner = learner
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features

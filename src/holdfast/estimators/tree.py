@@ -236,6 +236,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         *,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         max_depth: int | Literal["cv", "cv-1se"] | None = None,
         max_leaf_nodes: int | Literal["cv", "cv-1se"] | None = None,
         min_samples_split: int | float = 2,
@@ -267,6 +268,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
     ) -> None:
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

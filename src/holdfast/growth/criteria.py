@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
-from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_name, quantile_of
+from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
 
 
 @dataclass(frozen=True)
@@ -76,21 +76,17 @@ CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
 SQUARED_ERROR = CRITERIA["squared_error"]
 
 
-def criterion_of(name: str, is_classes: bool, quantile: float | None = None) -> Criterion:
+def criterion_of(name: str, is_classes: bool) -> Criterion:
     """The criterion of that name, which must fit the kind of target.
 
     That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
     """
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
-    if name == QUANTILE and quantile is not None:
-        name = quantile_name(quantile)
     if not is_classes and name not in known and (fraction := quantile_of(name)) is not None:
         return Criterion(name, formulas.PINBALL, target_power=1, quantile=fraction)
     if name not in known:
         target = "classes" if is_classes else "a number"
         raise ParameterError(f"criterion={name!r} is not one for {target}: choose one of {sorted(known)}.")
-    if name == QUANTILE:
-        raise ParameterError("criterion='quantile' needs to know which: say it by quantile=0.9, for instance.")
     return known[name]
 
 

@@ -12,7 +12,7 @@ from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
-from holdfast.tree.quantile import QUANTILE, quantile_of
+from holdfast.tree.quantile import QUANTILE, quantile_name, quantile_of
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Splitter = Literal["best", "random"]
@@ -108,6 +108,16 @@ class GrowthRules:
         return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     @property
+    def criterion_name(self) -> str:
+        """The criterion as trees remember it: with the quantile, if that is what their leaves say."""
+        return self.criterion if self.quantile is None else quantile_name(self.quantile)
+
+    @property
+    def says_quantiles(self) -> bool:
+        """True if leaves say a median or another quantile."""
+        return quantile_of(self.criterion_name) is not None
+
+    @property
     def draws(self) -> bool:
         """True if chance has a part in the tree: features or splits are drawn."""
         return self.max_features is not None or self.splitter == "random"
@@ -186,7 +196,9 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
                 f"quantile={quantile!r} is out of range: it must lie between 0 and 1, as 0.9 does."
             )
     elif criterion == QUANTILE:
-        raise ParameterError("criterion='quantile' needs to know which: say it by quantile=0.9, for instance.")
+        raise ParameterError(
+            "criterion='quantile' needs to know which: say it by quantile=0.9, for instance."
+        )
     if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
         raise ParameterError(
             f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "

@@ -89,7 +89,7 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     """The rows of a table as integers."""
     check_table(table)
     target = table.schema.target
-    criterion = criterion_of(rules.criterion, target.is_classes, rules.quantile)
+    criterion = criterion_of(rules.criterion_name, target.is_classes)
     repeats, importance, exponent = weights_of(table, rules)
     return fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
 
@@ -224,7 +224,7 @@ def fixed_point_samples(table: Table, rules: Sequence[GrowthRules]) -> tuple[Fix
 
 
 def _key(rules: GrowthRules) -> str:
-    return f"{rules.criterion} {rules.quantile} {rules.class_weight}"
+    return f"{rules.criterion_name} {rules.class_weight}"
 
 
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:

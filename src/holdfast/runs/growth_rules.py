@@ -22,7 +22,7 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
         )
     values = {"max_depth": settings.depth, **defaults, **settings.growth_given}
     if not target.is_classes:
-        values["criterion"] = "squared_error"
+        values.setdefault("criterion", "squared_error")
     weights = class_weight(settings.class_weight, target)
     said = constraints(settings, target)
     return replace(_GROWTH[settings.growth], **values, **said, class_weight=weights)

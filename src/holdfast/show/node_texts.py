@@ -16,7 +16,7 @@ from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, outcome_text
+from holdfast.tree.wording import class_names, outcome_text, quantile_words, value_text
 
 MOST_DECIMALS = 6
 
@@ -100,13 +100,15 @@ class NodeTexts:
         """What matters most: the risk of two classes, the class of more, or the mean."""
         if self.positive is not None:
             return self._percent(float(self.tree.value[node, self.positive]))
-        if self.tree.schema.target.is_classes or self.decimals is None:
+        if self.tree.schema.target.is_classes:
             return outcome_text(self.tree, node)
+        if self.decimals is None:
+            return value_text(self.tree, node)
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
     def said(self, node: int) -> str:
-        """The class that a leaf predicts, where its risk stands above; with the mark of an edit."""
-        return outcome_text(self.tree, node) if self.positive is not None else ""
+        """The class that a leaf predicts, where its risk stands above; the name of a quantile."""
+        return outcome_text(self.tree, node) if self.positive is not None else quantile_words(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
         """What stands behind a leaf: of two classes how many rows were positive, and the interval of that."""

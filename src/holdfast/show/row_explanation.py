@@ -92,7 +92,7 @@ def _says_what_was_seen(outcome: LeafOutcome) -> bool:
 
 def _prediction(outcome: LeafOutcome) -> str:
     if outcome.label is None:
-        return number_text(float(outcome.prediction), DIGITS)
+        return f"{outcome.statistic} {number_text(float(outcome.prediction), DIGITS)}".strip()
     return label_text(outcome.prediction)
 
 

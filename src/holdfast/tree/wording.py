@@ -3,14 +3,27 @@
 from holdfast.data.schema import Target
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import number_text
+from holdfast.tree.quantile import quantile_of, statistic_words
 from holdfast.tree.tree import Tree
 
 
 def outcome_text(tree: Tree, node: int) -> str:
-    """The class, or the mean, that the node predicts."""
+    """The class, the mean, or the quantile with its name, that the node predicts: "died", "3.5", "median 3"."""
     if tree.schema.target.is_classes:
         return class_names(tree.schema.target)[int(tree.outcome[node])]
+    return f"{quantile_words(tree)} {value_text(tree, node)}".strip()
+
+
+def value_text(tree: Tree, node: int) -> str:
+    """The number that the node of a tree of numbers predicts."""
     return number_text(float(tree.value[node, 0]), 4)
+
+
+def quantile_words(tree: Tree) -> str:
+    """What the leaves say where it is a quantile: "median" or "0.9 quantile"; nothing where it is not."""
+    if tree.schema.target.is_classes or quantile_of(tree.criterion) is None:
+        return ""
+    return statistic_words(tree.criterion)
 
 
 def class_names(target: Target) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
     """Impurity of every node times its fraction of the weight: the leaves' add up to the risk of the tree.
 
     `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
-    have that of their tree: squared error, or half the Poisson deviance.
+    have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile.
     """
     impurity = tree.impurity
     if tree.schema.target.is_classes:

@@ -209,9 +209,7 @@ def grow_quantiles(
                 and fields[at, DEPTH] < limits.max_depth
                 and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
             ):
-                best = search(
-                    plan, pinball, node, coded, own, room, limits.n_drawn, fields[at, SEED], stop
-                )
+                best = search(plan, pinball, node, coded, own, room, limits.n_drawn, fields[at, SEED], stop)
             gain = best.gain * room.paths.cost[max(best.feature, zero)]
             if (
                 best.improvement == NEVER

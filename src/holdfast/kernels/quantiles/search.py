@@ -7,10 +7,10 @@ categories in the node are few; of many, the prefixes of their order by their ow
 from typing import NamedTuple
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels.growth.categories import MOST_LISTED, NO_SHIFT, mark_sides
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, improvement_of
 from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import Paths, clipped, toward, undirected
-from holdfast.kernels.growth.categories import MOST_LISTED, NO_SHIFT, mark_sides
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.sort import sort_by, sort_keys
 from holdfast.kernels.growth.split import LEFT, RIGHT, ROW_MASK, Split, better, kept_in_ties, no_split
@@ -124,7 +124,13 @@ def sort_rows(room: Room, n: int, n_known: int, n_places: int) -> None:
 
 @inner
 def lose_left(
-    pinball: Pinball, targets: Targets, n: int, n_known: int, with_missing: bool, losses: FloatArray, said: LongArray
+    pinball: Pinball,
+    targets: Targets,
+    n: int,
+    n_known: int,
+    with_missing: bool,
+    losses: FloatArray,
+    said: LongArray,
 ) -> None:
     """Write at j what the rows up to the j-th in the order of the feature lose and say; the missing too."""
     side = all_rows(pinball, targets, n, with_missing)
@@ -138,7 +144,13 @@ def lose_left(
 
 @inner
 def lose_right(
-    pinball: Pinball, targets: Targets, n: int, n_known: int, with_missing: bool, losses: FloatArray, said: LongArray
+    pinball: Pinball,
+    targets: Targets,
+    n: int,
+    n_known: int,
+    with_missing: bool,
+    losses: FloatArray,
+    said: LongArray,
 ) -> None:
     """Write at j what the rows from the j-th on lose and say; the missing too, or on their own at the end."""
     side = all_rows(pinball, targets, n, with_missing)

@@ -110,6 +110,4 @@ def without(pinball: Pinball, targets: Targets, n: int, side: Side, row: int) ->
         targets.after[before] = after
     if after < n:
         targets.before[after] = before
-    return settled(
-        pinball, targets, side.units - own, side.total - own_total, at, units_below, total_below
-    )
+    return settled(pinball, targets, side.units - own, side.total - own_total, at, units_below, total_below)

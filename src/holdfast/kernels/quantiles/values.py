@@ -17,7 +17,12 @@ PAST = 2.0 - NEARLY  # of what is wanted: more than rounding makes of it
 
 @inner
 def quantile_of(
-    rows: IntArray, target: FloatArray, weight: FloatArray, fraction: float, all_weight: float, per_weight: float
+    rows: IntArray,
+    target: FloatArray,
+    weight: FloatArray,
+    fraction: float,
+    all_weight: float,
+    per_weight: float,
 ) -> float:
     """The target up to which the fraction of the weight lies; half-way to the next if it ends there."""
     wanted, large, small = fraction * all_weight, int64(0), int64(0)
@@ -47,8 +52,10 @@ def describe(
         large, small = large + integer_part(scaled), small + small_part(scaled)
     all_weight = together(large, small, per_weight)
     value = quantile_of(rows, target, weight, pinball.fraction, all_weight, per_weight)
-    most = heaviest / all_weight * max(
-        pinball.above * (target[rows[n - 1]] - value), pinball.below * (value - target[rows[0]])
+    most = (
+        heaviest
+        / all_weight
+        * max(pinball.above * (target[rows[n - 1]] - value), pinball.below * (value - target[rows[0]]))
     )
     per_one, large, small = units_in_one(most, n), int64(0), int64(0)
     for j in range(n):
