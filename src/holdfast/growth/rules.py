@@ -188,8 +188,8 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
     if quantile is not None:
         if criterion != QUANTILE:
             raise ParameterError(
-                f"quantile={quantile!r} is for criterion='quantile', and the criterion is {criterion!r}: leave "
-                "one of the two out."
+                f"quantile={quantile!r} is for criterion='quantile', and the criterion is {criterion!r}: "
+                "leave one of the two out."
             )
         if not _is_number(quantile) or not 0.0 < quantile < 1.0:  # type: ignore[operator]
             raise ParameterError(

@@ -145,8 +145,8 @@ def _boosting(task: ModelTask) -> GrownModel:
     growth = settings.growth_given
     if task.target.is_classes and settings.criterion is not None:
         raise ParameterError(
-            f"--criterion {settings.criterion} is not for boosting classes, which lowers the log loss: leave it "
-            "out."
+            f"--criterion {settings.criterion} is not for boosting classes, which lowers the log loss: "
+            "leave it out."
         )
     loss: Any = growth.pop("criterion", "log_loss" if task.target.is_classes else "squared_error")
     rules = BoostingSettings(

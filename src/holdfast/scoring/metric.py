@@ -218,7 +218,8 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier" and "log_loss" for classes; "absolute_error",
-    "poisson", "r2", "squared_error" and pinball losses such as "quantile 0.9" for numbers. Any other name of a scorer of scikit-learn's, or any
+    "poisson", "r2", "squared_error" and pinball losses such as "quantile 0.9" for numbers. Any
+    other name of a scorer of scikit-learn's, or any
     `scorer(estimator, X, y)` for which greater is better, will do too, if slowly: it is called 21 times.
     """
     if scoring is None:

@@ -56,8 +56,8 @@ def statistic_words(criterion: str) -> str:
 def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
     """The value up to which that fraction of the weight lies; half-way to the next if it ends there.
 
-    The one definition of a quantile here: of leaves, of boosting, of scores. Any value between the two loses as
-    little; half-way makes the median of two rows their mean.
+    The one definition of a quantile here: of leaves, of boosting, of scores. Any value between the two loses
+    as little; half-way makes the median of two rows their mean.
 
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
     2.5

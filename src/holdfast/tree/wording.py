@@ -8,7 +8,7 @@ from holdfast.tree.tree import Tree
 
 
 def outcome_text(tree: Tree, node: int) -> str:
-    """The class, the mean, or the quantile with its name, that the node predicts: "died", "3.5", "median 3"."""
+    """The class, the mean, or the quantile with its name, that the node predicts, as in "median 3.5"."""
     if tree.schema.target.is_classes:
         return class_names(tree.schema.target)[int(tree.outcome[node])]
     return f"{quantile_words(tree)} {value_text(tree, node)}".strip()

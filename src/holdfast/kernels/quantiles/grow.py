@@ -1,7 +1,7 @@
 """Growing one tree whose nodes say a quantile.
 
-The loop of `kernels/growth/grow.py`, much shorter: there are no histograms, no bins and no bounds. A kernel of
-its own, so that nobody who grows by means waits for it to be compiled.
+The loop of `kernels/growth/grow.py`, much shorter: there are no histograms, no bins and no bounds. A kernel
+of its own, so that nobody who grows by means waits for it to be compiled.
 """
 
 import math
@@ -156,8 +156,8 @@ def grow_quantiles(
 ) -> None:
     """Grow one tree from the rows, which stand in the order of their targets, into `grown`.
 
-    They are put in the order of the leaves, and stay in that of the targets within each. `sample.total` is the
-    target alone, in units. Another thread may raise `stop[0]`: growth ends with the best tree so far.
+    They are put in the order of the leaves, and stay in that of the targets within each. `sample.total` is
+    the target alone, in units. Another thread may raise `stop[0]`: growth ends with the best tree so far.
     """
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, value, heap = np.empty(capacity), np.empty(capacity), np.empty(capacity, np.int64)

@@ -289,7 +289,7 @@ def set_loss(
         if units_below + weight >= wanted:
             above = total - total_below - value * (units - units_below)
             below = value * units_below - total_below
-            return pinball.above * above + pinball.below * below, value
+            return pinball.above * float(above) + pinball.below * float(below), value
         units_below += weight
         total_below += weight * value
     return 0.0, int64(0)

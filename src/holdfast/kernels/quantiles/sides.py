@@ -52,7 +52,7 @@ def loss_of(pinball: Pinball, targets: Targets, side: Side) -> float:
     value = targets.target[side.at]
     above = side.total - side.total_below - value * (side.units - side.units_below)
     below = value * side.units_below - side.total_below
-    return pinball.above * above + pinball.below * below
+    return pinball.above * float(above) + pinball.below * float(below)
 
 
 @inner

@@ -16,7 +16,7 @@ PAST = 2.0 - NEARLY  # of what is wanted: more than rounding makes of it
 
 
 @inner
-def quantile_of(
+def quantile_at(
     rows: IntArray,
     target: FloatArray,
     weight: FloatArray,
@@ -31,11 +31,11 @@ def quantile_of(
         large, small = large + integer_part(scaled), small + small_part(scaled)
         reached = together(large, small, per_weight)
         if reached >= wanted * NEARLY:
-            own = target[rows[j]]
+            own = float(target[rows[j]])
             if reached > wanted * PAST or j == len(rows) - 1:
                 return own
-            return own / 2 + target[rows[j + 1]] / 2
-    return target[rows[len(rows) - 1]]
+            return own / 2 + float(target[rows[j + 1]]) / 2
+    return float(target[rows[len(rows) - 1]])
 
 
 @inner
@@ -51,7 +51,7 @@ def describe(
         scaled = weight[rows[j]] * per_weight
         large, small = large + integer_part(scaled), small + small_part(scaled)
     all_weight = together(large, small, per_weight)
-    value = quantile_of(rows, target, weight, pinball.fraction, all_weight, per_weight)
+    value = quantile_at(rows, target, weight, pinball.fraction, all_weight, per_weight)
     most = (
         heaviest
         / all_weight

@@ -93,8 +93,8 @@ def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str, st
         return f"No {noun} like this is known."
     low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
     return (
-        f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} {number_text(mean, 4)}, "
-        f"half of them between {low} and {high}."
+        f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} "
+        f"{number_text(mean, 4)}, half of them between {low} and {high}."
     )
 
 

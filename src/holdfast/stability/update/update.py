@@ -144,8 +144,8 @@ def update_tree(
     update.check_frozen(deployed)
     if quantile_of(deployed.criterion) is not None:
         raise ParameterError(
-            f"The leaves of the deployed tree say the {statistic_words(deployed.criterion)}, and an update learns "
-            "from a teacher that says means: train the tree anew."
+            f"The leaves of the deployed tree say the {statistic_words(deployed.criterion)}, and an update "
+            "learns from a teacher that says means: train the tree anew."
         )
     if settings.matching == "cover":
         raise ParameterError(
