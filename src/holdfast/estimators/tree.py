@@ -221,7 +221,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
 class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
-    `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
+    `criterion` is "squared_error"; "poisson" for counts and other targets of at least 0; "absolute_error", whose
+    leaves say the median; or "quantile", whose leaves say that `quantile`, such as 0.9. All other
     parameters and attributes are those of `TreeClassifier`, without those that are about classes.
 
     >>> model = TreeRegressor(max_depth=1).fit([[20.0], [30.0], [50.0], [60.0]], [1.0, 2.0, 7.0, 8.0])

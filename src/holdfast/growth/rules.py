@@ -196,9 +196,7 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
                 f"quantile={quantile!r} is out of range: it must lie between 0 and 1, as 0.9 does."
             )
     elif criterion == QUANTILE:
-        raise ParameterError(
-            "criterion='quantile' needs to know which: say it by quantile=0.9, for instance."
-        )
+        raise ParameterError("criterion='quantile' needs to know which: say it, as in quantile=0.9.")
     if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
         raise ParameterError(
             f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "
