@@ -26,8 +26,8 @@ from reference.disagreement import disagreements
 from reference.tables import fractional_weights, number_tables, real_numbers, rules, whole_weights
 
 QUANTILES = ("absolute_error", "quantile 0.9", "quantile 0.25")
-whole_tables = number_tables(of_a_row=whole_weights, most_rows=25)
-any_tables = whole_tables | number_tables(real_numbers, most_rows=25, of_a_row=fractional_weights)
+whole_tables = number_tables(of_a_row=whole_weights, most_rows=20)
+any_tables = whole_tables | number_tables(real_numbers, most_rows=20, of_a_row=fractional_weights)
 SHAPE = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
 DATA = ("value", "count", "weight", "impurity")
 
@@ -58,7 +58,7 @@ def rows_at(tree: Tree, table: Table) -> list[Any]:
 
 
 @pytest.mark.kernel
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(any_tables, rules(QUANTILES))
 def test_every_split_is_the_best_of_all_in_exact_arithmetic(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, growth)
