@@ -49,7 +49,11 @@ def trees(sizes: list[int], repeats: int) -> None:
     for n in sizes:
         X, y = rows(n)
         for depth in (6, None):
-            limits: dict[str, Any] = {"criterion": "absolute_error", "max_depth": depth, "min_samples_leaf": 5}
+            limits: dict[str, Any] = {
+                "criterion": "absolute_error",
+                "max_depth": depth,
+                "min_samples_leaf": 5,
+            }
             (ours, theirs), models = in_turn(
                 [
                     lambda X=X, y=y, limits=limits: TreeRegressor(**limits).fit(X, y),
@@ -58,7 +62,9 @@ def trees(sizes: list[int], repeats: int) -> None:
                 repeats,
             )
             errors = [f"{np.abs(model.predict(X) - y).mean():.4f}" for model in models]
-            grid.add_row(f"{n:,}", str(depth), f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.2f}", *errors)
+            grid.add_row(
+                f"{n:,}", str(depth), f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.2f}", *errors
+            )
     console.print(grid)
 
 

@@ -82,6 +82,7 @@ from holdfast.growth.rules import CART as CART
 from holdfast.growth.rules import GrowthRules as GrowthRules
 from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
+from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run

@@ -46,6 +46,11 @@ class Branch(IntEnum):
     SIZE_FOLDS = 40
     REDUCED_ERROR_ROWS = 41
     CENTRED_SIZE_FOLDS = 42
+    # Honest leaves: the rows that choose the questions; and rows that tell leaves apart
+    HONEST_ROWS = 43
+    SIMILAR_LEAVES = 44
+    # Intervals of leaves: rows drawn again
+    LEAF_MEANS = 45
     # Ensembles: bags and, one step further down, the features drawn at splits; columns permuted among rows
     BAGS = 50
     PERMUTATIONS = 51

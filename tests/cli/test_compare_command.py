@@ -30,7 +30,7 @@ def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models that a test can wait for."""
     few = {
         "stable": ("stable", "StableTree", {"method": "bootstrap", "n_estimators": 10, "max_depth": 3}),
-        "pruned": ("tree", "Tree", {"ccp_alpha": "cv", "cv": 3}),
+        "pruned": ("tree", "Tree", {"size": "auto", "cv": 3}),
     }
     monkeypatch.setattr(command, "_KINDS", command._KINDS | few)
 

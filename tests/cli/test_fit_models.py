@@ -31,8 +31,8 @@ ENSEMBLES = ("forest", "boosting")
 PYTHON: dict[tuple[str, str], Any] = {
     ("tree", "outcome"): TreeClassifier(),
     ("tree", "age"): TreeRegressor(),
-    ("pruned", "outcome"): TreeClassifier(ccp_alpha="cv", random_state=3),
-    ("pruned", "age"): TreeRegressor(ccp_alpha="cv", random_state=3),
+    ("pruned", "outcome"): TreeClassifier(size="auto", random_state=3),
+    ("pruned", "age"): TreeRegressor(size="auto", random_state=3),
     ("forest", "outcome"): ForestClassifier(random_state=3),
     ("forest", "age"): ForestRegressor(random_state=3),
     ("boosting", "outcome"): BoostingClassifier(random_state=3),

@@ -16,14 +16,26 @@ def stays(tmp_path_factory: pytest.TempPathFactory) -> Path:
     age = random.integers(20, 90, 120)
     days = age / 10 + random.exponential(3, 120)
     path = tmp_path_factory.mktemp("data") / "stays.csv"
-    lines = [f"{years},{stay:.3f},{'yes' if stay > 6 else 'no'}" for years, stay in zip(age, days, strict=True)]
+    lines = [
+        f"{years},{stay:.3f},{'yes' if stay > 6 else 'no'}" for years, stay in zip(age, days, strict=True)
+    ]
     path.write_text("\n".join(["age,days,long", *lines]) + "\n")
     return path
 
 
 def test_a_tree_of_quantiles_says_so_in_its_file_and_summary(stays: Path, tmp_path: Path) -> None:
     asked = ("--criterion", "quantile", "--quantile", "0.9", "--min-samples-leaf", "20", "--drop", "long")
-    given = (str(stays), "--target", "days", "--model", "tree", "--no-report", "-o", str(tmp_path / "run"), *asked)
+    given = (
+        str(stays),
+        "--target",
+        "days",
+        "--model",
+        "tree",
+        "--no-report",
+        "-o",
+        str(tmp_path / "run"),
+        *asked,
+    )
     result = holdfast("fit", *given)
     assert result.exit_code == 0, result.output
     facts = json.loads((tmp_path / "run" / "summary.json").read_text())
@@ -43,5 +55,16 @@ def test_a_tree_of_quantiles_says_so_in_its_file_and_summary(stays: Path, tmp_pa
 def test_options_that_do_not_go_together_are_refused(
     stays: Path, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
-    given = ("fit", str(stays), "--target", "days", "--model", "tree", "--no-report", "-o", str(tmp_path / "run"), *options)
+    given = (
+        "fit",
+        str(stays),
+        "--target",
+        "days",
+        "--model",
+        "tree",
+        "--no-report",
+        "-o",
+        str(tmp_path / "run"),
+        *options,
+    )
     assert said in refusal(holdfast(*given))

@@ -72,9 +72,11 @@ def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatAr
     model = StableTreeRegressor(method="bootstrap", max_depth=3, **given).fit(X[:N_ROWS], y[:N_ROWS])
     assert model.trained_.metric.name == "absolute_error"
     assert model.tree_.criterion == "absolute_error"
-    with pytest.raises(ParameterError, match="the teacher of method='centred' says means: set leaf_values"):
+    with pytest.raises(ParameterError, match=r"the teacher of method='centred' says means: set leaf_values"):
         StableTreeRegressor(**given).fit(X[:N_ROWS], y[:N_ROWS])
-    with pytest.raises(ParameterError, match="leaves of the deployed tree say the median, and an update learns"):
+    with pytest.raises(
+        ParameterError, match=r"leaves of the deployed tree say the median, and an update learns"
+    ):
         model.update(X[N_ROWS:], y[N_ROWS:])
 
 
@@ -84,7 +86,7 @@ def test_scores_are_pinball_losses(stays: tuple[FloatArray, FloatArray]) -> None
     target = Target("days")
     score = metric_of("quantile 0.9", target).score(said[:, None], TrueValues(target, y))
     assert -score.value == pytest.approx(pinball(y, said, 0.9))
-    with pytest.raises(ParameterError, match="scoring='quantile 0.9' is for numbers"):
+    with pytest.raises(ParameterError, match=r"scoring='quantile 0.9' is for numbers"):
         metric_of("quantile 0.9", Target("lived", classes=("no", "yes")))
 
 

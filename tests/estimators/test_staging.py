@@ -60,6 +60,16 @@ def test_there_is_a_valid_tree_for_every_stage_and_the_model_has_the_last(how: s
 
 
 @pytest.mark.parametrize("how", HOWS)
+def test_the_trees_of_all_stages_keep_a_direction_that_the_rows_contradict(how: str) -> None:
+    data = years()
+    X, y = split(data)
+    model = classifier(monotonic_cst={"x": -1}).fit_stages(X, y, stage=data["year"], how=how)
+    for tree in model.stages_.trees:
+        low, high = (tree.value[tree.apply(X.assign(x=value)), 1] for value in (-2.0, 2.0))
+        assert (low >= high).all()
+
+
+@pytest.mark.parametrize("how", HOWS)
 def test_distances_churn_and_forward_scores_are_those_of_the_trees(how: str) -> None:
     sequence, data = carried(how).stages_, years()
     weight = sequence.distance_settings.label_weight

@@ -113,10 +113,14 @@ def test_splits_and_errors_are_those_of_scikit_learn(
     limits: dict[str, Any] = {"criterion": "absolute_error", "max_depth": depth, "min_samples_leaf": 20}
     ours = grow(Table.from_arrays(X, y), GrowthRules(**limits))
     theirs = DecisionTreeRegressor(**limits, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(ours.feature, np.where(theirs.tree_.feature < 0, LEAF, theirs.tree_.feature))
+    np.testing.assert_array_equal(
+        ours.feature, np.where(theirs.tree_.feature < 0, LEAF, theirs.tree_.feature)
+    )
     np.testing.assert_allclose(ours.impurity, theirs.tree_.impurity, rtol=1e-9)
     np.testing.assert_allclose(ours.value[:, 0], theirs.tree_.value[:, 0, 0], rtol=1e-12)
-    assert np.abs(ours.predict(X) - y).mean() == pytest.approx(np.abs(theirs.predict(X) - y).mean(), rel=1e-12)
+    assert np.abs(ours.predict(X) - y).mean() == pytest.approx(
+        np.abs(theirs.predict(X) - y).mean(), rel=1e-12
+    )
 
 
 def test_outliers_do_not_choose_the_split() -> None:
@@ -154,7 +158,9 @@ def test_many_categories_are_ordered_by_their_own_quantiles(n_categories: int) -
     assert sorted(set(tree.apply(table)[level < n_categories // 3].tolist())) != sorted(
         set(tree.apply(table)[level >= n_categories // 3].tolist())
     )
-    assert tree.predict(table).tolist() == pytest.approx(np.where(y < 5, *np.sort(tree.value[1:, 0])).tolist())
+    assert tree.predict(table).tolist() == pytest.approx(
+        np.where(y < 5, *np.sort(tree.value[1:, 0])).tolist()
+    )
 
 
 def test_wide_weights_and_targets_of_any_size_are_no_trouble() -> None:
@@ -163,7 +169,9 @@ def test_wide_weights_and_targets_of_any_size_are_no_trouble() -> None:
     y, weight = np.where(x > 0, 1.0, 2.0) + random.normal(size=200) / 10, random.uniform(0.1, 5, size=200)
     usual = grow(Table.from_arrays(x[:, None], y, weight), GrowthRules("absolute_error", max_depth=2))
     for scale in (1e-300, 1e300):
-        tree = grow(Table.from_arrays(x[:, None], y * scale, weight), GrowthRules("absolute_error", max_depth=2))
+        tree = grow(
+            Table.from_arrays(x[:, None], y * scale, weight), GrowthRules("absolute_error", max_depth=2)
+        )
         np.testing.assert_allclose(tree.value / scale, usual.value, rtol=1e-9)
         np.testing.assert_array_equal(tree.threshold, usual.threshold)
 
@@ -249,20 +257,24 @@ def test_names_that_are_no_quantile_are_none() -> None:
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, 2, np.nan, True, "0.9"])
 def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
-    with pytest.raises(ParameterError, match="quantile=.* is out of range: it must lie between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"quantile=.* is out of range: it must lie between 0 and 1"):
         GrowthRules("quantile", quantile=quantile)
 
 
 def test_a_quantile_without_its_criterion_and_the_other_way_round_are_refused() -> None:
-    with pytest.raises(ParameterError, match="quantile=0.9 is for criterion='quantile', and the criterion is"):
+    with pytest.raises(
+        ParameterError, match=r"quantile=0.9 is for criterion='quantile', and the criterion is"
+    ):
         GrowthRules("squared_error", quantile=0.9)
-    with pytest.raises(ParameterError, match="criterion='quantile' needs to know which: say it, as in quantile"):
+    with pytest.raises(
+        ParameterError, match=r"criterion='quantile' needs to know which: say it, as in quantile"
+    ):
         GrowthRules("quantile")
 
 
 def test_classes_and_splits_drawn_at_random_have_none() -> None:
     classes = Table.from_arrays([[1.0], [2.0]], ["a", "b"])
-    with pytest.raises(ParameterError, match="criterion='absolute_error' is not one for classes"):
+    with pytest.raises(ParameterError, match=r"criterion='absolute_error' is not one for classes"):
         grow(classes, GrowthRules("absolute_error"))
-    with pytest.raises(ParameterError, match="splitter='random' is not for criterion='absolute_error'"):
+    with pytest.raises(ParameterError, match=r"splitter='random' is not for criterion='absolute_error'"):
         GrowthRules("absolute_error", splitter="random")

@@ -90,6 +90,17 @@ def test_the_most_stable_within_so_many_points_of_the_best(
     assert f"within {text} of the best, 0.9." in choice.reason
 
 
+def test_a_noisy_score_widens_the_tolerance_to_one_standard_error():
+    # The error of the best is 0.03, more than the usual 0.01: candidate 3, at 0.88, is within it.
+    choice = chosen("within-tolerance", tolerance_unit="or-standard-error")
+    assert choice.candidate == 3
+    assert "within one standard error (0.03) of the best" in choice.reason
+    exact = frontier_of_points([8.0, 2.0], [0.90, 0.895], n_leaves=[9, 2], score_error=[0.001, 0.001])
+    sure = chosen("within-tolerance", exact, tolerance_unit="or-standard-error")
+    assert sure.candidate == 1
+    assert "within 0.01 of the best" in sure.reason
+
+
 @pytest.mark.parametrize(
     ("tolerance", "candidate", "text"), [(0.02, 0, "2.0 %"), (0.03, 3, "3.0 %"), (0.06, 2, "6.0 %")]
 )

@@ -38,7 +38,7 @@ TITLES = {"pruned": "pruned tree", "c4.5": "C4.5", "stable": "stable tree"}
 # Where each model lives, what it is called there, and what is set apart from the defaults.
 _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tree": ("tree", "Tree", {}),
-    "pruned": ("tree", "Tree", {"ccp_alpha": "cv"}),
+    "pruned": ("tree", "Tree", {"size": "auto"}),
     "c4.5": ("tree", "Tree", {"growth_rules": C45}),
     "bagging": ("bagging", "Bagging", {}),
     "forest": ("forest", "Forest", {}),

@@ -10,6 +10,7 @@ from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
 from holdfast.runs.model_fit import ModelFit
 from holdfast.show.scores import disappointment, score_texts
+from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
 
 MOST_FEATURES = 8
@@ -35,7 +36,8 @@ def show_model(fit: ModelFit, console: Console) -> None:
 
 def _show_tree(fit: ModelFit, tree: Tree, console: Console) -> None:
     if fit.grown.sizes is not None:
-        paragraph(console, f"{fit.grown.sizes.reason}\n")
+        least = counted(fit.grown.min_samples_leaf or 1, "row")
+        paragraph(console, f"{fit.grown.sizes.reason} Leaves of at least {least} did best.\n")
     show_drawing(tree, console)
 
 

@@ -233,10 +233,12 @@ class TreeEstimator(TableEstimator):
             raise AttributeError("expected_cost_ needs feature_costs, which are None.")
         return expected_cost(self.tree_, costs)
 
-    def rules(self, *, missing: bool = False, positive: Any = None, order: str = "tree") -> str:
+    def rules(
+        self, *, missing: bool = False, positive: Any = None, order: str = "tree", intervals: bool = False
+    ) -> str:
         """One IF ... THEN rule per leaf, as text, with the options of `Tree.rules`."""
         check_is_fitted(self)
-        return self.tree_.rules(missing=missing, positive=positive, order=order)
+        return self.tree_.rules(missing=missing, positive=positive, order=order, intervals=intervals)
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
         """The path of one row, and the smallest changes of it that lead elsewhere.

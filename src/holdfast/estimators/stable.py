@@ -47,7 +47,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
         an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
     leaf_values
-        For "centred": what the "teacher" says of the rows of a leaf on average, or their own "labels".
+        What the leaves say. For "centred": what the "teacher" says of the rows of a leaf on average, or their
+        own "labels", which other methods always take. For "centred" and "bootstrap": "shrunk", labels drawn
+        towards the nodes above as far as rows held out speak for it; no leaf says 0 or 1 then. For all
+        methods: "honest", the labels of half of the rows, which had no part in anything else.
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.
@@ -81,7 +84,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     tolerance, tolerance_unit
         A number, and whether it is "absolute", "relative" to the best score, a multiple of its
         "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
-        "teacher". None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
+        "teacher"; "or-standard-error" is the usual one of the first two, or one standard error if that is
+        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
     gamma
         For "weighted": the score that one unit of instability is worth.
     matching, label_weight, outcome

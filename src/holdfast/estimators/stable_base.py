@@ -17,6 +17,7 @@ from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.centring.size_choice import SizeChoice
@@ -51,12 +52,15 @@ class StableTreeEstimator(StagingEstimator):
     candidate_trees_: list[Tree]
     size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
     max_leaf_nodes_: int
+    shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
 
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
         self._remember_rows(table)
-        return train(table, self._settings(), stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
+        settings, groups = self._settings(), rows.groups
+        trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
+        return with_leaf_evidence(trained, table, groups, settings)
 
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
@@ -99,13 +103,15 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("size_choice_", "max_leaf_nodes_", *OF_UPDATE):  # of an earlier tree
+        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_", *OF_UPDATE):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         self.frontier_ = trained.frontier
         if trained.sizes is not None and trained.sizes.choice is not None:
             self.size_choice_ = trained.sizes.choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
+        if trained.strength is not None:
+            self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
         return self._remember(X, self.tree_)

@@ -77,14 +77,22 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         unless it lowers the upper confidence bound of the errors. 0.25 is usual, less prunes more; None: no
         such pruning.
     merge_leaves
-        Make two leaves of one node that predict the same class one.
+        True makes two leaves of one node that predict the same class one. "similar": two leaves that a third
+        of the rows, held out, cannot tell apart; what leaves say then comes from all rows again.
     reduced_error
         Fraction of the rows that are held out and prune the tree: a subtree stays if it errs less on them.
+    size
+        "auto": the tree to begin with. Folds choose `ccp_alpha` and `min_samples_leaf`, of 1, 5, 10, 20 and
+        50 rows those that are not below the given number, together; see `cv`.
+    leaf_values
+        What the leaves say. "labels": what their rows were. "shrunk": the same drawn towards the nodes above,
+        the more the fewer rows there are; by folds, for the best log loss or squared error; no leaf says 0 or
+        1 then. "honest": half of the rows choose the questions, and the others say what the leaves say.
     cv, scoring
-        How a size is chosen where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv", which takes the best
-        mean score on rows held out, or "cv-1se", the smallest tree within one standard error of it. A number
-        of folds, the fraction of one part held out, a splitter of scikit-learn's, or pairs of row numbers;
-        and "auc" (the default), "accuracy", "log_loss" or any scorer.
+        How a size is chosen with size="auto", or where `ccp_alpha`, `max_depth` or `max_leaf_nodes` is "cv",
+        which takes the best mean score on rows held out, or "cv-1se", the smallest tree within one standard
+        error of it. A number of folds, the fraction of one part held out, a splitter of scikit-learn's, or
+        pairs of row numbers; and "auc" (the default), "accuracy", "log_loss" or any scorer.
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
@@ -103,8 +111,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         The fitted tree: `str(model.tree_)` and a notebook draw it.
     size_table_ : SizeTable
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
-    ccp_alpha_, max_depth_, max_leaf_nodes_
+    ccp_alpha_, max_depth_, max_leaf_nodes_, min_samples_leaf_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    shrinkage_
+        With leaf_values="shrunk": the strength that folds chose, in rows.
     expected_cost_
         With `feature_costs`: what asking a row costs on average; a column is paid once on a path.
     schema_ : Schema
@@ -157,8 +167,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         ccp_risk: str | None = None,
         pruning_confidence: float | None = None,
         subtree_raising: bool = True,
-        merge_leaves: bool = False,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -198,6 +210,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.subtree_raising = subtree_raising
         self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.size = size
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
@@ -223,7 +237,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
 
     `criterion` is "squared_error"; "poisson" for counts and other targets of at least 0; "absolute_error", whose
     leaves say the median; or "quantile", whose leaves say that `quantile`, such as 0.9. All other
-    parameters and attributes are those of `TreeClassifier`, without those that are about classes.
+    parameters and attributes are those of `TreeClassifier`, without those that are about classes; leaves are
+    merged if they are "similar".
 
     >>> model = TreeRegressor(max_depth=1).fit([[20.0], [30.0], [50.0], [60.0]], [1.0, 2.0, 7.0, 8.0])
     >>> print(model.predict([[35.0], [45.0]]))
@@ -258,7 +273,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         max_nodes: int | None = None,
         memory_limit: int | None = None,
         ccp_alpha: float | Literal["cv", "cv-1se"] = 0.0,
+        merge_leaves: bool | Literal["similar"] = False,
         reduced_error: float | None = None,
+        size: Literal["auto"] | None = None,
+        leaf_values: str = "labels",
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
@@ -290,7 +308,10 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.max_nodes = max_nodes
         self.memory_limit = memory_limit
         self.ccp_alpha = ccp_alpha
+        self.merge_leaves = merge_leaves
         self.reduced_error = reduced_error
+        self.size = size
+        self.leaf_values = leaf_values
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features

@@ -18,7 +18,8 @@ from holdfast.data.split.row_keys import label_keys, mix, row_hashes
 from holdfast.data.table import Table
 from holdfast.distance.reference_schema import placed_on
 from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.estimators.base import TreeEstimator, all_or_nothing
+from holdfast.estimators.base import all_or_nothing
+from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, update_rows, weights_by_age
 from holdfast.stability.choice import SelectionRule
@@ -49,7 +50,7 @@ class Learnt(NamedTuple):
     hashes: KeyArray
 
 
-class UpdatingEstimator(TreeEstimator):
+class UpdatingEstimator(IntervalEstimator):
     """An estimator whose tree can be in use, and be updated by new rows."""
 
     _task: ClassVar[Task]
@@ -207,8 +208,10 @@ class UpdatingEstimator(TreeEstimator):
         return {name: each for name, each in state.items() if name not in ("_before_update", "_learnt")}
 
     def _update_settings(self) -> StabilitySettings:
-        """The settings, with the size that folds have chosen."""
+        """The settings, with the size and the strength of shrinkage that folds have chosen."""
         settings = self._settings()
+        if settings.leaf_values == "shrunk":
+            settings = replace(settings, shrinkage=vars(self).get("shrinkage_"))
         if not settings.size_by_folds:
             return settings
         size = vars(self).get("max_leaf_nodes_", self.tree_.n_leaves)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.data.schema import Label
-from holdfast.scoring.intervals import wilson_interval
+from holdfast.evidence.leaf_evidence import estimate, node_interval
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
@@ -21,6 +21,7 @@ class LeafOutcome:
     probability: float | None = None  # of that class
     count: float | None = None  # rows of that class
     interval: tuple[float, float] | None = None  # of 95 % for the probability; None without rows
+    estimate: float | None = None  # what the interval lies about: the probability, or by hand count / n_rows
     statistic: str = ""  # "median" or "0.9 quantile" where the prediction is one
 
 
@@ -39,5 +40,6 @@ def leaf_outcome(tree: Tree, leaf: int, positive: Label | None = None) -> LeafOu
         label=target.classes[place],
         probability=float(tree.value[leaf, place]),
         count=count,
-        interval=wilson_interval(count, n_rows) if n_rows > 0 else None,
+        interval=node_interval(tree, leaf, place) if n_rows > 0 else None,
+        estimate=estimate(tree, leaf, place),
     )

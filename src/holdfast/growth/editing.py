@@ -31,7 +31,9 @@ def refitted_at(
     fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
     impurity = np.where(nodes, fitted.impurity, tree.impurity)
     counts = class_counts(fitted)  # before values are kept that are none of these rows'
-    tree = tree.replace(count=fitted.count, weight=fitted.weight, impurity=impurity, observed=None)
+    tree = tree.replace(
+        count=fitted.count, weight=fitted.weight, impurity=impurity, observed=None, effective=None
+    )
     tree = tree if keep_values else saying(tree, nodes, fitted.value)
     return with_class_counts(tree, counts) if tree.schema.target.is_classes else tree
 

@@ -90,6 +90,8 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
         observed=None,
+        effective=None,
+        deviation=None,
     )
     return in_order(_counted(filled, fixed, counts, leaves))
 

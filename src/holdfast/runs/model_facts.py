@@ -61,7 +61,8 @@ def _choice_facts(fit: ModelFit) -> dict[str, Any]:
         "best": sizes.best,
         "chosen": sizes.chosen,
     }
-    return {sizes.parameter: sizes.chosen_value, "reason": sizes.reason, "sizes": table}
+    chosen = {sizes.parameter: sizes.chosen_value, "min_samples_leaf": fit.grown.min_samples_leaf}
+    return {**chosen, "reason": sizes.reason, "sizes": table}
 
 
 def _feature_facts(model: Tree | Ensemble) -> list[dict[str, Any]]:

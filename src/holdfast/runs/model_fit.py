@@ -14,8 +14,9 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.base import drawn_seed
+from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
-from holdfast.growth.size.search import SizeSearch, choose_size
+from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable
 from holdfast.runs.growth_rules import constraints, growth_rules
 from holdfast.runs.roles import RowRoles
@@ -36,6 +37,7 @@ class GrownModel:
     expected: Score | None = None  # on new rows
     source: str = ""  # of what is expected
     sizes: SizeTable | None = None  # where a size was chosen
+    min_samples_leaf: int | None = None  # where that was chosen too
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,8 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
 
 
 def _tree(task: ModelTask) -> GrownModel:
-    return GrownModel(grow(task.table, growth_rules(task.settings, task.target)))
+    tree = grow(task.table, growth_rules(task.settings, task.target))
+    return GrownModel(with_evidence(tree, task.table, task.groups))
 
 
 def _pruned(task: ModelTask) -> GrownModel:
@@ -117,9 +120,12 @@ def _pruned(task: ModelTask) -> GrownModel:
     seed = drawn_seed(settings.random_state)
     search = SizeSearch(scoring=settings.scoring, random_state=seed, n_jobs=settings.n_jobs)
     rules = growth_rules(settings, task.target)
-    tree, sizes = choose_size(task.table, rules, search=search, groups=task.groups)
+    found = choose_size_and_leaf(task.table, rules, search=search, groups=task.groups)
+    sizes = found.sizes
     expected = Score(float(sizes.score[sizes.chosen]), float(sizes.error[sizes.chosen]))
-    return GrownModel(tree, expected, f"the mean over {sizes.scores.shape[1]} folds", sizes)
+    source = f"the mean over {sizes.scores.shape[1]} folds"
+    tree = with_evidence(found.tree, task.table, task.groups)
+    return GrownModel(tree, expected, source, sizes, found.min_samples_leaf)
 
 
 def _forest(task: ModelTask) -> GrownModel:

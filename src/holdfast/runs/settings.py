@@ -86,7 +86,7 @@ class RunSettings(LearningSettings):
 
     model: str = setting(
         MODELS[0],
-        help="A stable tree, a tree, a tree pruned by cross-validation, or many trees.",
+        help="A stable tree, a tree, a tree whose size folds choose, or many trees.",
         choices=MODELS,
     )
     positive: Any = setting(
@@ -157,7 +157,8 @@ class RunSettings(LearningSettings):
     )
     leaf_values: str = setting(
         LEAF_VALUES[0],
-        help="What the leaves of a centred tree say: the teacher's mean, or that of the labels.",
+        help="What the leaves of a centred tree say: the teacher's mean, that of the labels, that drawn "
+        "towards the nodes above, or that of rows that had no part in the questions.",
         choices=LEAF_VALUES,
         models=_STABLE,
         methods=_CENTRED,

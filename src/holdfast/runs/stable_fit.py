@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from holdfast.errors import ParameterError
 from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.split_support import SplitSupport, split_support
+from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.runs.growth_rules import selection_rule, stable_settings
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
@@ -79,6 +80,7 @@ def fit_stable(roles: RowRoles, settings: RunSettings, *, verbose: bool = False)
     training = stable_settings(settings, rows.table.schema.target, verbose=verbose)
     with scorer_errors():
         trained = train_divided(rows.table, rows.division, training, groups=rows.groups)
+        trained = with_leaf_evidence(trained, roles.training, roles.training_groups, training)
         choice = choose(trained.frontier, trained.metric, selection_rule(settings))
         ends = {
             rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate for rule in ENDS

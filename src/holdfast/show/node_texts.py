@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
-from holdfast.scoring.intervals import wilson_interval
+from holdfast.evidence.leaf_evidence import node_interval
 from holdfast.show.conditions import shorter_branches
+from holdfast.show.directions import direction_signs
 from holdfast.show.edits import edit_marks
 from holdfast.text.lines import printable
-from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text
+from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text, told_apart
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import Condition, known_before
@@ -71,6 +73,11 @@ class NodeTexts:
         return edit_marks(self.tree, at_answers=False)
 
     @cached_property
+    def signs(self) -> Mapping[str, str]:
+        """What stands beside the columns along which the values go one way."""
+        return direction_signs(self.tree)
+
+    @cached_property
     def known(self) -> Mapping[int, Condition]:
         """What of its feature can reach each node that asks about one again."""
         return known_before(self.tree)
@@ -78,8 +85,10 @@ class NodeTexts:
     # -- inner nodes ------------------------------------------------------------------------------------
 
     def feature(self, node: int) -> str:
-        """What the node asks about."""
-        return printable(self.tree.schema.names[self.tree.feature[node]])
+        """What the node asks about, and which way the values go along it where that is promised."""
+        name = printable(self.tree.schema.names[self.tree.feature[node]])
+        sign = self.signs.get(self.tree.schema.names[self.tree.feature[node]], "")
+        return f"{name} {sign}" if sign else name
 
     def inner_support(self, node: int) -> str:
         """The rows of an inner node, and the risk or the mean in it."""
@@ -111,10 +120,11 @@ class NodeTexts:
         return outcome_text(self.tree, node) if self.positive is not None else quantile_words(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
-        """What stands behind a leaf: of two classes how many rows were positive, and the interval of that."""
+        """What stands behind a leaf: its rows, of two classes how many were positive, and the interval."""
         rows = rows_text(float(self.tree.count[node]))
         if not self.tree.schema.target.is_classes:
-            return (rows,)
+            interval = self.interval(node)
+            return (rows, interval) if interval else (rows,)
         if self.positive is None:
             return (f"{self._percent(float(self.tree.value[node].max()))} · {rows}",)
         seen, n_rows = self.seen(node)
@@ -128,19 +138,36 @@ class NodeTexts:
         return float(self.counts[node, self.positive]), float(self.counts[node].sum())
 
     def interval(self, node: int) -> str:
-        """The 95 % interval of the fraction of rows that were positive."""
-        low, high = wilson_interval(*self.seen(node))
+        """The 95 % interval of what a leaf says, a risk or a mean; nothing where too few rows tell it."""
+        low, high = node_interval(self.tree, node, self.positive or 0)
+        if not self.tree.schema.target.is_classes:
+            return self._means_between(low, high)
         decimals = self.decimals or 0
         return f"{100 * low:.{decimals}f}–{100 * high:.{decimals}f} %"  # noqa: RUF001 (a dash between numbers)
 
+    def _means_between(self, low: float, high: float) -> str:
+        if not isfinite(high - low):
+            return ""
+        texts = (
+            told_apart(low, high)
+            if self.decimals is None
+            else [fixed_text(end, self.decimals) for end in (low, high)]
+        )
+        return " to ".join(texts)
+
     def key(self) -> str:
         """What the numbers in the leaves are; nothing where they speak for themselves."""
+        if not self.tree.schema.target.is_classes:
+            name = printable(self.tree.schema.target.name)
+            if words := quantile_words(self.tree):
+                return f"In a leaf: the {words} of {name}, and its rows."
+            return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
         if self.positive is None:
             return ""
         name = class_names(self.tree.schema.target)[self.positive]
         return (
             f"In a leaf: the probability of {name}, the predicted class, how many rows were {name}, and the "
-            "95 % interval of that fraction."
+            "95 % interval of the probability."
         )
 
     def _percent(self, fraction: float) -> str:

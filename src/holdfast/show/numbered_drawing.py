@@ -4,6 +4,7 @@ from textwrap import wrap
 from typing import Any
 
 from holdfast.show.conditions import shorter_answers
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_marks, wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
 from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, fitted_answer
@@ -36,7 +37,7 @@ def numbered_drawing(
         lines.append(f"{start}{text}{marks.get(node, '')}")
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in tree.notes:
+    for note in (*tree.notes, *direction_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 

@@ -72,22 +72,23 @@ def _outcome_sentence(found: RowExplanation) -> str:
         return f"{said}. In training there were {counted(outcome.n_rows, 'row')} like this one."
     if outcome.interval is None or outcome.count is None:
         return f"{said}, {_risk(outcome)}."
-    interval = "95 % interval {:.0f} to {:.0f} %".format(*(100 * end for end in outcome.interval))
-    if _says_what_was_seen(outcome):
-        return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one ({interval})."
+    interval = " (95 % interval {:.0f} to {:.0f} %)".format(*(100 * end for end in outcome.interval))
+    if _was_seen(outcome, outcome.probability):
+        return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
     label, risk = label_text(outcome.label), rounded_percent(outcome.probability or 0.0)
+    of_says, of_seen = ("", interval) if _was_seen(outcome, outcome.estimate) else (interval, "")
     return (
-        f"{said}. The tree says {label} {risk}. Of {counted(outcome.n_rows, 'row')} like this one, "
+        f"{said}. The tree says {label} {risk}{of_says}. Of {counted(outcome.n_rows, 'row')} like this one, "
         f"{_count(outcome)} {'was' if round(outcome.count) == 1 else 'were'} {label}: "
-        f"{rounded_percent(outcome.count / outcome.n_rows)} ({interval})."
+        f"{rounded_percent(outcome.count / outcome.n_rows)}{of_seen}."
     )
 
 
-def _says_what_was_seen(outcome: LeafOutcome) -> bool:
-    """False if the tree says another risk than its rows had: a teacher's, or one by hand."""
+def _was_seen(outcome: LeafOutcome, fraction: float | None) -> bool:
+    """False if it is another risk than its rows had: a teacher's, or one by hand."""
     if not outcome.n_rows or outcome.count is None:
         return True
-    return abs(outcome.count / outcome.n_rows - (outcome.probability or 0.0)) <= SAME
+    return abs(outcome.count / outcome.n_rows - (fraction or 0.0)) <= SAME
 
 
 def _prediction(outcome: LeafOutcome) -> str:
@@ -199,7 +200,7 @@ def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
     if outcome.label is None:
         return f"{printable(target.name)} {_prediction(outcome)} ({counted(outcome.n_rows, 'row')})"
-    words = "" if _says_what_was_seen(outcome) else "seen: "
+    words = "" if _was_seen(outcome, outcome.probability) else "seen: "
     seen = f" ({words}{_frequency(outcome)})" if outcome.n_rows else ""
     return f"{_prediction(outcome)}, {_risk(outcome)}{seen}"
 

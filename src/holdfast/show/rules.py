@@ -2,18 +2,28 @@
 
 from collections.abc import Iterable
 from itertools import islice
+from math import isfinite
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from holdfast.errors import ParameterError
+from holdfast.evidence.leaf_evidence import node_interval
 from holdfast.show.conditions import condition_text, cut_list
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
 from holdfast.show.orders import ORDERS
 from holdfast.show.risk import probability_name, told_probability
 from holdfast.text.lines import NO_BREAK, printable, unbreakable
-from holdfast.text.numbers import count_text, number_text, percent_text, probability_text, rows_text
+from holdfast.text.numbers import (
+    count_text,
+    number_text,
+    percent_text,
+    probability_text,
+    rows_text,
+    told_apart,
+)
 from holdfast.tree.positive import positive_class, risk
 from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
 from holdfast.tree.tree import LEAF, Tree
@@ -30,21 +40,23 @@ def rules_text(
     most: int | None = None,
     positive: Any = None,
     order: str = ORDERS[0],
+    intervals: bool = False,
 ) -> str:
     """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
 
     Of two classes the probability is that of the positive one. `order="risk"` begins with the leaf where it,
     or the mean, is highest.
 
-    `missing=True` also says, at each condition, whether a missing value meets it. Nothing is left out, so
-    that the rules can be carried out, unless lists of more than `most` categories or classes are to be cut.
+    `missing=True` also says, at each condition, whether a missing value meets it, and `intervals=True` adds
+    the 95 % interval of each probability or mean. Nothing is left out, so that the rules can be carried out,
+    unless lists of more than `most` categories or classes are to be cut.
     """
-    texts, support = _Texts(missing, most), _Support(tree, positive)
+    texts, support = _Texts(missing, most), _Support(tree, positive, intervals)
     blocks = [
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
         for rule in ordered_rules(tree, order, positive)
     ]
-    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in tree.notes]
+    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in (*tree.notes, *direction_lines(tree))]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
 
@@ -142,7 +154,8 @@ def _rule_lines(rule: Rule, conditions: tuple[str, ...], said: str, most: int | 
 class _Support:
     """What stands behind each rule of a tree: the probability that is told, and rows."""
 
-    def __init__(self, tree: Tree, positive: Any) -> None:
+    def __init__(self, tree: Tree, positive: Any, intervals: bool = False) -> None:
+        self.tree, self.intervals = tree, intervals
         self.place, self.n_rows = positive_class(tree, positive), float(tree.count[0])
         self.name = probability_name(tree.schema.target, self.place)
 
@@ -151,9 +164,21 @@ class _Support:
         rows = f"{count_text(rule.count)} of {count_text(self.n_rows)} rows, {percent_text(rule.fraction)}"
         if not rule.conditions:
             rows = rows_text(rule.count)
+        between = self._between(rule) if self.intervals else ""
         if not rule.target.is_classes:
-            return rows
-        return f"{self.name} = {probability_text(told_probability(rule.value, self.place))}; {rows}"
+            return f"{between}; {rows}" if between else rows
+        probability = probability_text(told_probability(rule.value, self.place))
+        return f"{self.name} = {probability}{f', {between}' if between else ''}; {rows}"
+
+    def _between(self, rule: Rule) -> str:
+        """The 95 % interval of what the leaf says; nothing where too few rows tell it."""
+        place = rule.target.classes.index(rule.outcome) if rule.target.is_classes else 0
+        low, high = node_interval(self.tree, rule.leaf, place if self.place is None else self.place)
+        if not isfinite(high - low):
+            return ""
+        if rule.target.is_classes:
+            return f"{probability_text(low)} to {probability_text(high)}"
+        return f"mean between {' and '.join(told_apart(low, high))}"
 
 
 def _indented(head: str, text: str) -> list[str]:

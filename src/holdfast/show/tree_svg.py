@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.errors import ParameterError
 from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
 from holdfast.show.node_texts import NodeTexts
 from holdfast.show.node_titles import MOST_TOLD, inner_title, leaf_title
@@ -70,7 +71,8 @@ def tree_svg(
     tree_width = extent(boxes)
     heading, full_width, top = _heading(texts, tree_width, title)
     bottom = top + max(box.y + box.height for box in boxes)
-    below = [texts.key(), *(f"Note: {printable(note)}" for note in tree.notes), *edit_lines(tree)]
+    noted = [f"Note: {printable(note)}" for note in tree.notes]
+    below = [texts.key(), *direction_lines(tree, signs=True), *noted, *edit_lines(tree)]
     notes = [line for text in below if text for line in wrapped(text, full_width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     parts = [

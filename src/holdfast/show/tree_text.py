@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.show.conditions import shorter_answers
+from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_marks, wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
 from holdfast.text.lines import CUT, left_out_text, printable, shortened
@@ -47,7 +48,7 @@ def drawing(
     # An indent of more than its columns begins with the sign, too.
     if any(CUT in stem[1:] for stem in stems):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in tree.notes:
+    for note in (*tree.notes, *direction_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 

@@ -1,6 +1,6 @@
 """One tree of the frontier, taken by a rule, with the reason in words."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,7 +11,7 @@ from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.selection import RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
+from holdfast.stability.selection import NOISE_AWARE, RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
 from holdfast.text.lists import joined, listed
 from holdfast.text.numbers import counted, number_text, percent_text, told_apart
 
@@ -179,6 +179,8 @@ def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int,
 def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
     """The loss of score that the tolerance allows, and the tolerance in words."""
     unit = rule.tolerance_unit or metric.default_tolerance_unit
+    if unit == NOISE_AWARE:
+        return _loss_or_error(frontier, metric, rule, best)
     tolerance = SCORE_TOLERANCE if rule.tolerance is None else rule.tolerance
     if unit == "relative":
         top = abs(float(frontier.score[best]))
@@ -191,6 +193,14 @@ def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best:
             f"{errors} ({number_text(tolerance * error, 3)})",
         )
     return tolerance, number_text(tolerance)
+
+
+def _loss_or_error(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
+    """The loss that is usual for the metric or, where scores are noisier than that, one standard error."""
+    usual = replace(rule, tolerance_unit=metric.default_tolerance_unit)
+    error = replace(rule, tolerance=1.0, tolerance_unit="standard-error")
+    ways = [_loss_allowed(frontier, metric, each, best) for each in (usual, error)]
+    return max(ways, key=lambda way: way[0])
 
 
 def default_unit(frontier: Frontier, metric: Metric) -> str:

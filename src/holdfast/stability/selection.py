@@ -1,7 +1,8 @@
 """The selection rules and the units of a tolerance by name. Light, so that --help need not wait."""
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
-UNITS = ("absolute", "relative", "standard-error", "teacher")
+NOISE_AWARE = "or-standard-error"  # what is usual for the metric or, if that is more, one standard error
+UNITS = ("absolute", "relative", "standard-error", NOISE_AWARE, "teacher")
 
 # What a tolerance is if none is given.
 SCORE_TOLERANCE = 0.01

@@ -18,7 +18,8 @@ class StabilitySettings:
     """How stable trees are trained. All that decides about the result is here, but for the data.
 
     The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are
-    made of several parameters and of `random_state`, and `size_by_folds`, which is `max_leaf_nodes="cv"`.
+    made of several parameters and of `random_state`, `size_by_folds`, which is `max_leaf_nodes="cv"`, and
+    `shrinkage`, which folds choose.
     """
 
     rules: GrowthRules = DEPTH_5
@@ -28,7 +29,8 @@ class StabilitySettings:
     n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
     size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
-    leaf_values: str = "teacher"  # for "centred": what the teacher says of the rows, or their "labels"
+    leaf_values: str = "teacher"  # one of LEAF_VALUES; the first two differ for "centred" alone
+    shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
     tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
     validation: float | str | None = "auto"  # None: for "centred" alone

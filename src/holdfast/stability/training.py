@@ -1,15 +1,18 @@
 """Stable trees, step by step: rows in their roles, candidates with scores, distances, and the frontier."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.canonical_order import canonical
+from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings, checked_outcome
+from holdfast.errors import ParameterError
+from holdfast.growth.honest import rows_asked, with_honest_values
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo
@@ -19,6 +22,8 @@ from holdfast.stability.methods.method import Grown, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
+
+SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +37,7 @@ class StableTrees:
     distance_settings: DistanceSettings
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
     sizes: Sizes | None = None  # for "centred": the references of fewer leaves, and the choice of the size
+    strength: float | None = None  # of the shrinkage of leaf values, in rows; None if they are not shrunk
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:
@@ -93,7 +99,10 @@ def train_divided(
     method, metric = method_of(settings.method), metric_of(settings.scoring, target)
     # Before the work: what is out of range should not show after minutes of growing.
     outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
-    grown = method.grow(PreparedRows(table, division, groups), settings, metric)
+    _check_leaf_values(settings)
+    rows = PreparedRows(table, division, groups)
+    honest = settings.leaf_values == "honest"
+    grown = _grown_honestly(rows, settings, metric) if honest else method.grow(rows, settings, metric)
     distance_settings = DistanceSettings.of_depth(
         _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
@@ -108,7 +117,35 @@ def train_divided(
         distance_settings,
         reliability,
         grown.sizes,
+        grown.strength,
     )
+
+
+def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+    """All of it on half of the rows; then the leaves of the candidates say what the other half was."""
+    asked = rows_asked(rows.table, rows.groups, settings.seed)
+    division = Division(rows.division.early[asked], tuple(each[asked] for each in rows.division.validation))
+    half = PreparedRows(rows.table.taken(asked), division, of_rows(rows.groups, asked))
+    grown = method_of(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
+    others = rows.table.taken(~asked)
+    rules = settings.rules
+    if not rules.says_quantiles:
+        rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
+    trees = [with_honest_values(tree, others, rules) for tree in grown.candidates.trees]
+    return grown._replace(candidates=replace(grown.candidates, trees=tuple(trees)))
+
+
+def _check_leaf_values(settings: StabilitySettings) -> None:
+    if settings.leaf_values == "shrunk" and settings.rules.says_quantiles:
+        raise ParameterError(
+            f"leaf_values='shrunk' is about probabilities and means, and criterion={settings.rules.criterion!r} "
+            "asks for quantiles: use 'labels' or 'honest'."
+        )
+    if settings.leaf_values == "shrunk" and settings.method not in SHRINKING:
+        raise ParameterError(
+            f"leaf_values='shrunk' is for method={' or '.join(map(repr, SHRINKING))}, and the method is "
+            f"{settings.method!r}."
+        )
 
 
 def _distances(grown: Grown, distance_settings: DistanceSettings, settings: StabilitySettings) -> FloatArray:

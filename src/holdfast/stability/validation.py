@@ -1,7 +1,7 @@
 """The scores of all candidates on rows that they have not seen, made comparable."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import nan
@@ -17,6 +17,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.sample import FixedPointSample
+from holdfast.growth.shrinkage import shared_strength, shrunk
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.scoring.predictions import predictions_for
@@ -37,6 +38,7 @@ class Scoring:
     shrink: bool = True
     seed: int = 0
     n_jobs: int | None = None
+    strength: float | None = None  # in rows: leaves are then shrunk towards the nodes above
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,17 @@ class _Part(NamedTuple):
 def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> list[_Measured]:
     """Each candidate on the rows that its division holds out."""
     found: dict[int, _Measured] = {}
+    for number, own, trees in _by_division(candidates, rows, scoring):
+        if scoring.strength is not None:
+            trees = [shrunk(tree, scoring.strength) for tree in trees]
+        found |= zip(own, _measure_division(trees, rows, number, scoring), strict=True)
+    return [found[place] for place in range(len(candidates))]
+
+
+def _by_division(
+    candidates: Collection, rows: PreparedRows, scoring: Scoring
+) -> Iterator[tuple[int, list[int], list[Tree]]]:
+    """Of every division its number, and the places and trees of its candidates, leaves refitted."""
     for number in range(len(rows.division.validation)):
         own = np.flatnonzero(candidates.division == number).tolist()
         if not own:  # fewer trees than divisions
@@ -117,8 +130,17 @@ def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -
             samples = [scoring.refit[place] for place in own]
             training = rows.division.training[number]
             trees = refit_all_leaf_values(trees, rows.table, samples, rows=training, n_jobs=scoring.n_jobs)
-        found |= zip(own, _measure_division(trees, rows, number, scoring), strict=True)
-    return [found[place] for place in range(len(candidates))]
+        yield number, own, trees
+
+
+def strength_of(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> float:
+    """The strength of shrinkage that the rows held out speak for, of all candidates together."""
+    pairs = [
+        (tree, rows.division.validation[number])
+        for number, _, trees in _by_division(candidates, rows, scoring)
+        for tree in trees
+    ]
+    return shared_strength(rows.table, pairs)
 
 
 def _measure_division(

@@ -56,6 +56,8 @@ class NodesPart(Part):
     weight: msgspec.Raw
     impurity: msgspec.Raw
     observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
+    effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
+    deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
 
 
 class EditedNodePart(Part):
@@ -178,6 +180,8 @@ FORMS = {
     "weight": NUMBERS,
     "impurity": NUMBERS,
     "observed": LISTS,
+    "effective": NUMBERS,
+    "deviation": NUMBERS,
     "start": NUMBERS,
     "weights": NUMBERS,
     "outputs": INDICES,

@@ -59,12 +59,20 @@ NUMBERS: dict[str, type] = {
     "max_depth_": int,
     "max_leaf_nodes_": int,
     "max_features_": int,
+    "min_samples_leaf_": int,
     "n_estimators_": int,
     "oob_score_": float,
     "rows_behind_": float,
+    "shrinkage_": float,
     "teacher_loss_": float,
 }
-ARRAYS = ("estimator_errors_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
+ARRAYS = (
+    "estimator_errors_",
+    "oob_improvement_",
+    "oob_scores_",
+    "train_loss_",
+    "validation_loss_",
+)
 # Attributes that are made again from the tree, the ensemble or the other parts of the document.
 _MADE = (
     *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),

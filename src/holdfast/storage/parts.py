@@ -146,8 +146,14 @@ def _nodes_part(tree: Tree) -> NodesPart:
         count=raw_array(tree.count.tolist()),
         weight=raw_array(tree.weight.tolist()),
         impurity=raw_array(tree.impurity.tolist()),
-        observed=msgspec.UNSET if tree.observed is None else raw_array(tree.observed.tolist()),
+        observed=_raw_or_unset(tree.observed),
+        effective=_raw_or_unset(tree.effective),
+        deviation=_raw_or_unset(tree.deviation),
     )
+
+
+def _raw_or_unset(array: FloatArray | None) -> msgspec.Raw | msgspec.UnsetType:
+    return msgspec.UNSET if array is None else raw_array(array.tolist())
 
 
 # -- from a document to its model -------------------------------------------------------------------------
@@ -200,6 +206,9 @@ def tree_in(
     def array(name: str, kind: DTypeLike) -> NDArray[Any]:
         return array_in(getattr(part.nodes, name), FORMS[name], kind, f"{place}.{name}")
 
+    def numbers_if_any(name: str) -> FloatArray | None:
+        return None if getattr(part.nodes, name) is msgspec.UNSET else array(name, np.float64)
+
     feature = array("feature", np.int32)
     check_features(schema, feature)
     set_start, in_set = _sets_in(part.nodes, feature, sizes, max_flags, place)
@@ -222,6 +231,8 @@ def tree_in(
         _observed_in(part.nodes, len(schema.target.classes), place),
         edits_in(part.edits),
         monotone_in(part.monotone),
+        numbers_if_any("effective"),
+        numbers_if_any("deviation"),
     )
 
 

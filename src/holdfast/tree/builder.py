@@ -29,6 +29,8 @@ class Nodes:
     sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
     outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
     observed: FloatArray | None = None
+    effective: FloatArray | None = None
+    deviation: FloatArray | None = None
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -59,6 +61,8 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         criterion=criterion,
         notes=notes,
         observed=None if nodes.observed is None else nodes.observed[order],
+        effective=None if nodes.effective is None else nodes.effective[order],
+        deviation=None if nodes.deviation is None else nodes.deviation[order],
     )
     check_tree(tree)
     if nodes.outcome is None:

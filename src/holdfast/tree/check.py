@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
@@ -74,6 +74,7 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     check_outcome(tree)
     _check_weights(tree)
     _check_observed(tree)
+    _check_evidence(tree)
     if tree.monotone is not None:
         from holdfast.tree.monotone_check import check_monotone
 
@@ -329,6 +330,20 @@ def _check_observed(tree: Tree) -> None:
         unlike = np.abs(total - tree.count) > TOLERANCE * (1.0 + tree.count)
     _refuse(apart, "observed", observed, "its rows are those of its children")
     _refuse(unlike, "observed", observed, "its rows add up to its count")
+
+
+def _check_evidence(tree: Tree) -> None:
+    """What leaves rest on is one number for each node, finite and at least 0."""
+    for name in ("effective", "deviation"):
+        array: FloatArray | None = getattr(tree, name)
+        if array is None:
+            continue
+        if array.dtype != np.float64 or array.shape != (tree.n_nodes,):
+            raise BrokenTreeError(
+                f"{name} holds {array.dtype} {array.shape}: it has a float64 for each of "
+                f"{tree.n_nodes} nodes."
+            )
+        _refuse(~(np.isfinite(array) & (array >= 0)), name, array, "it is finite and at least 0")
 
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:

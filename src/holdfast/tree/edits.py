@@ -135,7 +135,7 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
 
 def _uncounted(tree: Tree) -> Tree:
     nothing = np.zeros(tree.n_nodes)
-    return tree.replace(count=nothing, weight=nothing, observed=None)
+    return tree.replace(count=nothing, weight=nothing, observed=None, effective=None)
 
 
 # -- loose nodes ------------------------------------------------------------------------------------------
@@ -155,6 +155,8 @@ def _loose(tree: Tree) -> Nodes:
         sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
         outcome=tree.given_outcome,
         observed=tree.observed,
+        effective=tree.effective,
+        deviation=tree.deviation,
     )
 
 

@@ -68,6 +68,8 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         impurity=tree.impurity[values],
         given_outcome=None if tree.given_outcome is None else tree.given_outcome[values],
         observed=None if tree.observed is None else tree.observed[values],
+        effective=None if tree.effective is None else tree.effective[values],
+        deviation=None if tree.deviation is None else tree.deviation[values],
     )
     return in_order(smaller)
 

@@ -57,6 +57,10 @@ class Tree(Editable):
     observed: FloatArray | None = None
     edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
     monotone: "Monotone | None" = None  # which way its values go along features, where that is promised
+    # How many rows every node is worth, where rows weigh unlike or come in groups; None: as many as it has.
+    effective: FloatArray | None = None
+    # The standard deviation of the numbers at every node, where its impurity is not that of these numbers.
+    deviation: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -224,15 +228,18 @@ class Tree(Editable):
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def rules(self, *, missing: bool = False, positive: Any = None, order: str = "tree") -> str:
+    def rules(
+        self, *, missing: bool = False, positive: Any = None, order: str = "tree", intervals: bool = False
+    ) -> str:
         """One IF ... THEN rule per leaf, with its support and probabilities.
 
         `missing=True` also says, at each condition, whether a missing value meets it. Of two classes the
         probability is that of the positive one: `positive`, or the one that the target remembers, or the
         rarer. `order="risk"` begins with the leaf where it, or the mean, is highest; of three or more classes
-        it needs `positive`.
+        it needs `positive`. `intervals=True` adds the 95 % interval of each probability, or mean.
         """
-        return shown("rules_text", self, missing=missing, positive=positive, order=order)
+        options = {"missing": missing, "positive": positive, "order": order, "intervals": intervals}
+        return shown("rules_text", self, **options)
 
     def numbered(self, *, positive: Any = None) -> str:
         """One line per node, with its number, what it asks, or what it says: what an edit goes by."""

@@ -21,10 +21,10 @@ from holdfast.growth.pruning.path import (
     leaves_path,
     pruning_path,
 )
-from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample
+from holdfast.growth.rules import CART, GrowthRules, rows_needed
+from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divided
-from holdfast.growth.size.table import SizeTable
+from holdfast.growth.size.table import TIED, SizeTable
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of, own_scoring
 from holdfast.scoring.predictions import node_predictions
 from holdfast.scoring.unscored_folds import report_unscored_folds
@@ -32,6 +32,7 @@ from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
 
+LEAST_LEAVES = 4  # that a tree must have room for, or a smallest leaf is not tried
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
 
 
@@ -106,6 +107,41 @@ def choose_size(
     )
     tree = path[int(chosen[sizes.chosen])]
     return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+
+
+LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
+
+
+class SizedLeaf(NamedTuple):
+    """A tree of the size and the smallest leaf that rows held out speak for."""
+
+    tree: Tree
+    sizes: SizeTable  # of the smallest leaf that was taken
+    min_samples_leaf: int
+    by_leaf: dict[int, SizeTable]  # what rows held out said of the sizes, for every smallest leaf
+
+
+def choose_size_and_leaf(
+    table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
+) -> SizedLeaf:
+    """The tree that the rules grow, with the alpha and the smallest leaf that serve best on rows held out.
+
+    Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
+    folds. Of trees that score alike the one of the larger leaves is taken, and then the smaller one.
+    """
+    check_table(table)
+    n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
+    given = rows_needed(rules.min_samples_leaf, n_rows)
+    leaves = [given, *(least for least in LEAST_ROWS if given < least <= n_rows / LEAST_LEAVES)]
+    found = {
+        least: choose_size(table, rules.replace(min_samples_leaf=least), search=search, groups=groups)
+        for least in leaves
+    }
+    scores = {least: float(each.sizes.score[each.sizes.chosen]) for least, each in found.items()}
+    best = max(scores.values())
+    taken = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
+    by_leaf = {least: each.sizes for least, each in found.items()}
+    return SizedLeaf(*found[taken], taken, by_leaf)
 
 
 def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:

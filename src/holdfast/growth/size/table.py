@@ -67,6 +67,14 @@ class SizeTable:
         return float(self.values[self.chosen])
 
     @property
+    def typical_value(self) -> float | int:
+        """The value that was taken, as it is asked of other rows: amid those that give the same subtree."""
+        value, place = self.chosen_value, self.chosen + 1
+        if self.parameter != "ccp_alpha":
+            return int(value)
+        return value if place == len(self) else float(np.sqrt(value) * np.sqrt(self.values[place]))
+
+    @property
     def reason(self) -> str:
         """Why this size was taken, in words."""
         best, title = self.best, self.metric.title.removeprefix("mean ")

@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
-from holdfast.scoring.intervals import wilson_interval
 from holdfast.text.lines import printable
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.wording import class_names
 
+FEW_ROWS = 12  # in a leaf: below that, it says so
 MOST_CLASSES = 3  # that a sentence names besides the first
 
 
@@ -51,22 +51,28 @@ def interval_text(low: float, high: float) -> str:
 
 
 def frequency_sentence(
-    target: Target, counts: FloatArray, noun: str, place: int, *, with_others: bool = False
+    target: Target,
+    counts: FloatArray,
+    noun: str,
+    place: int,
+    *,
+    interval: tuple[float, float] | None = None,
+    with_others: bool = False,
 ) -> str:
     """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
 
     >>> target = Target("stroke", classes=("no", "yes"))
-    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1)
+    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, interval=(0.257, 0.534))
     'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
     """
     total, names = float(counts.sum()), class_names(target)
     if total <= 0:
         return f"No {noun} like this is known."
     found = float(counts[place])
-    low, high = wilson_interval(found, total)
+    between = "" if interval is None else f" ({interval_text(*interval)})"
     text = (
         f"Of {rows_of(total, noun)} like this, {count_of(found)} had {printable(target.name)} = "
-        f"{names[place]}: {rounded_percent(found / total)} ({interval_text(low, high)})"
+        f"{names[place]}: {rounded_percent(found / total)}{between}"
     )
     if not with_others:
         return f"{text}."
@@ -81,6 +87,15 @@ def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) 
     told = [f"{count_of(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
     more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
     return f"; the others: {', '.join(told)}{more}"
+
+
+def few_rows_sentence(count: float) -> str:
+    """A word of warning where a leaf rests on less than a dozen rows.
+
+    >>> few_rows_sentence(7), few_rows_sentence(12)
+    ('It rests on few rows.', '')
+    """
+    return "It rests on few rows." if 0 < count < FEW_ROWS else ""
 
 
 def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str, statistic: str = "mean") -> str:

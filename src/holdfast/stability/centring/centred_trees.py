@@ -1,10 +1,11 @@
 """What a search for central trees comes to: trees of several sizes and tolerances amid their references."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
+from holdfast.growth.shrinkage import shrunk
 from holdfast.stability.centring.problem import Found
 from holdfast.stability.centring.search import CentreSearch
 from holdfast.stability.collection import Collection
@@ -22,6 +23,11 @@ class CentredTrees:
     search: CentreSearch
     references: tuple[Tree, ...]  # of at most as many leaves
     smaller: tuple["CentredTrees", ...] = ()
+
+    def shrunk(self, strength: float) -> "CentredTrees":
+        """The same with leaf values drawn towards the nodes above; the references stay as they are."""
+        trees = tuple(shrunk(tree, strength) for tree in self.trees)
+        return replace(self, trees=trees, smaller=tuple(each.shrunk(strength) for each in self.smaller))
 
     @property
     def sizes(self) -> tuple["CentredTrees", ...]:

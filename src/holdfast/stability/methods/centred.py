@@ -24,6 +24,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
+from holdfast.growth.shrinkage import shared_strength, shrunk
 from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
@@ -76,7 +77,7 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     of all rows, for every size those of as many leaves.
     """
     _check(settings)
-    choice = None
+    settings, choice = replace(settings, shrinkage=None), None  # rows held out choose it anew
     if settings.size_by_folds:
         choice = choose_size(rows, metric, partial(students_of_sizes, settings), settings)
         settings = replace(settings, rules=replace(settings.rules, max_leaf_nodes=choice.max_leaf_nodes))
@@ -87,8 +88,18 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
         smaller_references={each.max_leaf_nodes: each.reference_collection(depth) for each in whole.smaller},
         choice=choice,
     )
-    scores = _scores(rows, settings, metric, whole)
-    return Grown(whole.reference_collection(depth), whole.candidates, scores, whole.teacher_losses, sizes)
+    learnt, strength = _learnt(rows, settings, whole), None
+    if settings.leaf_values == "shrunk":
+        strength = _strength(rows, learnt)
+        whole, learnt = whole.shrunk(strength), [each.shrunk(strength) for each in learnt]
+    return Grown(
+        whole.reference_collection(depth),
+        whole.candidates,
+        _scores(rows, metric, learnt),
+        whole.teacher_losses,
+        sizes,
+        strength,
+    )
 
 
 # -- one set of rows ------------------------------------------------------------------------------------
@@ -223,12 +234,14 @@ def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> l
 def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
     """The same of trees that have the teacher's answers in their leaves."""
     table = rows.lesson.table
-    if settings.leaf_values == "labels":
+    if settings.leaf_values != "teacher":
         rules = settings.rules
         if not rules.says_quantiles:
             rules = replace(rules, criterion=_criterion(table))
         sample = fixed_point_sample(table, rules)
-        return refit_all_leaf_values(trees, table, [sample] * len(trees))
+        labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
+        strength = settings.shrinkage
+        return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
     return [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
 
 
@@ -322,7 +335,7 @@ def _check(settings: StabilitySettings) -> None:
             "matching='cover' is not for method='centred', which looks for the midst of trees by the "
             "matching 'paper' or 'metric'."
         )
-    if settings.rules.says_quantiles and settings.leaf_values != "labels":
+    if settings.rules.says_quantiles and settings.leaf_values == "teacher":
         raise ParameterError(
             f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='centred' "
             "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
@@ -331,20 +344,43 @@ def _check(settings: StabilitySettings) -> None:
     if settings.leaf_values not in LEAF_VALUES:
         raise ParameterError(
             f"leaf_values={settings.leaf_values!r} is unknown: choose 'teacher', what the teacher says of "
-            "the rows of a leaf, or 'labels', what they were."
+            "the rows of a leaf, 'labels', what they were, 'shrunk', the same drawn towards the nodes above, "
+            "or 'honest', what rows were that chose no question."
+        )
+    if settings.leaf_values == "shrunk" and settings.validation is None:
+        raise ParameterError(
+            "leaf_values='shrunk' shrinks as much as rows held out speak for, and validation=None holds out "
+            "none: leave validation='auto'."
         )
 
 
 # -- scores ---------------------------------------------------------------------------------------------
 
 
-def _scores(rows: PreparedRows, settings: StabilitySettings, metric: Metric, whole: CentredTrees) -> Scores:
+def _learnt(rows: PreparedRows, settings: StabilitySettings, whole: CentredTrees) -> list[CentredTrees]:
+    """Trees made the same way without the rows that each division holds out."""
+    return [
+        whole
+        if training.all()
+        else centred_trees(rows.table.taken(training), of_rows(rows.groups, training), settings)
+        for training in rows.division.training
+    ]
+
+
+def _strength(rows: PreparedRows, learnt: Sequence[CentredTrees]) -> float:
+    """The strength of shrinkage that rows held out speak for, of all trees together."""
+    pairs = [
+        (tree, held_out)
+        for each, held_out in zip(learnt, rows.division.validation, strict=True)
+        for tree in each.all_trees
+    ]
+    return shared_strength(rows.table, pairs)
+
+
+def _scores(rows: PreparedRows, metric: Metric, made: Sequence[CentredTrees]) -> Scores:
     """For each candidate the score of a tree made the same way without the rows that it is scored on."""
     values, errors = [], []
-    for training, held_out in zip(rows.division.training, rows.division.validation, strict=True):
-        learnt = whole
-        if not training.all():
-            learnt = centred_trees(rows.table.taken(training), of_rows(rows.groups, training), settings)
+    for learnt, held_out in zip(made, rows.division.validation, strict=True):
         part = rows.table.taken(held_out)
         true_values = TrueValues.of(part, of_rows(rows.groups, held_out))
         scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt.all_trees]

@@ -38,6 +38,7 @@ class Grown(NamedTuple):
     scores: Scores
     teacher_loss: FloatArray | None = None  # of each candidate, for "centred": see Frontier
     sizes: Sizes | None = None  # for "centred"
+    strength: float | None = None  # of shrinkage, in rows, where leaf values are shrunk
 
     def references_of(self, candidate: int) -> Collection:
         """The reference trees that a candidate is measured to: of centred trees, those of its own size."""

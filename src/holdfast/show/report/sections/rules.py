@@ -1,6 +1,7 @@
 """The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,20 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.scoring.intervals import wilson_interval
+from holdfast.evidence.leaf_evidence import estimate, node_interval
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
-from holdfast.show.report.sentences import frequency_sentence, mean_sentence, said_sentence
+from holdfast.show.report.sentences import (
+    few_rows_sentence,
+    frequency_sentence,
+    interval_text,
+    mean_sentence,
+    said_sentence,
+)
 from holdfast.show.rules import rule_outcome_text, rules_text
 from holdfast.text.lines import left_out_text
-from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.text.numbers import number_text, rounded_percent, told_apart
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
 from holdfast.tree.rule import Rule, tree_rules
@@ -104,10 +111,11 @@ def rule_facts(
     counts = class_counts(tree) if tree.schema.target.is_classes else None
     rows = {} if training is None else _seen(tree, training)
     rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
-    return [_fact(rule, counts, positive, noun, rows) for rule in rules]
+    return [_fact(tree, rule, counts, positive, noun, rows) for rule in rules]
 
 
 def _fact(
+    tree: Tree,
     rule: Rule,
     counts: FloatArray | None,
     positive: int | None,
@@ -131,25 +139,36 @@ def _fact(
         return {
             **fact,
             "value": rule.value[0],
-            "warning": "",
+            "warning": few_rows_sentence(rule.count),
             "says": rule_outcome_text(rule),
+            "between": _means_between(*node_interval(tree, rule.leaf)),
             "sentence": sentence,
             "seen": None if own is None else own.said,
         }
     place = target.classes.index(rule.outcome) if positive is None else positive
     seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
-    sentence = frequency_sentence(target, counts[rule.leaf], noun, place, with_others=positive is None)
-    value = rule.value[place]
+    value, interval = rule.value[place], node_interval(tree, rule.leaf, place)
+    is_of_seen = total > 0 and abs(seen / total - estimate(tree, rule.leaf, place)) <= SAME
+    told = interval if is_of_seen else None  # else it is told beside what the tree says
+    sentence = frequency_sentence(
+        target, counts[rule.leaf], noun, place, interval=told, with_others=positive is None
+    )
     return {
         **fact,
         "class": class_names(target)[place],
         "value": value,
         "says": rounded_percent(value),
         "sentence": sentence,
-        "warning": _warning(rule, counts[rule.leaf]),
+        "warning": " ".join(filter(None, [_warning(rule, counts[rule.leaf]), few_rows_sentence(rule.count)])),
         "seen": seen,
-        "interval": list(wilson_interval(seen, total)),
+        "interval": list(interval),
+        "between": "" if is_of_seen else interval_text(*interval),
     }
+
+
+def _means_between(low: float, high: float) -> str:
+    """The interval of a mean in words; nothing where too few rows tell it."""
+    return " to ".join(told_apart(low, high)) if isfinite(high - low) else ""
 
 
 def _warning(rule: Rule, counts: FloatArray) -> str:

@@ -1,0 +1,64 @@
+"""How sure a tree is of what its leaves say."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.arrays import FloatArray
+from holdfast.data.input.frame import frame_of
+from holdfast.data.input.target import Task
+from holdfast.data.table import Table
+from holdfast.errors import ParameterError
+from holdfast.estimators.base import TreeEstimator
+from holdfast.evidence.leaf_evidence import check_method, drawn_intervals, node_intervals
+from holdfast.tree.quantile import quantile_of, statistic_words
+
+
+class IntervalEstimator(TreeEstimator):
+    """An estimator of one tree whose leaves have intervals."""
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.95, method: str | None = None, rows: Any = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The lower and the upper ends of the interval of every prediction.
+
+        They have the shape of `predict_proba`, or of `predict` for numbers. The interval is that of the
+        probability, or the mean, of the leaf, not of the single row. Rows that weigh unlike count by their
+        effective number, and rows of one group by how much they are alike, if `fit` was told the groups.
+
+        Parameters
+        ----------
+        X
+            Rows to predict.
+        level
+            How often such intervals hold the truth, if the questions are given and the leaf values honest.
+        method
+            "wilson" (the default) or "jeffreys" for classes; "t" (the default) or "bootstrap", which follows
+            the skew of the numbers, for means.
+        rows
+            For "bootstrap": the rows to draw from, (X, y) or (X, y, sample_weight), such as those of `fit`.
+        """
+        check_is_fitted(self)
+        if quantile_of(self.tree_.criterion) is not None:
+            raise ParameterError(
+                f"predict_interval is for probabilities and means, and the leaves say the "
+                f"{statistic_words(self.tree_.criterion)}: two trees, of a low and a high quantile, bound the rows."
+            )
+        checked = check_method(method, self.schema_.target.is_classes)
+        if checked == "bootstrap":
+            ends = drawn_intervals(self.tree_, self._rows_to_draw(rows), level)
+        else:
+            ends = node_intervals(self.tree_, level, checked)
+        leaves = self.apply(X)
+        low, high = (end[leaves] for end in ends)
+        return (low, high) if self.schema_.target.is_classes else (low[:, 0], high[:, 0])
+
+    def _rows_to_draw(self, rows: Any) -> Table:
+        if not isinstance(rows, tuple) or len(rows) not in (2, 3):
+            raise ParameterError(
+                "method='bootstrap' draws rows again, and the model keeps none: give rows=(X, y), such as "
+                "those of fit, or (X, y, sample_weight)."
+            )
+        task: Task = "regression"
+        X, y, *weight = rows
+        return Table.from_arrays(frame_of(X), y, *weight, task=task, schema=self.schema_)

@@ -1,0 +1,174 @@
+"""What the value of every leaf rests on: how many rows it is worth, and how far they are apart."""
+
+from math import inf, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.data.input.weight import are_repetitions
+from holdfast.data.table import Table
+from holdfast.errors import ParameterError
+from holdfast.random_streams import Branch, derived_seed
+from holdfast.scoring.design_effect import design_effect
+from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.edit import edited_nodes
+from holdfast.tree.quantile import quantile_of
+from holdfast.tree.tree import LEAF, Tree
+
+CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
+NUMBER_INTERVALS = ("t", "bootstrap")
+Interval = tuple[FloatArray, FloatArray]
+
+
+def with_evidence(
+    tree: Tree, table: Table, groups: LongArray | None = None, *, is_taught: bool = False
+) -> Tree:
+    """The tree with what its nodes rest on, where it does not tell by itself.
+
+    Rows of unlike weights, or of groups, are worth fewer than they are: `effective`. Of numbers whose
+    impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. The
+    tree may have counted a part of the rows only.
+    """
+    target = table.schema.target
+    is_quantile = quantile_of(tree.criterion) is not None
+    is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
+    if is_told and table.weight is None and groups is None:
+        return tree
+    rows = _Rows.of(tree, table, groups)
+    nodes = range(tree.n_nodes)
+    # Sums of rows in another order have other last digits.
+    effects = without_last_digits(np.array([rows.design_effect(node) for node in nodes]))
+    deviation = None if is_told else without_last_digits(np.array([rows.deviation(node) for node in nodes]))
+    is_worth_less = bool((effects > 1).any())
+    effective = without_last_digits(tree.count / effects) if is_worth_less else None
+    return tree.replace(effective=effective, deviation=deviation)
+
+
+class _Rows(NamedTuple):
+    """Rows in the order of their leaves, so that those of a node stand together."""
+
+    start: LongArray  # of every node, and one past the last
+    end: LongArray
+    outputs: FloatArray  # (rows, classes or 1)
+    weight: FloatArray
+    groups: LongArray | None
+
+    @classmethod
+    def of(cls, tree: Tree, table: Table, groups: LongArray | None) -> "_Rows":
+        leaves, target = tree.apply(table), table.schema.target
+        outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
+        times, weight = np.ones(table.n_rows), np.ones(table.n_rows)
+        if table.weight is not None and are_repetitions(table.weight):
+            times = table.weight
+        elif table.weight is not None:
+            times, weight = times * (table.weight > 0), table.weight
+        order = np.repeat(np.arange(table.n_rows), times.astype(np.int64))
+        order = order[np.argsort(leaves[order], kind="stable")]
+        start = np.searchsorted(leaves[order], np.arange(tree.n_nodes))
+        end = np.searchsorted(leaves[order], tree.subtree_end)
+        of_groups = None if groups is None else groups[order]
+        return cls(start, end, outputs[order], weight[order], of_groups)
+
+    def design_effect(self, node: int) -> float:
+        own = slice(int(self.start[node]), int(self.end[node]))
+        return design_effect(
+            self.outputs[own], self.weight[own], None if self.groups is None else self.groups[own]
+        )
+
+    def deviation(self, node: int) -> float:
+        own = slice(int(self.start[node]), int(self.end[node]))
+        values, weight = self.outputs[own, 0], self.weight[own]
+        if not weight.sum() > 0:
+            return 0.0
+        return float(np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)))
+
+
+# -- intervals --------------------------------------------------------------------------------------------
+
+
+def node_interval(
+    tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
+) -> tuple[float, float]:
+    """The interval of what a node says of the class at this place, or of the mean of its numbers.
+
+    It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
+    the node is worth make it: 0 to 1, or endless, without any. Of a quantile it is endless. Where a person has given a leaf its fractions,
+    it lies about what its rows were.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
+    >>> low, high = node_interval(tree, 0)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.257 to 0.534'
+    """
+    if quantile_of(tree.criterion) is not None:  # whose interval these figures do not tell
+        return -inf, inf
+    rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
+    value, checked = estimate(tree, node, place), check_method(method, tree.schema.target.is_classes)
+    if checked in CLASS_INTERVALS:
+        return CLASS_INTERVALS[checked](value * rows, rows, level)
+    return t_interval(value, _deviation(tree, node), rows, level)
+
+
+def estimate(tree: Tree, node: int, place: int = 0) -> float:
+    """What the interval of a node lies about: what it says or, if a person made it say so, what was seen."""
+    is_by_hand = bool(tree.edits) and tree.feature[node] == LEAF and node in edited_nodes(tree)
+    counts = class_counts(tree)[node] if is_by_hand and tree.schema.target.is_classes else np.zeros(1)
+    return float(counts[place] / counts.sum() if counts.sum() > 0 else tree.value[node, place])
+
+
+def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:
+    """The two ends of the interval of every value of every node, in the shape of `tree.value`."""
+    check_level(level)
+    ends = [
+        [node_interval(tree, node, place, level, method) for place in range(tree.value.shape[1])]
+        for node in range(tree.n_nodes)
+    ]
+    low, high = np.moveaxis(np.array(ends), 2, 0)
+    return low, high
+
+
+def _deviation(tree: Tree, node: int) -> float:
+    """The standard deviation of the numbers at a node; NaN where nothing tells it."""
+    if tree.deviation is not None:
+        return float(tree.deviation[node])
+    return sqrt(max(float(tree.impurity[node]), 0.0)) if tree.criterion == "squared_error" else nan
+
+
+def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
+    """The same for the means of numbers, from the rows themselves, drawn again and again.
+
+    Where a leaf says something else than the mean of these rows, its interval moves along.
+    """
+    check_level(level)
+    leaves = tree.apply(table)
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    low, high = np.full((2, *tree.value.shape), [[[-np.inf]], [[np.inf]]])
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        own = np.flatnonzero(leaves == leaf)
+        own = own[np.lexsort((weight[own], table.target[own]))]  # whatever the order of the rows
+        if len(own):
+            seed = derived_seed(0, Branch.LEAF_MEANS, leaf)
+            ends = bootstrap_interval(table.target[own], weight[own], level, seed=seed)
+            moved = float(tree.value[leaf, 0]) - float(np.average(table.target[own], weights=weight[own]))
+            low[leaf, 0], high[leaf, 0] = ends[0] + moved, ends[1] + moved
+    return low, high
+
+
+def check_level(level: float) -> None:
+    """Raise a ParameterError unless it lies between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise ParameterError(f"level={level!r} is out of range: it must lie between 0 and 1, such as 0.95.")
+
+
+def check_method(method: str | None, is_classes: bool) -> str:
+    """The method, or the usual one; a ParameterError if there is none of that name for such a target."""
+    choices = tuple(CLASS_INTERVALS) if is_classes else NUMBER_INTERVALS
+    if method is not None and method not in choices:
+        kind = "classes" if is_classes else "numbers"
+        raise ParameterError(
+            f"method={method!r} is unknown for {kind}: choose {' or '.join(map(repr, choices))}."
+        )
+    return method or choices[0]

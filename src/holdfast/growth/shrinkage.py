@@ -1,0 +1,117 @@
+"""Leaf values drawn towards those of the nodes above: hierarchical shrinkage.
+
+Agarwal, Tan, Ronen, Singh and Yu, "Hierarchical Shrinkage: improving the accuracy and interpretability of
+tree-based methods", ICML 2022. The questions of the tree stay as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.backends.tasks import run_all
+from holdfast.data.split.groups import of_rows
+from holdfast.data.table import Table
+from holdfast.errors import ParameterError
+from holdfast.growth.size.folds import Folds, divided
+from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.monotone import in_order
+from holdfast.tree.tree import Tree
+
+# In rows. None is 0: with any of these, no leaf says that a class that was ever seen cannot be.
+STRENGTHS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+
+Fit = Callable[[Table, LongArray | None], Tree]
+
+
+def shrunk(tree: Tree, strength: float) -> Tree:
+    """The tree whose every step down changes the value the less, the fewer rows it rests on.
+
+    A step from a node of n rows to its child counts n / (n + strength) of what it did. A strength of 0
+    changes nothing, and an endless one leaves every leaf with the value of the root. The rows of each class
+    stay known, and an order of its leaves that the tree promises is kept.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]))
+    >>> shrunk(tree, 4).value[1:]
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    if not strength >= 0 or not np.isfinite(strength):
+        raise ParameterError(
+            f"strength={strength!r} is out of range: it must be a number of rows, at least 0."
+        )
+    own = with_own_counts(tree)
+    return in_order(own.replace(value=shrunk_values(tree, [strength])[0], given_outcome=None))
+
+
+def shrunk_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
+    """The values of all nodes at every strength, as (strengths, nodes, values)."""
+    strength = np.asarray(strengths, np.float64)[:, None]
+    # A node without rows, whose value none of them speaks for, takes that of the node above.
+    rows = np.broadcast_to(tree.count, (len(strength), tree.n_nodes))
+    kept = np.divide(rows, rows + strength, out=np.zeros(rows.shape), where=rows > 0)
+    values = np.empty((len(strength), *tree.value.shape))
+    values[:, 0] = tree.value[0]
+    for node, above in enumerate(tree.parent.tolist()):  # preorder: a parent stands before its children
+        if node:
+            step = tree.value[node] - tree.value[above]
+            values[:, node] = values[:, above] + kept[:, above, None] * step
+    if tree.schema.target.is_classes:
+        values = np.maximum(values, 0.0)  # rounding
+        values /= values.sum(axis=2, keepdims=True)
+    return values
+
+
+class Strengths(NamedTuple):
+    """What rows held out say of every strength. Scores are the greater the better: losses are negated."""
+
+    strengths: tuple[float, ...]
+    scores: FloatArray  # (strengths, folds)
+    metric: Metric
+
+    @property
+    def chosen(self) -> float:
+        """The strength of the best mean score; of several the greatest."""
+        mean = np.round(self.scores.mean(axis=1), 12)
+        return self.strengths[int(np.flatnonzero(mean == mean.max())[-1])]
+
+
+def choose_strength(
+    table: Table, fit: Fit, *, groups: LongArray | None = None, cv: Any = 10, seed: int = 0
+) -> Strengths:
+    """The scores of all strengths, by the log loss, or squared error, of trees grown without each fold.
+
+    `fit` grows the tree of some of the rows. Every tree is grown and walked once, for all strengths.
+    """
+    metric = loss_of(table)
+    folds = divided(table, groups, cv, seed)
+    scores = run_all(partial(_fold_scores, folds, fit, metric), range(len(folds.held_out)), 1)
+    return Strengths(STRENGTHS, np.array(scores).T, metric)
+
+
+def shared_strength(table: Table, pairs: Sequence[tuple[Tree, BoolArray]]) -> float:
+    """The strength that serves many trees best, each on the rows of the table that it has not seen."""
+    metric = loss_of(table)
+    scores = [strength_scores(tree, table.taken(held_out), metric) for tree, held_out in pairs]
+    return Strengths(STRENGTHS, np.array(scores).T, metric).chosen
+
+
+def loss_of(table: Table) -> Metric:
+    """What leaf values are chosen by: a proper score, whatever the tree itself was chosen by."""
+    return metric_of("log_loss" if table.schema.target.is_classes else "squared_error", table.schema.target)
+
+
+def _fold_scores(folds: Folds, fit: Fit, metric: Metric, number: int) -> list[float]:
+    learnt, held_out = folds.times[number] > 0, folds.held_out[number]
+    tree = fit(folds.table.taken(learnt), of_rows(folds.groups, learnt))
+    return strength_scores(tree, folds.table.taken(held_out), metric)
+
+
+def strength_scores(tree: Tree, held_out: Table, metric: Metric) -> list[float]:
+    """The score of the tree at every strength on rows that had no part in it."""
+    true_values, leaves = TrueValues.of(held_out), tree.apply(held_out)
+    return [metric.value(values[leaves], true_values) for values in shrunk_values(tree, STRENGTHS)]
