@@ -1,7 +1,7 @@
 """Medians and quantiles against scikit-learn and LightGBM, in one run: python -m benchmarks.quantiles.
 
-Ratios of times, measured in turn. Trees: absolute_error against scikit-learn's, which has its O(n log n) search
-since 1.8. Boosting: absolute error and quantile against LightGBM's, with the loss on new rows.
+Ratios of times, measured in turn. Trees: absolute error against scikit-learn's, whose search is O(n log n) too.
+Boosting: quantiles against LightGBM's, with the loss on new rows.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def rows(n: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
 
 
 def in_turn(works: list[Callable[[], Any]], repeats: int) -> tuple[list[float], list[Any]]:
-    """The shortest time of each, in seconds, one after the other so that others' work hits all; the results."""
+    """The shortest time of each, in seconds, taken in turn so that others' work hits all; the results."""
     times, results = [[] for _ in works], [None] * len(works)
     for _ in range(repeats):
         for place, work in enumerate(works):

@@ -1,4 +1,4 @@
-"""Medians and quantiles by estimator: single trees, ensembles, stable trees, boosting, and what refuses them."""
+"""Medians and quantiles by estimator: trees, ensembles, stable trees, boosting, and what refuses them."""
 
 from typing import Any
 

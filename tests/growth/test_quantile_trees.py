@@ -1,4 +1,4 @@
-"""Trees whose leaves say a median or another quantile: against exact arithmetic, scikit-learn, and by hand."""
+"""Trees whose leaves say a quantile: against exact arithmetic, against scikit-learn, and by hand."""
 
 from typing import Any
 

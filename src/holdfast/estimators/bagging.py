@@ -159,8 +159,8 @@ class BaggingRegressor(BaggedNumbers):
     """Trees on bootstrap samples of the rows, which predict a number together: the mean of what each says.
 
     `criterion` is "squared_error", "poisson" for counts, or as in `TreeRegressor` "absolute_error" and
-    "quantile", of which the mean over the trees is said. The out-of-bag score is R² by default, and permutation
-    is measured by the squared error. Instead of `oob_decision_function_` there is
+    "quantile", of which the mean over the trees is said. The out-of-bag score is R² by default, and
+    permutation is measured by the squared error. Instead of `oob_decision_function_` there is
     `oob_prediction_`. All other parameters and attributes are those of `BaggingClassifier`, without those
     that are about classes.
 

@@ -174,8 +174,8 @@ class ForestRegressor(BaggedNumbers):
     """A random forest that predicts numbers: the mean of what its trees say.
 
     A third of the features is drawn at every split, and leaves hold at least five rows. `criterion` is
-    "squared_error", "poisson" for counts, or as in `TreeRegressor` "absolute_error" and "quantile", of which the
-    mean over the trees is said. The out-of-bag score is R² by default, and permutation is
+    "squared_error", "poisson" for counts, or as in `TreeRegressor` "absolute_error" and "quantile", of which
+    the mean over the trees is said. The out-of-bag score is R² by default, and permutation is
     measured by the squared error. Instead of `oob_decision_function_` there is `oob_prediction_`. All other
     parameters and attributes are those of `ForestClassifier`, without those that are about classes.
 

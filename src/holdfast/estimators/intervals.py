@@ -42,7 +42,7 @@ class IntervalEstimator(TreeEstimator):
         if quantile_of(self.tree_.criterion) is not None:
             raise ParameterError(
                 f"predict_interval is for probabilities and means, and the leaves say the "
-                f"{statistic_words(self.tree_.criterion)}: two trees, of a low and a high quantile, bound the rows."
+                f"{statistic_words(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
             )
         checked = check_method(method, self.schema_.target.is_classes)
         if checked == "bootstrap":

@@ -263,7 +263,8 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     `criterion` is "squared_error", "poisson", or, where no teacher speaks (another method than "centred", or
     leaf_values="labels"), "absolute_error" or "quantile", as in `TreeRegressor`; `scoring` is "r2" (the
     default), "squared_error", "absolute_error", "poisson", "quantile 0.9", or any scorer of scikit-learn. All
-    other parameters and attributes are those of `StableTreeClassifier`, without `class_weight` and the classes.
+    other parameters and attributes are those of `StableTreeClassifier`, without `class_weight` and the
+    classes.
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = [1.0 if row[0] < 50 else 7.0 for row in X]

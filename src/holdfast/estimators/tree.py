@@ -235,8 +235,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
 class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
-    `criterion` is "squared_error"; "poisson" for counts and other targets of at least 0; "absolute_error", whose
-    leaves say the median; or "quantile", whose leaves say that `quantile`, such as 0.9. All other
+    `criterion` is "squared_error"; "poisson" for counts and other targets of at least 0; "absolute_error",
+    whose leaves say the median; or "quantile", whose leaves say that `quantile`, such as 0.9. All other
     parameters and attributes are those of `TreeClassifier`, without those that are about classes; leaves are
     merged if they are "similar".
 

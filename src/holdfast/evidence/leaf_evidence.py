@@ -94,8 +94,8 @@ def node_interval(
     """The interval of what a node says of the class at this place, or of the mean of its numbers.
 
     It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
-    the node is worth make it: 0 to 1, or endless, without any. Of a quantile it is endless. Where a person has given a leaf its fractions,
-    it lies about what its rows were.
+    the node is worth make it: 0 to 1, or endless, without any. Of a quantile it is endless.
+    Where a person has given a leaf its fractions, it lies about what its rows were.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))

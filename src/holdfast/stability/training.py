@@ -138,8 +138,8 @@ def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Met
 def _check_leaf_values(settings: StabilitySettings) -> None:
     if settings.leaf_values == "shrunk" and settings.rules.says_quantiles:
         raise ParameterError(
-            f"leaf_values='shrunk' is about probabilities and means, and criterion={settings.rules.criterion!r} "
-            "asks for quantiles: use 'labels' or 'honest'."
+            f"leaf_values='shrunk' is about probabilities and means, and "
+            f"criterion={settings.rules.criterion!r} asks for quantiles: use 'labels' or 'honest'."
         )
     if settings.leaf_values == "shrunk" and settings.method not in SHRINKING:
         raise ParameterError(
