@@ -1,6 +1,6 @@
 """Medians and quantiles against scikit-learn and LightGBM, in one run: python -m benchmarks.quantiles.
 
-Ratios of times, measured in turn. Trees: absolute error against scikit-learn's, whose search is O(n log n) too.
+Ratios of times, measured in turn. Trees: absolute error against scikit-learn's, whose search is O(n log n).
 Boosting: quantiles against LightGBM's, with the loss on new rows.
 """
 
