@@ -49,7 +49,6 @@ def test_a_tree_of_quantiles_says_so_in_its_file_and_summary(stays: Path, tmp_pa
     [
         (("--criterion", "quantile"), "--criterion quantile and --quantile go together"),
         (("--quantile", "0.9"), "--criterion quantile and --quantile go together"),
-        (("--criterion", "quantile", "--quantile", "1.5"), "--quantile"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -68,3 +67,10 @@ def test_options_that_do_not_go_together_are_refused(
         *options,
     )
     assert said in refusal(holdfast(*given))
+
+
+def test_a_quantile_out_of_range_names_the_option(stays: Path, tmp_path: Path) -> None:
+    options = ("--model", "tree", "--criterion", "quantile", "--quantile", "1.5", "-o", str(tmp_path / "run"))
+    result = holdfast("fit", str(stays), "--target", "days", *options)
+    assert result.exit_code == 2
+    assert "--quantile" in result.stderr
