@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_DOCS := $(VENV)/.ready-docs
 
-.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden bench clean
+.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden docs bench clean
 
 demo: $(READY)
 	$(BIN)/holdfast demo
@@ -39,7 +40,11 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports coverage test-nojit test-cpu
+check: lint types imports docs coverage test-nojit test-cpu
+
+# The site, in build/site: it needs no network, and a warning is an error.
+docs: $(READY_DOCS)
+	$(BIN)/sphinx-build -W --keep-going --quiet -d build/doctrees docs build/site
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
@@ -54,6 +59,10 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $(READY)
 
+$(READY_DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $(READY_DOCS)
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_generic
+	rm -rf $(VENV) build dist docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_generic
 	find . -name __pycache__ -prune -exec rm -rf {} +

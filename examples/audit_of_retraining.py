@@ -1,4 +1,9 @@
-"""Train methods again on other samples: how many rows get another answer, and which are they?"""
+"""
+Audit of retraining
+===================
+
+Train methods again on other samples: how many rows get another answer, and which are they?
+"""
 
 from sklearn.datasets import load_breast_cancer
 
@@ -11,7 +16,13 @@ methods = {
     "six leaves": TreeClassifier(max_leaf_nodes=6, min_samples_leaf=10),
     "pruned": "pruned-1se",
 }
+# %%
+# Two samples that share half of their rows, and one with a few rows fewer.
 audit = retrain_audit(methods, X, y, changes=["overlap", "fewer rows"], n_repeats=3)
 
 print(audit.summary)
 print(f"\n{audit}")
+
+# %%
+# The same as a picture: the nearer to the corner, the better.
+audit.plot()

@@ -1,9 +1,22 @@
-"""A clinician moves a threshold and drops a branch: the edited tree, and what that costs."""
+"""
+Edit a tree by hand
+===================
+
+A clinician moves a threshold and drops a branch: the edited tree, and what that costs.
+"""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from holdfast import GrowthRules, Table, edited_nodes, grow, price_of_edit, round_thresholds
+from holdfast import (
+    CalibrationDisplay,
+    GrowthRules,
+    Table,
+    edited_nodes,
+    grow,
+    price_of_edit,
+    round_thresholds,
+)
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
@@ -11,7 +24,16 @@ table = Table.from_arrays(X_train, y_train)
 tree = round_thresholds(grow(table, GrowthRules(max_leaf_nodes=5, min_samples_leaf=10)), table)
 print(tree.numbered())
 
+# %%
+# Edits are kept with the tree, with who and why.
 edited = tree.edit(table, by="Dr Ada", why="review of May").with_threshold(2, 850).pruned_at(6).tree
 print(f"\n{edited}\n")
+
+# %%
+# The price, on rows that the tree has not seen.
 print(price_of_edit(tree, edited, X_test, y_test))
 print(f"Nodes that an update should leave alone: {edited_nodes(edited)}")
+
+# %%
+# Does every leaf of the edited tree mean what it says?
+CalibrationDisplay.from_estimator(edited, X_test, y_test).plot()

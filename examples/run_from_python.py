@@ -1,22 +1,35 @@
-"""A run from Python: rows set aside, a stable tree, its facts, and a folder that the terminal reads too."""
+"""
+A run from Python
+=================
+
+Rows set aside, a stable tree, its facts, and a folder that the terminal reads too.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sklearn.datasets import load_diabetes
 
-from holdfast import fit_run, open_run
+from holdfast import FrontierDisplay, fit_run, open_run
 
 frame = load_diabetes(as_frame=True).frame
 
 run = fit_run(frame, "target", max_leaf_nodes=8)
 print(run)
 
+# %%
+# All figures are plain data.
 chosen = run.facts["trees"]["chosen"]
 print(f"\n{run.facts['metric']['title']} on the test rows: {chosen['test']['score']:.3f}")
 
+# %%
+# A run folder is what ``holdfast fit data.csv --target target -o run`` writes.
 with TemporaryDirectory() as folder:
-    run.save(Path(folder) / "run")  # as `holdfast fit data.csv --target target -o run` would
+    run.save(Path(folder) / "run")
     again = open_run(Path(folder) / "run")
     print(f"\nFrom disk: {again!r}")
     print(again.predict(frame.head()))
+
+# %%
+# The trees that there were to choose from.
+FrontierDisplay.from_run(run).plot()

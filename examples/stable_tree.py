@@ -1,4 +1,9 @@
-"""Fit a stable tree, and read it: what it asks, how good it is, and what else there was."""
+"""
+A stable tree
+=============
+
+Fit a stable tree, and read it: what it asks, how good it is, and what else there was.
+"""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -10,6 +15,12 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 model = StableTreeClassifier(random_state=0).fit(X_train, y_train)
 
+# %%
+# The rules of the tree.
 print(model.rules())
 print(f"\nAccuracy on rows it has not seen: {model.score(X_test, y_test):.3f}")
-print(f"\n{model.frontier_}")
+
+# %%
+# What else there was: every point is a tree, and ``model.choose`` moves to another one.
+print(model.frontier_)
+model.frontier_.plot()

@@ -1,4 +1,9 @@
-"""A tree that scikit-learn has grown: drawn, measured against ours, and saved as a file that runs no code."""
+"""
+A tree of another library
+=========================
+
+A tree that scikit-learn has grown: drawn, measured against ours, and saved as a file that runs no code.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,7 +11,7 @@ from tempfile import TemporaryDirectory
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import Table, TreeClassifier, as_tree, load, save, tree_distance
+from holdfast import PartitionDisplay, Table, TreeClassifier, as_tree, load, save, tree_distance
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 schema = Table.from_arrays(X, y).schema
@@ -14,9 +19,15 @@ schema = Table.from_arrays(X, y).schema
 theirs = as_tree(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), schema=schema)
 ours = TreeClassifier(max_depth=3).fit(X, y).tree_
 
+# %%
+# Both trees on one schema, so that they can be compared.
 print(theirs)
 print(f"Distance to ours: {tree_distance(theirs, ours).total:.3f}")
 
 with TemporaryDirectory() as folder:
     save(theirs, Path(folder) / "model.json")
     print(load(Path(folder) / "model.json").predict(X.head()))
+
+# %%
+# Where its rules part the flowers.
+PartitionDisplay.from_estimator(theirs, X, y).plot()

@@ -55,6 +55,8 @@ from holdfast.estimators.stable import StableTreeRegressor as StableTreeRegresso
 from holdfast.estimators.tree import TreeClassifier as TreeClassifier
 from holdfast.estimators.tree import TreeRegressor as TreeRegressor
 from holdfast.evidence.counterfactuals import Counterfactual as Counterfactual
+from holdfast.evidence.decision_curve import DecisionCurve as DecisionCurve
+from holdfast.evidence.decision_curve import decision_curve as decision_curve
 from holdfast.evidence.edit_price import EditPrice as EditPrice
 from holdfast.evidence.edit_price import price_of_edit as price_of_edit
 from holdfast.evidence.replication_table import Replications as Replications
@@ -96,6 +98,7 @@ from holdfast.show.plots.audit import AuditDisplay as AuditDisplay
 from holdfast.show.plots.boosting import BoostingDisplay as BoostingDisplay
 from holdfast.show.plots.calibration import CalibrationDisplay as CalibrationDisplay
 from holdfast.show.plots.comparison import ComparisonDisplay as ComparisonDisplay
+from holdfast.show.plots.decision_curve import DecisionCurveDisplay as DecisionCurveDisplay
 from holdfast.show.plots.distance import DistanceDisplay as DistanceDisplay
 from holdfast.show.plots.frontier import FrontierDisplay as FrontierDisplay
 from holdfast.show.plots.importance import ImportanceDisplay as ImportanceDisplay

@@ -88,6 +88,7 @@ _PLOTS: dict[str, str] = {
     "AuditDisplay": "audit",
     "BoostingDisplay": "boosting",
     "ComparisonDisplay": "comparison",
+    "DecisionCurveDisplay": "decision_curve",
     "DistanceDisplay": "distance",
     "FrontierDisplay": "frontier",
     "ImportanceDisplay": "importance",

@@ -367,6 +367,11 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
         (TREE, {"name": 3}, r"at estimator.name: Expected `str`, got `int`"),
         (TREE, {"parameters": {"__class__": "x"}}, r"its estimator has no parameter '__class__'"),
         (TREE, {"parameters": {"max_depth": {"a": 1}}}, r"Object contains unknown field `a`"),
+        (
+            TREE,
+            {"parameters": {"loss_matrix": [[[1]]]}},
+            r"at estimator.parameters\[...\]\[0\]\[0\]: Expected",
+        ),
         (TREE, {"parameters": {"max_depth": [[1]]}}, r"at estimator.parameters.max_depth: Expected"),
         (TREE, {"parameters": {"unknown": "guess"}}, r"unknown='guess' is unknown"),
         (TREE, {"parameters": {"n_jobs": 0}}, r"n_jobs=0 is out of range"),

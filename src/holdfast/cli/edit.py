@@ -121,7 +121,9 @@ def _table(
 
 def _edited(tree: Tree, table: Table | None, options: EditOptions, fitted: Any) -> Tree:
     settings: dict[str, Any] = {
-        "rules": GrowthRules(class_weight=getattr(fitted, "class_weight", None)),
+        "rules": GrowthRules(
+            class_weight=getattr(fitted, "class_weight", None), priors=getattr(fitted, "priors", None)
+        ),
         "keep_values": not options.refit_values,
         "by": options.by,
         "why": options.why,

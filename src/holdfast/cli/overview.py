@@ -15,7 +15,7 @@ from holdfast.text.numbers import rounded_percent
 from holdfast.text.table import aligned
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import all_notes, class_names
 
 WIDTH = 80  # columns
 MOST_FEATURES = 10  # on a terminal
@@ -51,7 +51,7 @@ def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = W
     sentences = f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."
     lines = [fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
     lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
-    lines += [f"Note: {printable(note)}" for note in ensemble.notes]
+    lines += [f"Note: {printable(note)}" for note in all_notes(ensemble)]
     return "\n".join(lines)
 
 

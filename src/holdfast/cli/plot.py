@@ -179,5 +179,6 @@ _DRAWN: dict[str, Callable[[PlotOrder, Any], Any]] = {
     "boosting": _boosting,
     "partition": _partition,
     "calibration": _of_classes,
+    "decision-curve": _of_classes,
     "roc": _of_classes,
 }

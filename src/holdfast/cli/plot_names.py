@@ -25,5 +25,6 @@ PLOTS: dict[str, PlotName] = {
     "boosting": PlotName("BoostingDisplay", "loss by rounds", "the model file of a boosting estimator"),
     "partition": PlotName("PartitionDisplay", "two features, cut up", "one tree, and rows given by --data"),
     "calibration": PlotName("CalibrationDisplay", "what came true", _CLASSES),
+    "decision-curve": PlotName("DecisionCurveDisplay", "what acting on it is worth", _CLASSES),
     "roc": PlotName("RocDisplay", "the ROC curve", _CLASSES),
 }

@@ -65,7 +65,8 @@ def predictions(
         values, places = model.value[leaves], model.outcome[leaves]
     else:
         values = model.values(features)
-        places = _voted(model, threshold).values(features).argmax(axis=1)
+        voted = _voted(model, threshold)
+        places = voted.decided(voted.values(features))
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {

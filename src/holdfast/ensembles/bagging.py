@@ -93,6 +93,7 @@ def grow_bagging(
         link="mean",
         votes=votes,
         notes=notes,
+        loss_matrix=None if votes else fixed.losses,  # votes are cast by it
     )
     return Bagging(ensemble, bags)
 

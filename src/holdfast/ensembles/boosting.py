@@ -18,6 +18,7 @@ from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import losses_of
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch
@@ -188,6 +189,7 @@ class _History:
             outputs=np.tile(np.arange(n_outputs), len(rounds)).astype(np.int32),
             start=state.start,
             link=state.loss.link,
+            loss_matrix=losses_of(state.settings.loss_matrix, table.schema.target.classes),
         )
         lines = (self.train, self.validation, self.oob_scores, self.oob_improvement)
         return Boosting(ensemble, *(np.array(line) for line in lines))

@@ -72,7 +72,7 @@ class Rounds:
         n_outputs = len(target.classes) if loss.is_per_class else 1
         _check_steps(settings, n_outputs)
         _check_honest(settings, loss)
-        data = BoostingRows.of(table, settings.class_weight, fold)
+        data = BoostingRows.of(table, settings.class_rules, fold)
         settings = _on_scale(settings, data.weight_exponent)
         learnt = data.role == LEARNT
         y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)

@@ -8,7 +8,7 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
 from holdfast.errors import DataError
-from holdfast.growth.rules import ClassWeight, GrowthRules
+from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
 from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, N_ROLES, UNUSED
 
@@ -25,10 +25,10 @@ class BoostingRows:
     role: ByteArray  # a round that draws rows writes it anew
 
     @classmethod
-    def of(cls, table: Table, class_weight: ClassWeight, fold: Fold) -> "BoostingRows":
-        """The rows of a table, some of them held out."""
+    def of(cls, table: Table, rules: GrowthRules, fold: Fold) -> "BoostingRows":
+        """The rows of a table, some of them held out; the rules say how classes are weighed."""
         taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
-        repeats, importance, exponent = weights_of(table, GrowthRules(class_weight=class_weight), taken)
+        repeats, importance, exponent = weights_of(table, rules, taken)
         role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
         role[repeats == 0] = UNUSED
         if not (role == LEARNT).any():

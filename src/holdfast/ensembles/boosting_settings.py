@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.data.schema import Label
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.rules import (
     ClassWeight,
     Column,
@@ -55,6 +56,8 @@ class BoostingSettings:
     quantile: float | None = None  # another name of alpha, for "quantile" alone
     leaf_values: str = "labels"  # of losses around quantiles; "honest": half of the rows choose the questions
     class_weight: ClassWeight = None
+    priors: Priors = None  # fractions of the classes, by which their rows are weighed
+    loss_matrix: LossMatrix = None  # what errors cost: which class is predicted, not how trees grow
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # as in GrowthRules, of the score
     monotonic_class: Label | None = None
     interaction_cst: Interactions = None
@@ -97,6 +100,8 @@ class BoostingSettings:
                 f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
                 "0, or use splits='binned'."
             )
+        object.__setattr__(self, "priors", plain_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
         self.growth(1)  # checks the rest
 
     @property
@@ -114,13 +119,21 @@ class BoostingSettings:
             min_impurity_decrease=self.min_impurity_decrease,
             max_features=self.max_features,
             class_weight=self.class_weight,
+            priors=self.priors,
+            loss_matrix=self.loss_matrix,
             monotonic_cst=self.monotonic_cst,
             monotonic_class=self.monotonic_class,
             interaction_cst=self.interaction_cst,
             forbidden=self.forbidden,
             feature_costs=self.feature_costs,
         )
-        return replace(rules, min_samples_leaf=rows_needed(rules.min_samples_leaf, n_rows), class_weight=None)
+        least = rows_needed(rules.min_samples_leaf, n_rows)
+        return replace(rules, min_samples_leaf=least, class_weight=None, priors=None, loss_matrix=None)
+
+    @property
+    def class_rules(self) -> GrowthRules:
+        """How classes are weighed."""
+        return GrowthRules(class_weight=self.class_weight, priors=self.priors)
 
     def are_binned(self, n_rows: int) -> bool:
         """True if splits are looked for between bins only."""

@@ -154,6 +154,11 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
     vote_threshold: float | None
     oob_decision_function_: FloatArray
 
+    def _model_on(self, table: Table, groups: Any) -> Ensemble:
+        plain = {"oob_score": False, "permutation_importance": False, "verbose": 0}
+        ensemble: Ensemble = self.set_params(**plain)._fitted(table, groups).bagging.ensemble
+        return ensemble
+
     def _remember_evidence(self, fitted: _Fitted) -> None:
         super()._remember_evidence(fitted)
         if hasattr(self, "oob_decision_function_"):
@@ -196,6 +201,11 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
             raise ParameterError(
                 f"vote_threshold={threshold!r} is for trees that vote, and voting='soft' averages them: set "
                 "voting='hard'."
+            )
+        if self.threshold is not None:
+            raise ParameterError(
+                f"vote_threshold={threshold!r} and threshold={self.threshold!r} both say when a class is "
+                "predicted: leave one of them None."
             )
         if n_classes != 2:
             raise ParameterError(

@@ -7,6 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions
 
 
@@ -21,8 +22,13 @@ class BaggingClassifier(BaggedClasses):
     n_estimators
         Number of trees: more of them never hurt, beyond the time that they take.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
-        How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
+    min_weight_fraction_leaf, min_impurity_decrease, class_weight, priors, ccp_alpha
+        How every single tree grows, as in `TreeClassifier`; "balanced" and priors weigh the classes of all
+        rows.
+    loss_matrix, threshold
+        As in `TreeClassifier`: trees grow by altered priors, and the class of least expected loss by their
+        mean is predicted; with voting="hard" each votes for its own. "cost" fits the model once more for each
+        of 5 folds.
     voting
         "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
     vote_threshold
@@ -89,6 +95,9 @@ class BaggingClassifier(BaggedClasses):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         ccp_alpha: float = 0.0,
         voting: Literal["soft", "hard"] = "soft",
         vote_threshold: float | None = None,
@@ -120,6 +129,9 @@ class BaggingClassifier(BaggedClasses):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.ccp_alpha = ccp_alpha
         self.voting = voting
         self.vote_threshold = vote_threshold
@@ -150,9 +162,10 @@ class BaggingClassifier(BaggedClasses):
         table = self._table(X, y, sample_weight, self._task)
         self._check_threshold(len(table.schema.target.classes))
         fitted = self._fitted(table, groups)
+        self._choose_threshold(table, groups)
         self._remember_evidence(fitted)
         self._remember_classes(y, table)
-        return self._remember(X, fitted.bagging.ensemble)
+        return self._remember(X, self._with_threshold(fitted.bagging.ensemble))
 
 
 class BaggingRegressor(BaggedNumbers):

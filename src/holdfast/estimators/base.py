@@ -86,7 +86,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             defaults = type(self)().get_params(deep=False)
             for name in names:
                 is_said = getattr(ready, name) != getattr(CART, name)
-                if is_said and (name not in defaults or parameters[name] == defaults[name]):
+                if is_said and (name not in defaults or _is_default(parameters[name], defaults[name])):
                     spelt_out[name] = getattr(ready, name)
         return GrowthRules(**spelt_out)
 
@@ -118,6 +118,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             del self.feature_names_in_
         if is_named:
             self.feature_names_in_ = np.array([column.name for column in schema.columns], object)
+
+    def _choose_threshold(self, table: Table, groups: Any) -> None:
+        """Take a decision threshold for the fitted one, if the model is one of classes."""
+
+    def _with_threshold(self, model: Any) -> Any:
+        """The tree or ensemble that predicts by the fitted threshold, if there is one."""
+        return model
 
     # -- new rows -------------------------------------------------------------------------------------
 
@@ -260,6 +267,10 @@ class TreeEstimator(TableEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return not isinstance(value, np.ndarray) and bool(value == default)
 
 
 def seed_if(is_needed: bool, random_state: Any) -> int:

@@ -9,8 +9,17 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import EnsembleEstimator
 
-# Parameters that say how rows are read and where the work is done, not how the ensemble is boosted.
-_OTHERS = ("questions", "categorical_features", "unknown", "missing", "n_jobs", "random_state", "verbose")
+# Parameters that say how rows are read, where the work is done and how to decide, not how to boost.
+_OTHERS = (
+    "questions",
+    "categorical_features",
+    "unknown",
+    "missing",
+    "n_jobs",
+    "random_state",
+    "verbose",
+    "threshold",
+)
 
 
 class BoostedEstimator(EnsembleEstimator):

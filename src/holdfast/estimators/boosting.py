@@ -8,11 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.schema import Label
+from holdfast.data.table import Table
 from holdfast.ensembles.boosting_settings import EarlyStopping
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, Interactions, MaxFeatures
+from holdfast.tree.ensemble import Ensemble
 
 
 class BoostingClassifier(BoostedEstimator, ClassEnsemble):
@@ -58,6 +61,9 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         "constant" starts from the constant that loses least, "zero" from zero.
     class_weight
         Mapping from labels to weights, or "balanced".
+    priors, loss_matrix, threshold
+        As in `TreeClassifier`. A loss matrix says which class is predicted, and leaves growth, which is by
+        probabilities, alone. "cost" fits the model once more for each of `cv` folds.
     early_stopping, cv, validation_fraction, n_iter_no_change, tol
         True holds out that fraction of the rows and ends when their loss has not fallen by `tol` for so many
         rounds; the model has the rounds up to its lowest. "cv" takes the number of rounds with the lowest
@@ -113,6 +119,9 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         splits: Literal["auto", "exact", "binned"] = "auto",
         start: Literal["constant", "zero"] = "constant",
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         early_stopping: EarlyStopping = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -146,6 +155,9 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.splits = splits
         self.start = start
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -172,9 +184,14 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         X = frame_of(X)
         table = self._table(X, y, sample_weight, "classification")
         boosted = self._boosted(table, groups)
+        self._choose_threshold(table, groups)
         self._remember_losses(boosted)
         self._remember_classes(y, table)
-        return self._remember(X, boosted.ensemble)
+        return self._remember(X, self._with_threshold(boosted.ensemble))
+
+    def _model_on(self, table: Table, groups: Any) -> Ensemble:
+        ensemble: Ensemble = self.set_params(verbose=0)._boosted(table, groups).ensemble
+        return ensemble
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

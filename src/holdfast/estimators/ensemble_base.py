@@ -66,10 +66,15 @@ class EnsembleEstimator(TableEstimator):
 class ClassEnsemble(EnsembleEstimator, ClassifierBase):
     """An estimator whose trees predict classes together."""
 
+    def _likeliest(self, X: Any) -> IntArray:
+        """Index of the class of every row: the most likely, or that of least expected loss."""
+        values = self._values(X)
+        return self.ensemble_.decided(values)
+
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The most likely class of every row by the first round of trees, the first two, and so on."""
         for values in self._staged_values(X):
-            yield self.classes_[values.argmax(axis=1)]
+            yield self.classes_[self.ensemble_.decided(values)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """The fractions of the classes by the first round of trees, the first two, and so on."""

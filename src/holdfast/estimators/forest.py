@@ -7,6 +7,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
 
 
@@ -28,8 +29,13 @@ class ForestClassifier(BaggedClasses):
         tries several numbers and takes the one with the best out-of-bag score, all on the same bags; "cv" the
         one with the best mean score on rows held out, in `cv` folds. The score is that of `oob_score`.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, class_weight, ccp_alpha
-        How every single tree grows, as in `TreeClassifier`; "balanced" balances the classes of all rows.
+    min_weight_fraction_leaf, min_impurity_decrease, class_weight, priors, ccp_alpha
+        How every single tree grows, as in `TreeClassifier`; "balanced" and priors weigh the classes of all
+        rows.
+    loss_matrix, threshold
+        As in `TreeClassifier`: trees grow by altered priors, and the class of least expected loss by their
+        mean is predicted; with voting="hard" each votes for its own. "cost" fits the model once more for each
+        of `cv` folds.
     voting
         "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
     vote_threshold
@@ -101,6 +107,9 @@ class ForestClassifier(BaggedClasses):
         max_features: MaxFeatures | Literal["oob", "cv"] = "sqrt",
         cv: Any = 5,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         ccp_alpha: float = 0.0,
         voting: Literal["soft", "hard"] = "soft",
         vote_threshold: float | None = None,
@@ -135,6 +144,9 @@ class ForestClassifier(BaggedClasses):
         self.max_features = max_features
         self.cv = cv
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.ccp_alpha = ccp_alpha
         self.voting = voting
         self.vote_threshold = vote_threshold
@@ -165,9 +177,10 @@ class ForestClassifier(BaggedClasses):
         table = self._table(X, y, sample_weight, self._task)
         self._check_threshold(len(table.schema.target.classes))
         fitted = self._fitted(table, groups)
+        self._choose_threshold(table, groups)
         self._remember_evidence(fitted)
         self._remember_classes(y, table)
-        return self._remember(X, fitted.bagging.ensemble)
+        return self._remember(X, self._with_threshold(fitted.bagging.ensemble))
 
 
 class ForestRegressor(BaggedNumbers):

@@ -8,6 +8,7 @@ from holdfast.data.schema import Label
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures
 
 
@@ -64,6 +65,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
     growth_rules
         Rules such as `C45`, for all that the parameters and the grid leave open.
+    priors, loss_matrix, threshold
+        As in `TreeClassifier`, for our own rules. A loss matrix says which class a centred tree predicts; its
+        growth, which is by a teacher's probabilities, it leaves alone. "cost" trains once more for each of 5
+        folds.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
@@ -155,6 +160,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         min_impurity_decrease: float = 0.0,
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         positive: Label | None = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
@@ -197,6 +205,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.positive = positive
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
@@ -253,6 +264,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
         table = self._table(rows.X, rows.y, rows.weight, self._task)
         trained = self._trained(table, rows)
+        self._choose_threshold(table, rows.groups)
         self._remember_classes(rows.y, table)
         return self._taken(rows.X, trained)
 

@@ -62,6 +62,12 @@ class StableTreeEstimator(StagingEstimator):
         trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
         return with_leaf_evidence(trained, table, groups, settings)
 
+    def _model_on(self, table: Table, groups: Any) -> Tree:
+        """The tree that the parameters make of the rows, without a threshold."""
+        trained = train(table, self._settings(), groups=groups)
+        choice = choose(trained.frontier, trained.metric, self._selection_rule())
+        return trained.candidates.trees[choice.candidate]
+
     def _settings(self) -> StabilitySettings:
         """The settings that the parameters spell out; a ParameterError names one that is out of range."""
         rules = self._rules()
@@ -158,7 +164,8 @@ class StableTreeEstimator(StagingEstimator):
 
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
-        self.choice_, self.tree_ = choice, self.trained_.candidates.trees[choice.candidate]
+        self.choice_ = choice
+        self.tree_ = self._with_threshold(self.trained_.candidates.trees[choice.candidate])
         self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
         self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
         if self.trained_.frontier.student_loss is not None:

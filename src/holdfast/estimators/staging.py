@@ -121,11 +121,13 @@ class StagingEstimator(UpdatingEstimator):
         """Take the last tree for the fitted one; of one stage all that an ordinary fit leaves."""
         if hasattr(self, "_remember_classes"):
             self._remember_classes(rows.y, table)
+        self._choose_threshold(table, rows.groups)
         self._taken(rows.X, found.trained)
         if len(found.sequence) > 1:
             self._forget_training()
             last = found.sequence.stages[-1]
-            self.tree_, self.teacher_loss_, self.rows_behind_ = last.tree, last.loss, found.n_behind
+            self.tree_ = self._with_threshold(last.tree)
+            self.teacher_loss_, self.rows_behind_ = last.loss, found.n_behind
         self._remember_rows(table)
         self.stages_ = found.sequence
         return self

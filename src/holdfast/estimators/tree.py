@@ -6,9 +6,12 @@ from typing import Any, ClassVar, Literal, Self
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
+from holdfast.data.table import Table
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
+from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
+from holdfast.tree.tree import Tree
 
 
 class TreeClassifier(SizedTreeEstimator, ClassifierBase):
@@ -45,6 +48,18 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
         Weight of each class by its label, "balanced", or None.
+    priors
+        Fraction of each class at the root, by its label or in the order of `classes_`: classes are weighed so
+        that they have it, and probabilities follow. None: as in the rows.
+    loss_matrix
+        What it costs to predict one class for a row of another: {("bad", "good"): 5}, where pairs without a
+        number cost 1, or a row for each true class and a column for each predicted one. Splits are chosen
+        by altered priors as in rpart, pruning counts what errors cost, and the class of a leaf is that of
+        least expected loss. Probabilities stay what they are.
+    threshold
+        Probability of one of two classes (`positive`, or the rarer) from which on it is predicted: a number,
+        or "cost", for the one that costs least on rows held out (`cv`) by `loss_matrix`, or errs least
+        without one. None: the most likely class, or that of least expected loss.
     positive
         The class that matters, whose probability drawings and rules show. None: the rarer of two.
     monotonic_cst, monotonic_class
@@ -113,6 +128,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         Where a size was chosen: the scores of all sizes. It prints itself, and a notebook draws it.
     ccp_alpha_, max_depth_, max_leaf_nodes_, min_samples_leaf_
         The value that was chosen, of the parameter that was. A depth of 0, or one leaf, is the root alone.
+    decision_threshold_, positive_class_
+        With `threshold`: the probability from which on a class is predicted, and its place in `classes_`.
     shrinkage_
         With leaf_values="shrunk": the strength that folds chose, in rows.
     expected_cost_
@@ -151,6 +168,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         splitter: Splitter = "best",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
+        priors: Priors = None,
+        loss_matrix: LossMatrix = None,
+        threshold: float | Literal["cost"] | None = None,
         positive: Label | None = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
@@ -192,6 +212,9 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.splitter = splitter
         self.max_features = max_features
         self.class_weight = class_weight
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.threshold = threshold
         self.positive = positive
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
@@ -228,8 +251,12 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = self._fitted_tree(table, groups)
+        self._choose_threshold(table, groups)
         self._remember_classes(y, table)
-        return self._remember(X, tree)
+        return self._remember(X, self._with_threshold(tree))
+
+    def _model_on(self, table: Table, groups: Any) -> Tree:
+        return self._fitted_tree(table, groups)
 
 
 class TreeRegressor(SizedTreeEstimator, RegressorBase):

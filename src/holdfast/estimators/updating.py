@@ -82,7 +82,7 @@ class UpdatingEstimator(IntervalEstimator):
                 f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
             )
         self._forget_training()
-        for name in (*OF_UPDATE, "_row_hashes"):
+        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_"):
             self.__dict__.pop(name, None)
         columns = tree.schema.columns
         self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))

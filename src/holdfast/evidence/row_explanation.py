@@ -20,6 +20,7 @@ from holdfast.evidence.split_support import SplitSupport
 from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN
+from holdfast.tree.wording import decision_text
 
 State = Literal["known", "missing", "unseen"]
 
@@ -55,6 +56,7 @@ class RowExplanation:
     looked_for: str  # what the changes were to lead to, in words
     n_leaves: int  # that have such an outcome
     unanswered: tuple[str, ...] = ()  # questions over columns that closed the way to some of these leaves
+    decides: str = ""  # from which probability on which class is predicted, if not the most likely one
 
     def __str__(self) -> str:
         return shown("row_explanation_text", self)
@@ -70,6 +72,7 @@ class RowExplanation:
         return {
             "target": self.target.name,
             **_outcome_facts(self.outcome),
+            **({"decides": self.decides} if self.decides else {}),
             "path": [_step_facts(step) for step in self.steps],
             "looked_for": self.looked_for,
             "counterfactuals": [
@@ -183,6 +186,7 @@ def _explained(
         looked_for=goal.words(tree, leaf),
         n_leaves=len(leaves),
         unanswered=found.unanswered,
+        decides=decision_text(tree, goal.positive),
     )
 
 

@@ -38,6 +38,12 @@ def to_sklearn(model: Any) -> Any:
             f"Cannot export a {type(model).__name__}: it is no tree, no ensemble, and no fitted estimator of "
             "one."
         )
+    if model.loss_matrix is not None:
+        raise ExportError(
+            "The model predicts by a loss matrix or a threshold, and scikit-learn's predict the most likely "
+            "class. Export it without, to_sklearn(model.replace(loss_matrix=None)), and decide by "
+            "its probabilities."
+        )
     return _sklearn_forest(model) if isinstance(model, Ensemble) else _sklearn_model(_without_ties(model))
 
 

@@ -21,7 +21,7 @@ from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.thresholds import node_features, thresholds
-from holdfast.growth.values import node_values, pinball_of, with_observed
+from holdfast.growth.values import decided_by, node_values, pinball_of, with_observed
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
@@ -74,7 +74,8 @@ def grow_samples(
     trees = []
     for counts, task, result in zip(samples, tasks, grown, strict=True):
         tree = _finished(table, rules, fixed, counts, task, result)
-        trees.append(in_order(pruned(tree, rules, table, fixed, counts)))
+        tree = decided_by(tree, table, fixed, counts)
+        trees.append(in_order(pruned(tree, rules, table, fixed.of_values, counts)))
     return trees
 
 

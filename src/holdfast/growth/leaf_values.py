@@ -52,4 +52,4 @@ def _refitted(table: Table, taken: BoolArray, task: tuple[Tree, FixedPointSample
     tree, fixed = task
     if fixed is None:
         return tree
-    return with_values(tree, table, fixed, (fixed.repeats * taken).astype(np.int32))
+    return with_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
 from holdfast.tree.quantile import QUANTILE, quantile_name, quantile_of
@@ -43,6 +44,8 @@ class GrowthRules:
     splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: ClassWeight = None
+    priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
+    loss_matrix: LossMatrix = None  # what each error costs: growth by altered priors, the class by least loss
     questions_only: bool = False  # split by the user's questions alone; columns are what these read
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
@@ -95,6 +98,13 @@ class GrowthRules:
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
+        object.__setattr__(self, "priors", plain_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
+        if self.priors is not None and self.class_weight is not None:
+            raise ParameterError(
+                f"priors={self.priors!r} and class_weight={self.class_weight!r} both weigh the classes: "
+                "leave one of them None."
+            )
         for name, plain_form in CONSTRAINT_FORMS.items():
             object.__setattr__(self, name, plain_form(getattr(self, name)))
 

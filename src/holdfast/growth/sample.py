@@ -18,6 +18,7 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
+from holdfast.growth.class_costs import losses_of, priors_of, row_totals
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.histogram import Sample
@@ -49,6 +50,13 @@ class FixedPointSample:
     weight_unit: float
     total_unit: float
     square_unit: float
+    losses: FloatArray | None = None  # what errors cost: the trees predict by them
+    unaltered: "FixedPointSample | None" = None  # with losses: the rows with the weights that values go by
+
+    @property
+    def of_values(self) -> "FixedPointSample":
+        """The rows with the weights that the values of nodes go by: growth alone may weigh by losses."""
+        return self if self.unaltered is None else self.unaltered
 
     @property
     def label_bits(self) -> int:
@@ -91,7 +99,27 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     target = table.schema.target
     criterion = criterion_of(rules.criterion_name, target.is_classes)
     repeats, importance, exponent = weights_of(table, rules)
-    return fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
+    fixed = fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
+    losses = losses_of(rules.loss_matrix, target.classes)
+    return fixed if losses is None else _with_losses(fixed, losses)
+
+
+def _with_losses(fixed: FixedPointSample, losses: FloatArray) -> FixedPointSample:
+    """The rows by altered priors: each class weighs what its errors cost, and splits are chosen by that."""
+    factors = row_totals(losses)
+    values = replace(fixed, losses=losses)
+    if (factors == factors[0]).all():
+        return values
+    importance, exponent = relative(fixed.importance * factors[fixed.label], fixed.repeats)
+    altered = fixed_point(
+        fixed.label,
+        fixed.n_classes,
+        fixed.criterion,
+        fixed.repeats,
+        importance,
+        fixed.weight_exponent + exponent,
+    )
+    return replace(altered, losses=losses, unaltered=values)
 
 
 def weights_of(
@@ -224,7 +252,7 @@ def fixed_point_samples(table: Table, rules: Sequence[GrowthRules]) -> tuple[Fix
 
 
 def _key(rules: GrowthRules) -> str:
-    return f"{rules.criterion_name} {rules.class_weight}"
+    return f"{rules.criterion_name} {rules.class_weight} {rules.priors} {rules.loss_matrix}"
 
 
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:
@@ -238,10 +266,13 @@ def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, Floa
 
 
 def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> FloatArray:
-    """The factor that class_weight gives each row."""
+    """The factor that class_weight, or the priors, give each row."""
+    classes = table.schema.target.classes
+    priors = priors_of(rules.priors, classes)
+    if priors is not None:
+        return np.asarray(_with_priors(table, weight, priors)[table.target], np.float64)
     if rules.class_weight is None:
         return np.ones(table.n_rows)
-    classes = table.schema.target.classes
     if not classes:
         raise ParameterError("class_weight is for classes, and the target is a number: leave it None.")
     if rules.class_weight == "balanced":
@@ -261,14 +292,25 @@ def _balanced(table: Table, weight: FloatArray) -> FloatArray:
     return np.asarray(np.where(present, factors, 1.0), np.float64)
 
 
+def _with_priors(table: Table, weight: FloatArray, priors: FloatArray) -> FloatArray:
+    """For every class the factor that gives it the prior as its fraction of the weight."""
+    of_class = np.bincount(table.target, weight, minlength=len(priors))
+    present = of_class > 0
+    factors = weight[weight > 0].sum() * priors / np.where(present, of_class, 1.0)
+    return np.asarray(np.where(present, factors, 1.0), np.float64)
+
+
 def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRules:
-    """The rules with classes balanced by some of the rows only, each repeated as often as `counts` says."""
-    if rules.class_weight != "balanced" or not table.schema.target.is_classes:
+    """The rules with classes weighed by some of the rows only, each repeated as often as `counts` says."""
+    classes = table.schema.target.classes
+    priors = priors_of(rules.priors, classes)
+    if (rules.class_weight != "balanced" and priors is None) or not classes:
         return rules
     repeats, importance = split_weight(table.weight, table.n_rows)
     repeats = (repeats * counts).astype(np.int32)
-    factors = _balanced(table, repeats * relative(importance, repeats)[0]).tolist()
-    return replace(rules, class_weight=dict(zip(table.schema.target.classes, factors, strict=True)))
+    weight = repeats * relative(importance, repeats)[0]
+    factors = _balanced(table, weight) if priors is None else _with_priors(table, weight, priors)
+    return replace(rules, class_weight=dict(zip(classes, factors.tolist(), strict=True)), priors=None)
 
 
 def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[Label]) -> None:

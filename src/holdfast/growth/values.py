@@ -13,6 +13,7 @@ from holdfast.kernels.quantiles.values import quantile_values
 from holdfast.tree.class_counts import with_class_counts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
+from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
@@ -67,6 +68,13 @@ def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArra
     return rows[np.lexsort((target[rows], leaf))]
 
 
+def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """The tree that predicts by the losses of the sample, whose values know nothing of them."""
+    if fixed.unaltered is not None:
+        tree = with_values(tree, table, fixed.unaltered, counts)
+    return tree if fixed.losses is None else with_losses(tree, fixed.losses)
+
+
 def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree with the values, counts and impurities of the rows, each repeated as often as `counts` says.
 
@@ -89,6 +97,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         impurity=np.where(is_reached, impurity, tree.impurity),
         criterion=fixed.criterion.name,
         given_outcome=None,  # ties of the new values go by the nodes above
+        loss_matrix=tree.loss_matrix if fixed.losses is None else fixed.losses,
         observed=None,
         effective=None,
         deviation=None,

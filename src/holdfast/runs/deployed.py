@@ -15,16 +15,19 @@ from holdfast.errors import ParameterError
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.growth.rules import C45
+from holdfast.runs.class_costs import loss_matrix, priors
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import model_file
 from holdfast.runs.growth_rules import label_of
-from holdfast.runs.parsing import class_weights_of
+from holdfast.runs.parsing import class_weights_of, losses_of, priors_of
 from holdfast.runs.run_files import read_facts
 from holdfast.scoring.metric import metric_of
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import load, model_to_json
 from holdfast.text.numbers import counted
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.positive import positive_class
+from holdfast.tree.threshold import threshold_of
 from holdfast.tree.tree import Tree
 
 Updating = StableTreeClassifier | StableTreeRegressor
@@ -97,6 +100,11 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     target, model = tree.schema.target, facts["settings"].get("model")
     said = _parameters(facts["settings"], target) if model == "stable" else {}
     estimator = _stable(target, **said).adopt(tree)
+    if facts["settings"].get("threshold") is not None and tree.loss_matrix is not None:
+        place = positive_class(tree)
+        assert place is not None
+        estimator.decision_threshold_ = threshold_of(tree.loss_matrix, place)
+        estimator.positive_class_ = place
     if isinstance(loss := chosen.get("teacher_loss"), int | float):
         estimator.teacher_loss_ = float(loss)
     references = folder / "collections" / "references.json"
@@ -129,6 +137,10 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
             said["monotonic_class"] = label_of(settings.get("monotonic_class"), target)
     if weights := settings.get("class_weight"):
         said["class_weight"] = class_weight(class_weights_of(weights), target)
+    if fractions := settings.get("priors"):
+        said["priors"] = priors(priors_of(fractions), target)
+    if losses := settings.get("loss"):
+        said["loss_matrix"] = loss_matrix(losses_of(losses), target)
     try:
         metric_of(settings.get("scoring"), target)
         said["scoring"] = settings.get("scoring")

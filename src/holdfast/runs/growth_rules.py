@@ -5,7 +5,9 @@ from typing import Any
 
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.estimators.threshold import DecisionRule
 from holdfast.growth.rules import C45, CART, GrowthRules
+from holdfast.runs.class_costs import check_threshold, loss_matrix, priors
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.settings import RunSettings
 from holdfast.stability.choice import SelectionRule
@@ -24,8 +26,15 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
     if not target.is_classes:
         values.setdefault("criterion", "squared_error")
     weights = class_weight(settings.class_weight, target)
-    said = constraints(settings, target)
-    return replace(_GROWTH[settings.growth], **values, **said, class_weight=weights)
+    check_threshold(settings.threshold, target)
+    return replace(
+        _GROWTH[settings.growth],
+        **values,
+        **constraints(settings, target),
+        class_weight=weights,
+        priors=priors(settings.priors, target),
+        loss_matrix=loss_matrix(settings.loss, target),
+    )
 
 
 def constraints(settings: RunSettings, target: Target) -> dict[str, Any]:
@@ -41,6 +50,14 @@ def constraints(settings: RunSettings, target: Target) -> dict[str, Any]:
 def label_of(text: str | None, target: Target) -> Any:
     """The class that is written so; the text itself if there is none."""
     return next((label for label in target.classes if str(label) == str(text)), text)
+
+
+def decision_rule(settings: RunSettings, target: Target) -> DecisionRule | None:
+    """The threshold that the settings ask for; None if they ask for none."""
+    if settings.threshold is None:
+        return None
+    rules = growth_rules(settings, target)
+    return DecisionRule(settings.threshold, rules.loss_matrix, rules.priors, seed=settings.random_state)
 
 
 def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> StabilitySettings:

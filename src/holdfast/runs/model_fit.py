@@ -18,7 +18,7 @@ from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
 from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable
-from holdfast.runs.growth_rules import constraints, growth_rules
+from holdfast.runs.growth_rules import constraints, decision_rule, growth_rules
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import scorer_errors
@@ -83,7 +83,7 @@ def fit_model(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) 
         target = roles.training.schema.target
         metric = metric_of(settings.scoring or _own_scoring(settings, target), target)
         task = ModelTask(roles.training, roles.training_groups, settings, metric, verbose)
-        grown = MODELS[settings.model](task)
+        grown = _decided(task, MODELS[settings.model](task))
         scores = roles.test_scores(grown.model, metric)
     return ModelFit(roles, settings, metric, grown, *scores)
 
@@ -94,6 +94,18 @@ def _own_scoring(settings: RunSettings, target: Target) -> str | None:
     return rules.criterion_name if rules.says_quantiles else None
 
 
+def _decided(task: ModelTask, grown: GrownModel) -> GrownModel:
+    """The model with the threshold that the settings ask for; folds may choose it by models made alike."""
+    rule = decision_rule(task.settings, task.target)
+    if rule is None:
+        return grown
+
+    def fit(table: Table, groups: LongArray | None) -> Tree | Ensemble:
+        return MODELS[task.settings.model](replace(task, table=table, groups=groups, verbose=False)).model
+
+    return replace(grown, model=rule.decision(task.table, task.groups, fit).of(grown.model))
+
+
 def fit_smallest(settings: RunSettings, target: Target) -> None:
     """One call of every kernel that the model needs for such a target."""
     rows = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
@@ -101,7 +113,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
     # By a score that even one row has.
     scoring = "accuracy" if target.is_classes else "squared_error"
     small = replace(settings, n_estimators=2, scoring=scoring, class_weight=None)
-    small = replace(small, monotonic_cst=None, monotonic_class=None)
+    small = replace(small, monotonic_cst=None, monotonic_class=None, loss=None, priors=None, threshold=None)
     table = Table.from_arrays(rows, labels)
     grown = MODELS[settings.model](ModelTask(table, None, small, metric_of(scoring, table.schema.target)))
     grown.model.values(rows)
@@ -118,7 +130,9 @@ def _tree(task: ModelTask) -> GrownModel:
 def _pruned(task: ModelTask) -> GrownModel:
     settings = task.settings
     seed = drawn_seed(settings.random_state)
-    search = SizeSearch(scoring=settings.scoring, random_state=seed, n_jobs=settings.n_jobs)
+    # The score that the run tells of is the one that the size is chosen by, losses or not.
+    scoring = settings.scoring or task.metric.name
+    search = SizeSearch(scoring=scoring, random_state=seed, n_jobs=settings.n_jobs)
     rules = growth_rules(settings, task.target)
     found = choose_size_and_leaf(task.table, rules, search=search, groups=task.groups)
     sizes = found.sizes
@@ -155,10 +169,13 @@ def _boosting(task: ModelTask) -> GrownModel:
             "leave it out."
         )
     loss: Any = growth.pop("criterion", "log_loss" if task.target.is_classes else "squared_error")
+    classes = growth_rules(settings, task.target)
     rules = BoostingSettings(
         loss,
         n_estimators=settings.n_trees,
-        class_weight=growth_rules(settings, task.target).class_weight,
+        class_weight=classes.class_weight,
+        priors=classes.priors,
+        loss_matrix=classes.loss_matrix,
         **constraints(settings, task.target),
         **growth,
     )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 Order = tuple[str, ...]
 Nodes = tuple[int, ...] | Literal["edited"]
+Pairs = tuple[tuple[str, float], ...] | None  # numbers by the text of a class, or of two
 ClassWeights = str | tuple[tuple[Any, float], ...] | None  # "balanced", or weights by class
 Directions = tuple[tuple[str, int], ...] | None  # columns and which way the outcome goes with them
 
@@ -101,23 +102,60 @@ def class_weights(text: str) -> ClassWeights:
     """
     if text == "balanced":
         return text
-    pairs = [part.rpartition("=") for part in _parts(text)]
-    try:
-        weights = tuple((label.strip(), float(weight)) for label, _, weight in pairs)
-    except ValueError:
-        weights = ()
-    return _weights(weights, text)
+    return _weights(_numbers(text), text)
 
 
 def class_weights_of(value: Any) -> ClassWeights:
     """The same from a text, a dict, or pairs."""
     if isinstance(value, str):
         return class_weights(value)
-    try:
-        pairs = tuple((label, float(weight)) for label, weight in dict(value).items())
-    except (TypeError, ValueError):
-        pairs = ()
-    return _weights(pairs, value)
+    return _weights(_pairs_of(value), value)
+
+
+def losses(text: str) -> Pairs:
+    """What it costs to take a row of one class for another.
+
+    >>> losses("bad:good=5, good:bad=1")
+    (('bad:good', 5.0), ('good:bad', 1.0))
+    """
+    return _losses(_numbers(text), text)
+
+
+def losses_of(value: Any) -> Pairs:
+    """The same from a text, or from a dict whose keys are such texts, or pairs of classes."""
+    return losses(value) if isinstance(value, str) else _losses(_pairs_of(value), value)
+
+
+def priors(text: str) -> Pairs:
+    """The fractions of the classes.
+
+    >>> priors("bad=0.3,good=0.7")
+    (('bad', 0.3), ('good', 0.7))
+    """
+    return _priors(_numbers(text), text)
+
+
+def priors_of(value: Any) -> Pairs:
+    """The same from a text, or from a dict."""
+    return priors(value) if isinstance(value, str) else _priors(_pairs_of(value), value)
+
+
+def threshold(text: str) -> float | str:
+    """A probability, or the word cost.
+
+    >>> threshold("0.2"), threshold("cost")
+    (0.2, 'cost')
+    """
+    return threshold_of(number_or_text(text))
+
+
+def threshold_of(value: Any) -> float | str:
+    """The same from a number or a text."""
+    if isinstance(value, str) and value.lower() == "cost":
+        return "cost"
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1:
+        return float(value)
+    raise ValueError(f"{value!r} has to be a probability between 0 and 1, or cost.")
 
 
 def directions(text: str) -> Directions:
@@ -191,6 +229,40 @@ def number_or_text(text: str) -> float | str:
 def as_it_is(value: Any) -> Any:
     """The value, which is checked where it is used."""
     return value
+
+
+def _numbers(text: str) -> tuple[tuple[Any, float], ...]:
+    """Names, and the numbers after their last sign of equality; nothing if these are none."""
+    pairs = [part.rpartition("=") for part in _parts(text)]
+    try:
+        return tuple((name.strip(), float(number)) for name, _, number in pairs)
+    except ValueError:
+        return ()
+
+
+def _pairs_of(value: Any) -> tuple[tuple[Any, float], ...]:
+    try:
+        return tuple((key, float(number)) for key, number in dict(value).items())
+    except (TypeError, ValueError):
+        return ()
+
+
+def _losses(pairs: tuple[tuple[Any, float], ...], given: Any) -> Pairs:
+    texts = (":".join(map(str, key)) if isinstance(key, tuple) else str(key) for key, _ in pairs)
+    named = tuple(zip(texts, (loss for _, loss in pairs), strict=True))
+    if not named or not all(":" in key and loss >= 0 and isfinite(loss) for key, loss in named):
+        raise ValueError(f"{given!r} has to be losses of at least 0, such as bad:good=5.")
+    if len(dict(named)) < len(named):
+        raise ValueError(f"{given!r} has a pair of classes twice.")
+    return named
+
+
+def _priors(pairs: tuple[tuple[Any, float], ...], given: Any) -> Pairs:
+    named = tuple((str(key), fraction) for key, fraction in pairs)
+    is_whole = abs(sum(dict(named).values()) - 1.0) <= 1e-6
+    if not is_whole or not all(0 < fraction <= 1 for _, fraction in named):
+        raise ValueError(f"{given!r} has to be fractions above 0 that sum to 1, such as bad=0.3,good=0.7.")
+    return named
 
 
 def _parts(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettin
 from holdfast.runs.parsing import (
     ClassWeights,
     Directions,
+    Pairs,
     as_it_is,
     class_weights,
     class_weights_of,
@@ -17,9 +18,15 @@ from holdfast.runs.parsing import (
     directions_of,
     leaf_size,
     leaf_size_of,
+    losses,
+    losses_of,
     most_leaves,
     most_leaves_of,
     number_or_text,
+    priors,
+    priors_of,
+    threshold,
+    threshold_of,
 )
 from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
@@ -88,6 +95,28 @@ class RunSettings(LearningSettings):
         MODELS[0],
         help="A stable tree, a tree, a tree whose size folds choose, or many trees.",
         choices=MODELS,
+    )
+    loss: Pairs = setting(
+        None,
+        help="What it costs to take a row of one class for another: bad:good=5. Others cost 1.",
+        metavar="LOSSES",
+        from_text=losses,
+        from_python=losses_of,
+    )
+    priors: Pairs = setting(
+        None,
+        help="Fractions of the classes where the model is used: bad=0.1,good=0.9.",
+        metavar="FRACTIONS",
+        from_text=priors,
+        from_python=priors_of,
+    )
+    threshold: float | str | None = setting(
+        None,
+        help="Probability of the class of --positive, or the rarer of two, from which on it is predicted, or "
+        "cost: what costs least by --loss on rows held out.",
+        metavar="PROBABILITY",
+        from_text=threshold,
+        from_python=threshold_of,
     )
     positive: Any = setting(
         None,
@@ -239,6 +268,8 @@ class RunSettings(LearningSettings):
             raise ParameterError(
                 "--criterion quantile and --quantile go together: write --criterion quantile --quantile 0.9."
             )
+        if self.priors is not None and self.class_weight is not None:
+            raise ParameterError("--priors and --class-weight both weigh the classes: leave one of them out.")
         if self.selection_rule == "weighted" and self.gamma is None:
             raise ParameterError(
                 "--selection-rule weighted needs --gamma: what one unit of distance is worth."

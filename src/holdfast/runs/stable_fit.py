@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from holdfast.arrays import LongArray
+from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.estimators.threshold import Decision
 from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
-from holdfast.runs.growth_rules import selection_rule, stable_settings
+from holdfast.runs.growth_rules import decision_rule, selection_rule, stable_settings
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.choice import Choice, SelectionRule, choose
-from holdfast.stability.training import StableTrees, train_divided
+from holdfast.stability.rows import PreparedRows
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.training import StableTrees, train, train_divided
 from holdfast.tree.tree import Tree
 
 CHOSEN = "chosen"
@@ -85,7 +90,8 @@ def fit_stable(roles: RowRoles, settings: RunSettings, *, verbose: bool = False)
         ends = {
             rule: choose(trained.frontier, trained.metric, SelectionRule(rule)).candidate for rule in ENDS
         }
-        chosen_trees = _chosen_trees(roles, trained, {CHOSEN: choice.candidate, **ends})
+        decision = _decision(rows, settings, training)
+        chosen_trees = _chosen_trees(roles, trained, {CHOSEN: choice.candidate, **ends}, decision)
     references = trained.references_of(choice.candidate).trees
     candidates = trained.sampled_candidates
     return StableFit(
@@ -99,13 +105,26 @@ def fit_stable(roles: RowRoles, settings: RunSettings, *, verbose: bool = False)
     )
 
 
+def _decision(rows: PreparedRows, settings: RunSettings, training: StabilitySettings) -> Decision | None:
+    """The threshold that the settings ask for, by stable trees of folds if they are to choose it."""
+    rule = decision_rule(settings, rows.table.schema.target)
+
+    def fit(table: Table, groups: LongArray | None) -> Tree:
+        trained = train(table, replace(training, verbose=False), groups=groups)
+        choice = choose(trained.frontier, trained.metric, selection_rule(settings))
+        return trained.candidates.trees[choice.candidate]
+
+    return None if rule is None else rule.decision(rows.table, rows.groups, fit)
+
+
 def _chosen_trees(
-    roles: RowRoles, trained: StableTrees, candidates: dict[str, int]
+    roles: RowRoles, trained: StableTrees, candidates: dict[str, int], decision: Decision | None
 ) -> tuple[ChosenTree, ...]:
     """One entry for each different candidate of those with a name."""
     chosen = []
     for candidate in dict.fromkeys(candidates.values()):
         tree = trained.candidates.trees[candidate]
+        tree = tree if decision is None else decision.of(tree)
         test, earlier_test = roles.test_scores(tree, trained.metric)
         names = tuple(name for name, other in candidates.items() if other == candidate)
         instability = float(trained.frontier.instability[candidate])

@@ -16,6 +16,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.scoring import formulas
+from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, net_benefit_of
 from holdfast.scoring.formulas import Measured, Rows, standard_error
 from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
 from holdfast.text.lists import RowLabels, first_rows, listed
@@ -124,7 +125,8 @@ class Metric:
     def by_labels(self) -> bool:
         """True if it asks which class a model predicts, not for the fractions of the classes."""
         if self.formula is not None:
-            return self.formula in (formulas.accuracy, formulas.balanced_accuracy)
+            named = self.formula in (formulas.accuracy, formulas.balanced_accuracy)
+            return named or isinstance(self.formula, ExpectedLoss)
         return bool(getattr(self.scorer, "_response_method", None) == "predict")
 
     @property
@@ -217,10 +219,10 @@ _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 def metric_of(scoring: Any, target: Target) -> Metric:
     """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
 
-    Ours are "accuracy", "auc", "balanced_accuracy", "brier" and "log_loss" for classes; "absolute_error",
-    "poisson", "r2", "squared_error" and pinball losses such as "quantile 0.9" for numbers. Any
-    other name of a scorer of scikit-learn's, or any
-    `scorer(estimator, X, y)` for which greater is better, will do too, if slowly: it is called 21 times.
+    Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
+    threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
+    "quantile 0.9" for numbers. Any other name of a scorer of scikit-learn's, or any `scorer(estimator, X, y)`
+    for which greater is better, will do too, if slowly: it is called 21 times.
     """
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
@@ -229,6 +231,9 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if (fraction := quantile_of(scoring)) is not None and scoring != ABSOLUTE_ERROR:
         return _metric_of_quantile(scoring, fraction, target)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
+    if scoring.partition("@")[0] == NET_BENEFIT:
+        benefit = net_benefit_of(scoring, target)
+        return Metric(scoring, benefit.title(target), False, benefit)
     name = _ALIASES.get(scoring, scoring)
     for metric in own:
         if metric.name == name:
@@ -252,6 +257,12 @@ def own_scoring(criterion: str) -> str | None:
     ('quantile 0.9', None)
     """
     return criterion if criterion == "poisson" or quantile_of(criterion) is not None else None
+
+
+def loss_metric(losses: FloatArray) -> Metric:
+    """The mean loss of predicted classes by a loss matrix."""
+    formula = ExpectedLoss(tuple(map(tuple, losses.tolist())))
+    return Metric("expected_loss", "expected loss", True, formula)
 
 
 def _metric_of_name(name: str, target: Target) -> Metric:

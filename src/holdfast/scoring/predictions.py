@@ -14,7 +14,10 @@ def predictions_for(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArra
     """What the model says of the rows, as the metric wants it: fractions of classes, labels, or numbers."""
     if isinstance(model, Tree):
         return node_predictions(metric, model, model.apply(X))
-    return model.values(X)
+    values = model.values(X)
+    if metric.by_labels and model.loss_matrix is not None:
+        return np.asarray(np.eye(values.shape[1])[model.decided(values)], np.float64)
+    return values
 
 
 def node_predictions(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:

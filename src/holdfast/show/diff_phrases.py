@@ -111,7 +111,7 @@ def _sides_text(old: Condition, new: Condition) -> str:
 
 def chance_text(rule: Rule, positive: int | None) -> str:
     """The probability of the positive class, or of the predicted one: p(died) 0.07."""
-    probability = probability_text(told_probability(rule.value, positive))
+    probability = probability_text(told_probability(rule.value, positive, rule.predicted))
     return f"{probability_name(rule.target, positive)} {probability}"
 
 

@@ -126,7 +126,7 @@ class NodeTexts:
             interval = self.interval(node)
             return (rows, interval) if interval else (rows,)
         if self.positive is None:
-            return (f"{self._percent(float(self.tree.value[node].max()))} · {rows}",)
+            return (f"{self._percent(float(self.tree.value[node, self.tree.outcome[node]]))} · {rows}",)
         seen, n_rows = self.seen(node)
         if n_rows <= 0:
             return (rows,)

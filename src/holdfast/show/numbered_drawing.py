@@ -13,7 +13,7 @@ from holdfast.text.numbers import probability_text, rows_text
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import outcome_text
+from holdfast.tree.wording import all_notes, outcome_text
 
 
 def numbered_drawing(
@@ -37,7 +37,7 @@ def numbered_drawing(
         lines.append(f"{start}{text}{marks.get(node, '')}")
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*tree.notes, *direction_lines(tree)):
+    for note in (*all_notes(tree), *direction_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     return "\n".join([*lines, *wrapped_edits(tree, width)])
 
@@ -56,6 +56,6 @@ def _indents(tree: Tree) -> list[str]:
 def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
     value, target = outcome_text(tree, node), tree.schema.target
     if target.is_classes:
-        probability = probability_text(told_probability(tree.value[node], positive))
+        probability = probability_text(told_probability(tree.value[node], positive, int(tree.outcome[node])))
         value = f"{value}, {probability_name(target, positive)} = {probability}"
     return f"{printable(target.name)} = {value}, {rows_text(float(tree.count[node]))}"

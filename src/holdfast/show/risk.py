@@ -14,6 +14,9 @@ def probability_name(target: Target, place: int | None) -> str:
     return "p" if place is None else f"p({shortened(class_names(target)[place], LONGEST_NAME)})"
 
 
-def told_probability(fractions: Sequence[float], place: int | None) -> float:
-    """The fraction of the positive class; of the most frequent one where there is none."""
-    return float(max(fractions) if place is None else fractions[place])
+def told_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:
+    """The fraction of the positive class; of the predicted one where there is none.
+
+    Where errors cost different amounts, the predicted one need not be the most frequent.
+    """
+    return float(fractions[predicted if place is None else place])

@@ -23,7 +23,7 @@ MOST_ALTERNATIVES = 4  # categories named
 
 def row_explanation_text(found: RowExplanation, width: int = WIDTH) -> str:
     """The outcome, the path question by question, and what would change the outcome."""
-    blocks = [_wrapped(_outcome_sentence(found), width)]
+    blocks = [_wrapped(" ".join(_outcome_sentences(found)), width)]
     if found.steps:
         blocks.append(["The path", *_path_lines(found.steps, width)])
     return "\n\n".join("\n".join(lines) for lines in [*blocks, _change_lines(found, width)])
@@ -31,7 +31,7 @@ def row_explanation_text(found: RowExplanation, width: int = WIDTH) -> str:
 
 def row_explanation_html(found: RowExplanation) -> str:
     """The same for a notebook: the outcome, the path as a table, and the smallest changes as another."""
-    parts = [sentences(_outcome_sentence(found), strong=True)]
+    parts = [sentences(*_outcome_sentences(found), strong=True)]
     if found.steps:
         heads = ["the path", "this row", "from the threshold", "how firmly the question stands"]
         rows = [
@@ -63,6 +63,11 @@ _MEANINGS = {
 
 
 # -- the outcome ------------------------------------------------------------------------------------------
+
+
+def _outcome_sentences(found: RowExplanation) -> list[str]:
+    """The outcome and, where it is not the most likely class that is predicted, how the tree decides."""
+    return [_outcome_sentence(found), *filter(None, [printable(found.decides)])]
 
 
 def _outcome_sentence(found: RowExplanation) -> str:

@@ -27,7 +27,7 @@ from holdfast.text.numbers import (
 from holdfast.tree.positive import positive_class, risk
 from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import all_notes, class_names
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
@@ -56,7 +56,9 @@ def rules_text(
         "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
         for rule in ordered_rules(tree, order, positive)
     ]
-    notes = ["\n".join(_indented("NOTE ", printable(note))) for note in (*tree.notes, *direction_lines(tree))]
+    notes = [
+        "\n".join(_indented("NOTE ", printable(note))) for note in (*all_notes(tree), *direction_lines(tree))
+    ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     return "\n\n".join(blocks + notes + edits)
 
@@ -167,13 +169,13 @@ class _Support:
         between = self._between(rule) if self.intervals else ""
         if not rule.target.is_classes:
             return f"{between}; {rows}" if between else rows
-        probability = probability_text(told_probability(rule.value, self.place))
+        probability = probability_text(told_probability(rule.value, self.place, rule.predicted))
         return f"{self.name} = {probability}{f', {between}' if between else ''}; {rows}"
 
     def _between(self, rule: Rule) -> str:
         """The 95 % interval of what the leaf says; nothing where too few rows tell it."""
-        place = rule.target.classes.index(rule.outcome) if rule.target.is_classes else 0
-        low, high = node_interval(self.tree, rule.leaf, place if self.place is None else self.place)
+        place = rule.predicted if self.place is None else self.place
+        low, high = node_interval(self.tree, rule.leaf, place)
         if not isfinite(high - low):
             return ""
         if rule.target.is_classes:

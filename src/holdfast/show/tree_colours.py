@@ -23,7 +23,7 @@ def leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
     if not tree.schema.target.is_classes:
         return mean_colour(texts, float(tree.value[node, 0])), OUTLINE
     colour, least = nth_colour(int(tree.outcome[node])), 1 / len(tree.schema.target.classes)
-    sure = (float(tree.value[node].max()) - least) / (1 - least) if least < 1 else 1.0
+    sure = (float(tree.value[node, tree.outcome[node]]) - least) / (1 - least) if least < 1 else 1.0
     return lighter(colour, 0.1 + 0.45 * sure), colour
 
 

@@ -29,6 +29,11 @@ def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
         if learner is not None:
             known = learner.get_params(deep=False)
             grid = {name: values for name, values in grid.items() if name in known}
+    if learner is not None and (settings.rules.loss_matrix, settings.rules.priors) != (None, None):
+        raise ParameterError(
+            "loss_matrix and priors are for trees of our own rules, and a learner is given: leave them "
+            "None, or learner=None."
+        )
     combinations = combinations_of(grid or {})
     if learner is None:
         return own_learner(rows.table, settings.rules, combinations)

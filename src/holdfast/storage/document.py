@@ -84,6 +84,7 @@ class EditPart(Part):
     stale: bool
 
 
+Losses = tuple[tuple[float, ...], ...] | msgspec.UnsetType  # only where there are some
 Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
 
 
@@ -107,6 +108,7 @@ class TreeDocument(Part, kw_only=True):
     checksum: str  # of the text without this line
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
@@ -119,6 +121,7 @@ class TreePart(Part, kw_only=True):
 
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     nodes: NodesPart
@@ -141,6 +144,7 @@ class MemberPart(Part, kw_only=True):
     target: TargetPart | None  # null where the tree predicts what the ensemble does
     criterion: str
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
     nodes: NodesPart
@@ -159,6 +163,7 @@ class EnsembleDocument(Part, kw_only=True):
     weights: msgspec.Raw
     outputs: msgspec.Raw
     notes: tuple[str, ...]
+    loss_matrix: Losses = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     trees: list[MemberPart]

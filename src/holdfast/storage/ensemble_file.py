@@ -10,7 +10,7 @@ from holdfast.storage.document_text import text_of
 from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.json_array import array_in
-from holdfast.storage.parts import ensemble_document_of, schema_in, target_in, trees_in
+from holdfast.storage.parts import ensemble_document_of, losses_in, schema_in, target_in, trees_in
 from holdfast.tree.check import check_schema, check_trees
 from holdfast.tree.ensemble import Ensemble
 
@@ -53,6 +53,7 @@ def read_ensemble(data: bytes, edited: bool) -> tuple[Ensemble, EstimatorPart | 
             document.link,
             document.votes,
             document.notes,
+            losses_in(document.loss_matrix),
         )
     except BrokenTreeError as error:
         raise ModelFileError(f"it holds no sound ensemble: {error}") from error

@@ -56,12 +56,14 @@ ESTIMATORS: dict[str, Any] = {
 # Attributes that the file holds as they are, where the estimator has them.
 NUMBERS: dict[str, type] = {
     "ccp_alpha_": float,
+    "decision_threshold_": float,
     "max_depth_": int,
     "max_leaf_nodes_": int,
     "max_features_": int,
     "min_samples_leaf_": int,
     "n_estimators_": int,
     "oob_score_": float,
+    "positive_class_": int,
     "rows_behind_": float,
     "shrinkage_": float,
     "teacher_loss_": float,

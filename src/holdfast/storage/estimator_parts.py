@@ -9,20 +9,21 @@ from holdfast.storage.part import Integer, LabelEntry, Part
 # -- parameters -------------------------------------------------------------------------------------------
 
 Scalar = LabelEntry | None
+Key = LabelEntry | tuple[LabelEntry, ...]  # a pair of classes, too
 List = tuple[Scalar | tuple[Scalar, ...], ...]  # also of lists, such as sets of columns
 
 
 class InnerMappingPart(Part):
     """A mapping within a mapping, such as the class weights of growth rules."""
 
-    keys: tuple[LabelEntry, ...]
+    keys: tuple[Key, ...]
     values: tuple[Scalar | List, ...]
 
 
 class MappingPart(Part):
     """A mapping. Its keys are labels of any type, which the keys of a JSON object are not."""
 
-    keys: tuple[LabelEntry, ...]
+    keys: tuple[Key, ...]
     values: tuple[Scalar | List | InnerMappingPart, ...]
 
 

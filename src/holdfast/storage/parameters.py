@@ -12,10 +12,9 @@ from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
 
+LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
-
-
-OF_LISTS = ("interaction_cst",)  # whose value may be a list of lists
+OF_LISTS = ("interaction_cst", LOSSES)  # whose value may be a list of lists
 
 
 class NotPlainError(Exception):
@@ -31,7 +30,7 @@ def parameters_of(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
     others = []
     for name, value in estimator.get_params(deep=False).items():
         try:
-            held[name] = _rules_part(value) if name == RULES and value is not None else _part(value)
+            held[name] = _rules_part(value) if name == RULES and value is not None else _part(name, value)
         except NotPlainError:
             others.append(name)
     return held, others
@@ -46,24 +45,24 @@ def _rules_part(rules: Any) -> MappingPart:
         for field in fields(rules)
         if getattr(rules, field.name) != field.default
     }
-    return MappingPart(keys=tuple(said), values=tuple(_rule(value) for value in said.values()))
+    return MappingPart(keys=tuple(said), values=tuple(_rule(*item) for item in said.items()))
 
 
-def _rule(value: Any) -> Any:
+def _rule(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return InnerMappingPart(keys=_keys(value), values=tuple(map(_scalar, value.values())))
+        return InnerMappingPart(keys=_keys(name, value), values=tuple(map(_scalar, value.values())))
     return _scalar_or_list(value)
 
 
-def _part(value: Any) -> Parameter:
+def _part(name: str, value: Any) -> Parameter:
     if isinstance(value, Mapping):
-        return MappingPart(keys=_keys(value), values=tuple(map(_scalar_or_list, value.values())))
+        return MappingPart(keys=_keys(name, value), values=tuple(map(_scalar_or_list, value.values())))
     entries: Parameter = _scalar_or_list(value)
     return entries
 
 
 def _scalar_or_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.ndim == 1:
+    if isinstance(value, np.ndarray) and value.ndim in (1, 2):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(map(_scalar_or_inner_list, value))
@@ -76,9 +75,9 @@ def _scalar_or_inner_list(value: Any) -> Any:
     return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
 
 
-def _keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    keys = tuple(map(_scalar, mapping))
-    if None in keys:
+def _keys(name: str, mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    keys = tuple(map(_scalar_or_inner_list if name == LOSSES else _scalar, mapping))
+    if None in keys or any(isinstance(key, tuple) and None in key for key in keys):
         raise NotPlainError
     return keys
 
@@ -130,6 +129,10 @@ def _value_in(part: Any, name: str) -> Any:
         return [_value_in(entry, name) for entry in part]
     if not isinstance(part, MappingPart | InnerMappingPart):
         return part
+    if name != LOSSES and any(isinstance(key, tuple) for key in part.keys):
+        raise ModelFileError(f"at estimator.parameters.{name[:40]}: Expected labels as keys, got lists.")
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
         raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
-    return {key: _value_in(entry, name) for key, entry in zip(part.keys, part.values, strict=True)}
+    of_entry = part.keys if name == RULES else [name] * len(part.keys)
+    entries = zip(part.keys, part.values, of_entry, strict=True)
+    return {key: _value_in(entry, str(own)) for key, entry, own in entries}

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 from numpy.typing import DTypeLike, NDArray
 
@@ -18,6 +19,7 @@ from holdfast.storage.document import (
     VERSION,
     EnsembleDocument,
     FeaturePart,
+    Losses,
     MemberPart,
     NodesPart,
     SchemaPart,
@@ -46,6 +48,7 @@ def document_of(tree: Tree) -> TreeDocument:
         checksum="",
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
         schema=_schema_part(tree.schema),
@@ -65,6 +68,7 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
             TreePart(
                 criterion=str(tree.criterion),
                 notes=tuple(map(str, tree.notes)),
+                loss_matrix=loss_part(tree.loss_matrix),
                 edits=edit_parts(tree.edits),
                 monotone=monotone_part(tree.monotone),
                 nodes=_nodes_part(tree),
@@ -87,6 +91,7 @@ def ensemble_document_of(ensemble: Ensemble) -> EnsembleDocument:
         weights=raw_array(ensemble.weights.tolist()),
         outputs=raw_array(ensemble.outputs.tolist()),
         notes=tuple(map(str, ensemble.notes)),
+        loss_matrix=loss_part(ensemble.loss_matrix),
         schema=_schema_part(ensemble.schema),
         trees=[_member_part(tree, ensemble.schema.target) for tree in ensemble.trees],
     )
@@ -99,10 +104,25 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         target=None if is_shared else _target_part(tree.schema.target),
         criterion=str(tree.criterion),
         notes=tuple(map(str, tree.notes)),
+        loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
         nodes=_nodes_part(tree),
     )
+
+
+def loss_part(loss_matrix: FloatArray | None) -> Losses:
+    """The losses as the document has them."""
+    return UNSET if loss_matrix is None else tuple(map(tuple, loss_matrix.tolist()))
+
+
+def losses_in(part: Losses) -> FloatArray | None:
+    """The losses as the document says they are."""
+    if isinstance(part, UnsetType):
+        return None
+    if len({len(row) for row in part}) > 1:
+        raise BrokenTreeError("loss_matrix has rows of different lengths.")
+    return np.array(part, np.float64)
 
 
 def _schema_part(schema: Schema) -> SchemaPart:
@@ -230,6 +250,7 @@ def tree_in(
         array("outcome", np.int32),
         _observed_in(part.nodes, len(schema.target.classes), place),
         edits_in(part.edits),
+        losses_in(part.loss_matrix),
         monotone_in(part.monotone),
         numbers_if_any("effective"),
         numbers_if_any("deviation"),

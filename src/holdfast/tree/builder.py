@@ -28,6 +28,7 @@ class Nodes:
     impurity: FloatArray
     sets: Mapping[int, BoolArray] = field(default_factory=dict)  # at each split on categories: who goes left
     outcome: IntArray | LongArray | None = None  # the class of every node; None: ties go by the nodes above
+    loss_matrix: FloatArray | None = None
     observed: FloatArray | None = None
     effective: FloatArray | None = None
     deviation: FloatArray | None = None
@@ -60,6 +61,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         impurity=nodes.impurity[order],
         criterion=criterion,
         notes=notes,
+        loss_matrix=nodes.loss_matrix,
         observed=None if nodes.observed is None else nodes.observed[order],
         effective=None if nodes.effective is None else nodes.effective[order],
         deviation=None if nodes.deviation is None else nodes.deviation[order],

@@ -13,6 +13,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
+from holdfast.tree.outcome import class_merits
 from holdfast.tree.tree import LEAF, Tree
 
 TOLERANCE = 1e-6  # of sums of fractions and weights: other libraries keep theirs in single precision
@@ -71,6 +72,7 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_children(tree)
     _check_splits(tree, sizes)
     _check_values(tree)
+    check_losses(tree.loss_matrix, tree.schema.target)
     check_outcome(tree)
     _check_weights(tree)
     _check_observed(tree)
@@ -289,8 +291,23 @@ def check_outcome(tree: Tree) -> None:
         raise BrokenTreeError(f"given_outcome holds {given.dtype} {given.shape}: it has an int32 per node.")
     outside = (given < 0) | (given >= len(classes))
     _refuse(outside, "outcome", given, f"the target has {len(classes)} classes")
-    rarer = tree.value[np.arange(tree.n_nodes), given] < tree.value.max(axis=1)
-    _refuse(rarer, "outcome", given, "another class is more frequent at the node")
+    merit = class_merits(tree.value, tree.loss_matrix)
+    worse = merit[np.arange(tree.n_nodes), given] < merit.max(axis=1)
+    why = "is more frequent" if tree.loss_matrix is None else "costs less"
+    _refuse(worse, "outcome", given, f"another class {why} at the node")
+
+
+def check_losses(loss_matrix: FloatArray | None, target: Target) -> None:
+    """Raise a BrokenTreeError if the losses are none of the classes of the target."""
+    if loss_matrix is None:
+        return
+    n_classes = len(target.classes)
+    if loss_matrix.shape != (n_classes, n_classes) or not n_classes:
+        raise BrokenTreeError(
+            f"loss_matrix has the shape {loss_matrix.shape}: there are {n_classes} classes."
+        )
+    if not (np.isfinite(loss_matrix) & (loss_matrix >= 0)).all() or np.diag(loss_matrix).any():
+        raise BrokenTreeError("loss_matrix holds losses that are negative, not finite, or on its diagonal.")
 
 
 def _check_weights(tree: Tree) -> None:

@@ -130,7 +130,8 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
     outcome = None
     if tree.given_outcome is not None or subtree.given_outcome is not None:
         outcome = joined("outcome")
-    return _built(tree, Nodes(**{name: joined(name) for name in names}, sets=sets, outcome=outcome))
+    arrays = {name: joined(name) for name in names}
+    return _built(tree, Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix))
 
 
 def _uncounted(tree: Tree) -> Tree:
@@ -154,6 +155,7 @@ def _loose(tree: Tree) -> Nodes:
         impurity=tree.impurity,
         sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
         outcome=tree.given_outcome,
+        loss_matrix=tree.loss_matrix,
         observed=tree.observed,
         effective=tree.effective,
         deviation=tree.deviation,

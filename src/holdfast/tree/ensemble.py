@@ -12,6 +12,7 @@ from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.ensemble_check import Link, check_ensemble
+from holdfast.tree.outcome import class_merits
 from holdfast.tree.packed_ensemble import Packed
 from holdfast.tree.tree import Tree, fractions_of, label_array
 
@@ -42,6 +43,7 @@ class Ensemble:
         False  # True: a tree adds its weight to its most frequent class, not to all by their fractions
     )
     notes: tuple[str, ...] = ()  # what the reader of the ensemble must know
+    loss_matrix: FloatArray | None = None  # what errors cost: the class of least expected loss is predicted
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -148,12 +150,16 @@ class Ensemble:
         return linked(self.link, scores, float(self.weights.sum()))
 
     def predict(self, X: Any, **policy: Any) -> Any:
-        """The class with the highest value, the first of them in a tie; or the number."""
+        """The class with the highest value, or least expected loss, the first in a tie; or the number."""
         if not self.schema.target.is_classes:
             return self.values(X, **policy)[:, 0]
         rows, n_jobs = self._rows(X, **policy)
-        likeliest = [self._values_of(rows[part], n_jobs).argmax(axis=1) for part in self._blocks(rows)]
-        return label_array(self.schema.target.classes)[np.concatenate(likeliest)]
+        places = [self.decided(self._values_of(rows[part], n_jobs)) for part in self._blocks(rows)]
+        return label_array(self.schema.target.classes)[np.concatenate(places)]
+
+    def decided(self, values: FloatArray) -> IntArray:
+        """Index of the class that such values ask for: the most likely, or that of least expected loss."""
+        return np.asarray(class_merits(values, self.loss_matrix).argmax(axis=1), np.int32)
 
     def predict_proba(self, X: Any, **policy: Any) -> FloatArray:
         """The probabilities of the classes, in the order of the schema."""

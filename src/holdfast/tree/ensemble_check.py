@@ -7,6 +7,7 @@ import numpy as np
 
 from holdfast.errors import BrokenTreeError
 from holdfast.text.lists import listed
+from holdfast.tree.check import check_losses
 from holdfast.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def check_ensemble(ensemble: "Ensemble") -> None:
     _check_outputs(ensemble)
     _check_link(ensemble)
     _check_sums(ensemble)
+    check_losses(ensemble.loss_matrix, ensemble.schema.target)
 
 
 def _check_arrays(ensemble: "Ensemble") -> None:

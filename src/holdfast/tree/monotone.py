@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
 from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.outcome import class_merits
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
@@ -142,7 +143,8 @@ def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
     """The tree with one class for all leaves where two are tied, lest the class go back as a value stays."""
     if len(tree.schema.target.classes) != 2:
         return tree
-    tied = leaves[tree.value[leaves, 0] == tree.value[leaves, 1]]
+    merit = class_merits(tree.value[leaves], tree.loss_matrix)
+    tied = leaves[merit[:, 0] == merit[:, 1]]
     if len(set(tree.outcome[tied].tolist())) < 2:
         return tree
     outcome = tree.outcome.copy()

@@ -102,6 +102,11 @@ class Rule:
     def __str__(self) -> str:
         return shown("rule_text", self)
 
+    @property
+    def predicted(self) -> int:
+        """Index of the predicted class; 0 of a number."""
+        return self.target.classes.index(self.outcome) if self.target.is_classes else 0
+
     def condition(self, name: str) -> Condition | None:
         """The condition on the feature of this name; None if any value is allowed."""
         return self._by_name.get(name)

@@ -58,7 +58,8 @@ def _summary(tree: Tree) -> TreeSummary:
     if tree.schema.target.is_classes:
         fractions = tree.value[leaves]
         deviance = 2.0 * float(rows @ _surprise(fractions))
-        n_errors = float(rows @ (1.0 - fractions.max(axis=1)))
+        predicted = tree.outcome[leaves]
+        n_errors = float(rows @ (1.0 - fractions[np.arange(len(predicted)), predicted]))
     else:
         # Members of boosted models know no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)

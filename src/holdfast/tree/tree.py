@@ -56,6 +56,8 @@ class Tree(Editable):
     # says, or rows that weigh more than others. None elsewhere: `class_counts` works them out.
     observed: FloatArray | None = None
     edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
+    # (true classes, predicted ones): what errors cost. The class of a node is that of least expected loss.
+    loss_matrix: FloatArray | None = None
     monotone: "Monotone | None" = None  # which way its values go along features, where that is promised
     # How many rows every node is worth, where rows weigh unlike or come in groups; None: as many as it has.
     effective: FloatArray | None = None
@@ -155,7 +157,10 @@ class Tree(Editable):
 
     @cached_property
     def outcome(self) -> IntArray:
-        """Index of the most frequent class at every node; of several, the one most frequent above it."""
+        """Index of the most frequent class at every node; of several, the one most frequent above it.
+
+        With a loss matrix, of the class of least expected loss.
+        """
         from holdfast.tree.outcome import majority
 
         return frozen(majority(self) if self.given_outcome is None else self.given_outcome)

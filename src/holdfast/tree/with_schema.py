@@ -36,6 +36,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         threshold=_thresholds(tree, schema, feature),
         set_start=set_start,
         in_set=in_set,
+        loss_matrix=_losses(tree, schema.target),
         value=_by_class(tree, schema.target, tree.value),
         observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
     )
@@ -82,6 +83,16 @@ def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:
     moved = np.zeros((tree.n_nodes, len(target.classes)))
     moved[:, _places(tree.schema.target.classes, target.classes)] = numbers
     return moved
+
+
+def _losses(tree: Tree, target: Target) -> FloatArray | None:
+    """The losses in their new places; an error about a new class costs as much as the dearest of them."""
+    if tree.loss_matrix is None:
+        return None
+    losses = float(tree.loss_matrix.max()) * (1.0 - np.eye(len(target.classes)))
+    places = _places(tree.schema.target.classes, target.classes)
+    losses[np.ix_(places, places)] = tree.loss_matrix
+    return losses
 
 
 def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:

@@ -1,10 +1,19 @@
 """What a tree says, in words: its classes, and the outcome of a node."""
 
-from holdfast.data.schema import Target
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdfast.data.schema import Label, Target
 from holdfast.text.lines import label_text
-from holdfast.text.numbers import number_text
+from holdfast.text.numbers import number_text, probability_text
+from holdfast.tree.positive import positive_class
 from holdfast.tree.quantile import quantile_of, statistic_words
+from holdfast.tree.threshold import threshold_of
 from holdfast.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from holdfast.tree.ensemble import Ensemble
 
 
 def outcome_text(tree: Tree, node: int) -> str:
@@ -24,6 +33,32 @@ def quantile_words(tree: Tree) -> str:
     if tree.schema.target.is_classes or quantile_of(tree.criterion) is None:
         return ""
     return statistic_words(tree.criterion)
+
+
+def all_notes(model: "Tree | Ensemble") -> tuple[str, ...]:
+    """What the reader of the model must know, how it decides included, if not by the greatest probability."""
+    decides = decision_text(model)
+    return (*model.notes, decides) if decides else model.notes
+
+
+def decision_text(model: "Tree | Ensemble", positive: Label | None = None) -> str:
+    """From which probability on which class is predicted; nothing of a model that takes the most likely one.
+
+    >>> from holdfast import TreeClassifier
+    >>> model = TreeClassifier(threshold=0.25).fit([[1.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> decision_text(model.tree_)
+    'a is predicted where its probability is at least 0.25.'
+    """
+    losses, target = model.loss_matrix, model.schema.target
+    if losses is None or np.ptp(losses[~np.eye(len(losses), dtype=bool)]) == 0:
+        return ""
+    if len(losses) != 2:
+        return "Errors cost different amounts: the class of least expected loss is predicted."
+    place = positive_class(model, positive) if isinstance(model, Tree) else None
+    if place is None:  # the class that is dearer to miss
+        place = int(threshold_of(losses, 1) <= 0.5)
+    threshold = probability_text(threshold_of(losses, place))
+    return f"{class_names(target)[place]} is predicted where its probability is at least {threshold}."
 
 
 def class_names(target: Target) -> tuple[str, ...]:

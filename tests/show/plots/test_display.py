@@ -24,6 +24,9 @@ DISPLAYS: dict[str, Display] = {
     "support": hf.SplitSupportDisplay.from_result([made.support("age <= 30"), made.support(ODD, 1)]),
     "comparison": hf.ComparisonDisplay.from_result(made.comparison({"tree": [0.8, 0.9], ODD: [0.6, 0.7]})),
     "audit": hf.AuditDisplay.from_result(made.audit({"tree": (0.8, 0.1, 5.0), ODD: (0.9, 0.05, np.nan)})),
+    "decision curve": hf.DecisionCurveDisplay(
+        np.array([0.2, 0.4]), ("tree", ODD), np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), ODD, 10
+    ),
     "replications": hf.ReplicationsDisplay.from_result(made.replications()),
     "matrix": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), names=("tree", ODD)),
     "map": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),

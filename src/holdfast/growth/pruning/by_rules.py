@@ -18,6 +18,11 @@ def pruned(tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample
         _raise_for_for_numbers(rules, table)
     if rules.ccp_risk is not None:
         node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
+    if rules.pruning_confidence is not None and rules.loss_matrix is not None:
+        raise ParameterError(
+            f"pruning_confidence={rules.pruning_confidence!r} counts errors, whatever they cost, and there "
+            "is a loss_matrix: prune by ccp_alpha."
+        )
     tree = pruned_pessimistically(tree, rules, table, fixed, counts)
     if rules.ccp_alpha > 0:
         tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)

@@ -28,9 +28,9 @@ from holdfast.tree.tree import Tree
 def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     """The smallest of the subtrees that err least on the rows of the table, which must be new to the tree.
 
-    Errors are rows of another class than the leaf predicts; for numbers, squared error or, of a tree grown by
-    "poisson", the deviance, and of one whose leaves say a quantile, its pinball loss. The values of the nodes
-    stay as they are.
+    Errors are rows of another class than the leaf predicts, by what they cost where the tree has a loss
+    matrix; for numbers, squared error or, of a tree grown by "poisson", the deviance, and of one whose leaves
+    say a quantile, its pinball loss. The values of the nodes stay as they are.
 
     >>> from holdfast import grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
@@ -70,7 +70,7 @@ def grow_reduced_error(
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     smaller = prune_reduced_error(tree, table.taken(held_out))
-    return with_values(smaller, table, fixed, fixed.repeats)
+    return with_values(smaller, table, fixed.of_values, fixed.repeats)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
@@ -88,6 +88,8 @@ def _node_losses(tree: Tree, table: Table) -> FloatArray:
 
 
 def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+    if tree.loss_matrix is not None:
+        return np.asarray(tree.loss_matrix[target, tree.outcome[node]], np.float64)
     return np.asarray(tree.outcome[node] != target, np.float64)
 
 

@@ -5,17 +5,31 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CLASS_CRITERIA, class_impurity
+from holdfast.tree.outcome import expected_losses
 from holdfast.tree.tree import Tree
+
+_ERRORS = ("misclassification", "purity")
+
+
+def least_loss(tree: Tree) -> FloatArray:
+    """What the class that each node predicts is expected to cost, per row."""
+    assert tree.loss_matrix is not None
+    expected = expected_losses(tree.value, tree.loss_matrix)
+    return np.asarray(expected[np.arange(tree.n_nodes), tree.outcome], np.float64)
 
 
 def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
     """Impurity of every node times its fraction of the weight: the leaves' add up to the risk of the tree.
 
     `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
-    have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile.
+    have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile. Of a
+    tree with a loss matrix, errors cost what it says, and None takes that.
     """
     impurity = tree.impurity
     if tree.schema.target.is_classes:
+        if tree.loss_matrix is not None and risk in (None, *_ERRORS):
+            check_counts(tree)
+            return np.asarray(least_loss(tree) * (tree.weight / tree.weight[0]), np.float64)
         name = tree.criterion if risk is None else risk
         if risk is None and name not in CLASS_CRITERIA:
             raise ParameterError(

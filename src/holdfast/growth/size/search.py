@@ -11,6 +11,7 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import losses_of, priors_of
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning.merging import merge_leaves
 from holdfast.growth.pruning.path import (
@@ -25,7 +26,7 @@ from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import TIED, SizeTable
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of, own_scoring
+from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of, own_scoring
 from holdfast.scoring.predictions import node_predictions
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
@@ -89,7 +90,11 @@ def choose_size(
         raise ParameterError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
-    metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
+    losses = _losses(table, rules)
+    if search.scoring is None and losses is not None:
+        metric = loss_metric(losses)
+    else:
+        metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = divided(table, marks, search.cv, search.random_state)
     path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
@@ -107,6 +112,17 @@ def choose_size(
     )
     tree = path[int(chosen[sizes.chosen])]
     return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+
+
+def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
+    """What errors cost on the rows of the table, if there are losses; each class by its prior."""
+    classes = table.schema.target.classes
+    losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
+    if losses is None or priors is None:
+        return losses
+    of_class = np.bincount(table.target, table.weight, minlength=len(classes))
+    factors = priors * of_class.sum() / np.where(of_class > 0, of_class, 1.0)
+    return np.asarray(losses * factors[:, np.newaxis], np.float64)
 
 
 LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries

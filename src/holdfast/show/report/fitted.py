@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._version import __version__
+from holdfast.arrays import IntArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff.data import compared_table
@@ -85,6 +86,14 @@ class Fitted:
         """What the model says of the rows known: fractions of the classes, or numbers."""
         assert self.test is not None
         return self.model.values(self.test.X)
+
+    @cached_property
+    def decided(self) -> IntArray:
+        """Index of the class that the model predicts for each of the rows known."""
+        assert self.test is not None
+        if isinstance(self.model, Tree):
+            return self.model.outcome[self.model.apply(self.test.X)]
+        return self.model.decided(self.predicted)
 
 
 def fitted_of(subject: Any, given: Given) -> Fitted:

@@ -20,6 +20,7 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
+from holdfast.growth.class_costs import losses_of
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
@@ -44,6 +45,7 @@ from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
 from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
@@ -242,7 +244,9 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
         labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
         return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
-    return [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
+    trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
+    losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
+    return trees if losses is None else [with_losses(tree, losses) for tree in trees]
 
 
 def _with_observed(tree: Tree, rows: Taught) -> Tree:

@@ -1,7 +1,8 @@
 """Leaves keep their class unless the rows speak clearly for another one.
 
 A leaf that says 0.49 and after an update 0.51 gives every row in it another class for next to nothing. Its
-value stays at one half then, with the class that it had, as long as that costs little enough fit.
+value stays at one half then, or where its classes cost the same, with the class that it had, as long as that
+costs little enough fit.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from holdfast.arrays import FloatArray, IntArray, frozen
 from holdfast.stability.methods.centred import Taught
 from holdfast.tree.monotone import in_order
 from holdfast.tree.outcome import with_outcome
+from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import LEAF, Tree
 
 CLEAR = 0.9  # of the rows of a leaf that had one class before: that is the class of the leaf
@@ -24,15 +26,15 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     before = _classes_before(tree, deployed, rows)
     leaves = np.flatnonzero((tree.feature == LEAF) & (before >= 0) & (before != tree.outcome))
-    cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - 0.5) ** 2
+    tied = decision_threshold(tree, 1)
+    cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - tied) ** 2
     order = leaves[np.argsort(cost, kind="stable")]
     kept = order[np.cumsum(np.sort(cost, kind="stable")) <= budget]
     if not len(kept):
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
-    value[kept], outcome[kept] = 0.5, before[kept]
-    tied = with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
-    return in_order(tied)
+    value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
+    return in_order(with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome))
 
 
 def _classes_before(tree: Tree, deployed: Tree, rows: Taught) -> IntArray:

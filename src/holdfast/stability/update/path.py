@@ -27,6 +27,7 @@ from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
 from holdfast.tree.monotone import in_order
+from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
@@ -99,7 +100,8 @@ def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) ->
     kinds = [kind for kind, _ in found]
     losses = [search.loss(tree) for _, tree in found]
     trees = _delivered(found, deployed, rows, settings)
-    trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in trees[1:])]
+    decided = [_deciding_like(tree, deployed) for tree in trees[1:]]
+    trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in decided)]
     if settings.leaf_values == "teacher":
         spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
         trees = [
@@ -202,6 +204,11 @@ def _delivered(
     made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
     trees = dict(zip(moved, made, strict=True))
     return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
+
+
+def _deciding_like(tree: Tree, deployed: Tree) -> Tree:
+    """The tree that predicts by the losses, or the threshold, of the deployed one."""
+    return tree if deployed.loss_matrix is None else with_losses(tree, deployed.loss_matrix)
 
 
 def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:

@@ -137,7 +137,7 @@ def _roc_chart(roc: dict[str, list[float]]) -> Markup:
 def _confusion_section(fitted: Fitted, rows: RowsKnown) -> Section:
     """Which class was said for which, a table that says more than one curve a class."""
     names, n = class_names(fitted.target), len(fitted.target.classes)
-    said = np.asarray(fitted.predicted).argmax(axis=1)
+    said = fitted.decided
     table = np.zeros((n, n), np.int64)
     np.add.at(table, (rows.true_values.values, said), 1)
     seen = table.sum(axis=1)

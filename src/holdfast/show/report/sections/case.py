@@ -92,8 +92,9 @@ def tree_data(
     """A tree as the script walks it, with what it says of every node in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = known_before(tree)
+    told = ("says", "class", "sentence", "warning", "conditions")  # a number has no class
     rules = {
-        str(each["leaf"]): {part: each[part] for part in ("says", "sentence", "warning", "conditions")}
+        str(each["leaf"]): {part: each[part] for part in told if part in each}
         for each in rule_facts(tree, positive, noun, training)
     }
     return {

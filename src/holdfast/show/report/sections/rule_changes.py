@@ -108,7 +108,7 @@ def _answer(rule: Rule | None, place: int | None) -> float | None:
         return None
     if not rule.target.is_classes:
         return rule.value[0]
-    return max(rule.value) if place is None else rule.value[place]
+    return rule.value[rule.predicted if place is None else place]
 
 
 def _said(rule: Rule | None, place: int | None) -> str:

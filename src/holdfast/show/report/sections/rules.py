@@ -24,10 +24,11 @@ from holdfast.show.rules import rule_outcome_text, rules_text
 from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent, told_apart
 from holdfast.tree.class_counts import class_counts
+from holdfast.tree.outcome import class_merits
 from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
 from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import class_names, decision_text
 
 MOST_RULES = 30  # on a page that grows too long
 MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
@@ -49,6 +50,7 @@ def rules_section(fitted: Fitted) -> Section:
         "range": None if tree.schema.target.is_classes else _range(tree),
         "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree, fitted.training),
+        "decides": decision_text(tree, fitted.positive_label),
     }
     section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
     return replace(section, shorter=_shorter(section))
@@ -159,7 +161,9 @@ def _fact(
         "value": value,
         "says": rounded_percent(value),
         "sentence": sentence,
-        "warning": " ".join(filter(None, [_warning(rule, counts[rule.leaf]), few_rows_sentence(rule.count)])),
+        "warning": " ".join(
+            filter(None, [_warning(rule, counts[rule.leaf], tree.loss_matrix), few_rows_sentence(rule.count)])
+        ),
         "seen": seen,
         "interval": list(interval),
         "between": "" if is_of_seen else interval_text(*interval),
@@ -171,13 +175,15 @@ def _means_between(low: float, high: float) -> str:
     return " to ".join(told_apart(low, high)) if isfinite(high - low) else ""
 
 
-def _warning(rule: Rule, counts: FloatArray) -> str:
-    """What to say where the tree names another class than most rows of the leaf had."""
-    names, most = class_names(rule.target), int(counts.argmax())
-    said = rule.target.classes.index(rule.outcome)
-    if counts[most] <= counts[said]:
+def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
+    """What to say where the tree names another class than the rows of the leaf ask for."""
+    merit = class_merits(counts[np.newaxis], losses)[0]
+    best = int(merit.argmax())
+    if merit[best] <= merit[rule.predicted]:
         return ""
-    return f"Most of these rows had {names[most]}, and the tree says {names[said]}."
+    names = class_names(rule.target)
+    seen = "Most of these rows had" if losses is None else "By these rows the least loss is expected of"
+    return f"{seen} {names[best]}, and the tree says {names[rule.predicted]}."
 
 
 def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.storage.model_hash import model_hash
+from holdfast.tree.wording import all_notes
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")
 PARTS = {
@@ -34,7 +35,7 @@ def settings_section(fitted: Fitted) -> Section:
             for name, title in PARTS.items()
             if record.get(name)
         ],
-        "notes": [*fitted.model.notes, *record.get("notes", [])],
+        "notes": [*all_notes(fitted.model), *record.get("notes", [])],
     }
     return Section("settings", "Settings, seed and versions", "data scientist", "settings.html", facts)
 

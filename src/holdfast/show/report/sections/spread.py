@@ -11,7 +11,9 @@ from holdfast.show.palette import RED
 from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
+from holdfast.text.numbers import probability_text
 from holdfast.tree.copies import distinct_trees, tree_key
+from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
 
@@ -28,6 +30,7 @@ def spread_section(fitted: Fitted) -> Section | None:
         or (fitted.target.is_classes and fitted.positive is None)
     ):
         return None
+    limit = _limit(fitted)
     near, said = near_best(fitted), _said([fitted.model], fitted)[0]  # type: ignore[list-item]
     others = {"near": _said(near, fitted), "sampled": _said(_some(fitted.references), fitted)}
     facts: dict[str, Any] = {
@@ -35,8 +38,9 @@ def spread_section(fitted: Fitted) -> Section | None:
         "rows_name": fitted.test.name,
         "near_trees": len(others["near"]),
         "sampled_trees": len(others["sampled"]),
-        "near": _figures(said, others["near"], fitted.target.is_classes),
-        "sampled": _figures(said, others["sampled"], fitted.target.is_classes),
+        "near": _figures(said, others["near"], limit),
+        "sampled": _figures(said, others["sampled"], limit),
+        "limit": "one half" if limit is None or limit == 0.5 else probability_text(limit),
         "is_risk": fitted.target.is_classes,
         "outcome": None if fitted.positive is None else class_names(fitted.target)[fitted.positive],
     }
@@ -71,15 +75,24 @@ def _said(trees: Sequence[Tree], fitted: Fitted) -> FloatArray:
     return np.array([tree.values(fitted.test.X)[:, place] for tree in trees]).reshape(len(trees), rows)
 
 
-def _figures(said: FloatArray, others: FloatArray, is_risk: bool) -> dict[str, float] | None:
-    """How far they are apart on the mean row, and which fraction of the rows change sides at one half."""
+def _limit(fitted: Fitted) -> float | None:
+    """The risk from which on the class is predicted; None for numbers."""
+    if not fitted.target.is_classes:
+        return None
+    assert isinstance(fitted.model, Tree)
+    return 0.5 if fitted.positive is None else decision_threshold(fitted.model, fitted.positive)
+
+
+def _figures(said: FloatArray, others: FloatArray, limit: float | None) -> dict[str, float] | None:
+    """How far they are apart on the mean row, and which fraction of the rows change sides at the limit."""
     if not len(others):
         return None
     apart = np.abs(others - said).mean(axis=0)
     figures = {"mean": float(apart.mean()), "most": float(np.quantile(apart, 0.95))}
-    if is_risk:
-        figures["flips"] = float(((others >= 0.5) != (said >= 0.5)).mean())
-        figures["unsure"] = float((((others >= 0.5) != (said >= 0.5)).mean(axis=0) >= 0.2).mean())
+    if limit is not None:
+        is_other = (others >= limit) != (said >= limit)
+        figures["flips"] = float(is_other.mean())
+        figures["unsure"] = float((is_other.mean(axis=0) >= 0.2).mean())
     return figures
 
 

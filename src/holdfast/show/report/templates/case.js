@@ -85,9 +85,8 @@ const cases = (() => {
     return list;
   };
   const outcome = (tree, nodes) => {
-    const leaf = tree.leaves[nodes.at(-1)], value = tree.value[nodes.at(-1)];
-    const head = made("p", "", "outcome"), place = box.positive ?? value.indexOf(Math.max(...value));
-    head.append(made("strong", leaf.says), made("span", box.classes.length ? `${box.target} = ${box.classes[place]}` : box.target));
+    const leaf = tree.leaves[nodes.at(-1)], head = made("p", "", "outcome");
+    head.append(made("strong", leaf.says), made("span", "class" in leaf ? `${box.target} = ${leaf.class}` : box.target));
     return [head, made("p", leaf.sentence), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
   };
   const light = (place, nodes) => {

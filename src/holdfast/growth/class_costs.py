@@ -1,0 +1,179 @@
+"""What errors cost, and how frequent classes are where the model is used: loss matrices and priors.
+
+Both have rpart's meaning. A loss matrix says what it costs to predict one class for a row of another. Priors
+are the fractions that the classes shall have at the root.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label
+from holdfast.errors import ParameterError
+from holdfast.text.lists import listed
+
+LossMatrix = Mapping[tuple[Label, Label], float] | Sequence[Sequence[float]] | None
+Priors = Mapping[Label, float] | Sequence[float] | None
+
+USUAL = 1.0  # what an error costs that a mapping does not name
+NEAR_1 = 1e-6  # a sum of priors that is as near to 1 is 1
+
+
+# -- as the rules hold them -------------------------------------------------------------------------------
+
+
+def plain_losses(loss_matrix: Any) -> LossMatrix:
+    """The losses as a mapping from pairs of classes, or as rows of numbers; a ParameterError if they are not.
+
+    >>> plain_losses([[0, 1], [5, 0]])
+    ((0.0, 1.0), (5.0, 0.0))
+    """
+    if loss_matrix is None:
+        return None
+    if isinstance(loss_matrix, Mapping):
+        return {_pair(pair): _loss(loss, f"of {pair!r}") for pair, loss in loss_matrix.items()}
+    try:
+        rows = [list(row) for row in loss_matrix]
+    except TypeError:
+        rows = []
+    if len(rows) < 2 or any(len(row) != len(rows) for row in rows):
+        shape = (
+            f"{len(rows)} rows of {listed(sorted({len(row) for row in rows}))} numbers" if rows else "none"
+        )
+        raise ParameterError(
+            f"loss_matrix has the shape {shape}: give a square one, a row and a column for each class, or a "
+            "mapping such as {('bad', 'good'): 5}."
+        )
+    matrix = tuple(
+        tuple(_loss(loss, f"at ({i}, {j})") for j, loss in enumerate(row)) for i, row in enumerate(rows)
+    )
+    _check_diagonal(matrix)
+    return matrix
+
+
+def _pair(pair: Any) -> tuple[Label, Label]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ParameterError(
+            f"loss_matrix has the key {pair!r}: write the true class and the predicted one, as in "
+            "{('bad', 'good'): 5}."
+        )
+    return pair
+
+
+def _loss(loss: Any, where: str) -> float:
+    if not isinstance(loss, Real) or isinstance(loss, bool) or not 0.0 <= float(loss) < math.inf:
+        raise ParameterError(f"loss_matrix {where} is {loss!r}: a loss is a number of at least 0.")
+    return float(loss)
+
+
+def _check_diagonal(matrix: Sequence[Sequence[float]]) -> None:
+    for place, row in enumerate(matrix):
+        if row[place] != 0.0:
+            raise ParameterError(
+                f"loss_matrix at ({place}, {place}) is {row[place]!r}: the right class costs nothing, so the "
+                "diagonal must be 0."
+            )
+        if not any(row):
+            raise ParameterError(
+                f"loss_matrix has only zeros in row {place}: an error on a row of that class must cost "
+                "something."
+            )
+
+
+def plain_priors(priors: Any) -> Priors:
+    """The priors as a mapping from classes, or as numbers; a ParameterError if they are no fractions of 1.
+
+    >>> plain_priors({"bad": 0.2, "good": 0.8})
+    {'bad': 0.2, 'good': 0.8}
+    """
+    if priors is None:
+        return None
+    if isinstance(priors, str) or not isinstance(priors, Mapping | Sequence | np.ndarray):
+        raise ParameterError(
+            f"priors={priors!r} are none: give a fraction for each class, {{'bad': 0.2, 'good': 0.8}}."
+        )
+    fractions = list(priors.values()) if isinstance(priors, Mapping) else list(priors)
+    for fraction in fractions:
+        if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0.0 < float(fraction) <= 1.0:
+            raise ParameterError(
+                f"priors hold {fraction!r}: each must be above 0 and at most 1. Leave the rows of a class "
+                "that shall not count out."
+            )
+    if not abs(math.fsum(map(float, fractions)) - 1.0) <= NEAR_1:
+        raise ParameterError(
+            f"priors sum to {math.fsum(map(float, fractions)):.6g}: they must sum to 1, as fractions of all "
+            "rows."
+        )
+    if isinstance(priors, Mapping):
+        return {label: float(fraction) for label, fraction in priors.items()}
+    return tuple(map(float, fractions))
+
+
+# -- by the classes of a target ---------------------------------------------------------------------------
+
+
+def losses_of(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray | None:
+    """The losses as an array, true classes down and predicted ones across; None if there are none.
+
+    A pair that a mapping does not name costs 1.
+
+    >>> losses_of({("bad", "good"): 5.0}, ("bad", "good"))
+    array([[0., 5.],
+           [1., 0.]])
+    """
+    if loss_matrix is None:
+        return None
+    _check_classes("loss_matrix", classes)
+    if not isinstance(loss_matrix, Mapping):
+        if len(loss_matrix) != len(classes):
+            raise ParameterError(
+                f"loss_matrix is for {len(loss_matrix)} classes, and y has {len(classes)}, {listed(classes)}"
+                ": give it a row and a column for each, in that order."
+            )
+        return np.array(loss_matrix, np.float64)
+    _check_known("loss_matrix", [label for pair in loss_matrix for label in pair], classes)
+    matrix = USUAL * (1.0 - np.eye(len(classes)))
+    for (true, predicted), loss in loss_matrix.items():
+        matrix[classes.index(true), classes.index(predicted)] = loss
+    _check_diagonal(matrix.tolist())
+    return matrix
+
+
+def priors_of(priors: Priors, classes: Sequence[Label]) -> FloatArray | None:
+    """The priors in the order of the classes; None if there are none."""
+    if priors is None:
+        return None
+    _check_classes("priors", classes)
+    if isinstance(priors, Mapping):
+        _check_known("priors", list(priors), classes)
+        if missing := [label for label in classes if label not in priors]:
+            raise ParameterError(f"priors have none for {listed(missing)}: give one for each class of y.")
+        return np.array([priors[label] for label in classes])
+    if len(priors) != len(classes):
+        raise ParameterError(
+            f"priors are {len(priors)} numbers, and y has {len(classes)} classes, {listed(classes)}: give "
+            "one for each, in that order."
+        )
+    return np.array(priors, np.float64)
+
+
+def _check_classes(name: str, classes: Sequence[Label]) -> None:
+    if not classes:
+        raise ParameterError(f"{name} is for classes, and the target is a number: leave it None.")
+
+
+def _check_known(name: str, labels: Sequence[Label], classes: Sequence[Label]) -> None:
+    if strange := list(dict.fromkeys(label for label in labels if label not in classes)):
+        raise ParameterError(
+            f"{name} names {listed(strange)}, but the classes of y are {listed(classes)}. Write the labels "
+            "as y has them."
+        )
+
+
+def row_totals(losses: FloatArray) -> FloatArray:
+    """What a row of each class can cost, over all classes that it could be taken for: what growth goes by."""
+    return np.asarray(losses.sum(axis=1), np.float64)

@@ -1,0 +1,76 @@
+"""What decisions cost or bring: the expected loss of predicted classes, and the net benefit of acting."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Target
+from holdfast.errors import ParameterError
+from holdfast.scoring.formulas import Measured, Rows, weighted_mean
+from holdfast.text.lines import label_text
+from holdfast.text.lists import listed
+from holdfast.tree.threshold import REACHED
+
+NET_BENEFIT = "net_benefit"
+_FORM = "'net_benefit@0.2', or 'net_benefit@0.2:CLASS' for another class"
+
+
+@dataclass(frozen=True)
+class ExpectedLoss:
+    """The mean loss of the classes that are predicted, negated; true classes down, predicted ones across."""
+
+    losses: tuple[tuple[float, ...], ...]
+
+    def __call__(self, labels: FloatArray, rows: Rows) -> Measured:
+        """Of rows with a 1 for the class that is predicted."""
+        losses = np.array(self.losses)
+        return weighted_mean(-losses[rows.values, labels.argmax(axis=1)], rows)
+
+
+@dataclass(frozen=True)
+class NetBenefit:
+    """True positives, less false ones at the odds of the threshold, per row, if one acts from it on.
+
+    Who acts at a probability of 0.2 takes four false alarms for one hit: a false one costs a quarter of it.
+    """
+
+    threshold: float
+    positive: int
+
+    def title(self, target: Target) -> str:
+        """As people say it."""
+        return f"net benefit of {label_text(target.classes[self.positive])} at {self.threshold:g}"
+
+    def __call__(self, probabilities: FloatArray, rows: Rows) -> Measured:
+        """Of rows with the probabilities of the classes."""
+        acted = probabilities[:, self.positive] >= self.threshold - REACHED
+        price = self.threshold / (1.0 - self.threshold)
+        return weighted_mean(np.where(acted, np.where(rows.values == self.positive, 1.0, -price), 0.0), rows)
+
+
+def net_benefit_of(name: str, target: Target) -> NetBenefit:
+    """The net benefit that a name such as "net_benefit@0.2" asks for.
+
+    >>> net_benefit_of("net_benefit@0.2:bad", Target(classes=("bad", "good")))
+    NetBenefit(threshold=0.2, positive=0)
+    """
+    if not target.is_classes:
+        raise ParameterError(f"scoring={name!r} is for classes, and the target {target.name!r} is a number.")
+    number, _, label = name.removeprefix(f"{NET_BENEFIT}@").partition(":")
+    try:
+        threshold = float(number)
+    except ValueError:
+        threshold = math.nan
+    if not 0.0 < threshold < 1.0:
+        raise ParameterError(
+            f"scoring={name!r} has no threshold between 0 and 1, from which on one acts: write {_FORM}."
+        )
+    names = [str(each) for each in target.classes]
+    if label and label not in names:
+        raise ParameterError(f"scoring={name!r} names the class {label!r}, and there are {listed(names)}.")
+    if not label and len(names) != 2:
+        raise ParameterError(f"scoring={name!r} must name one of {len(names)} classes: write {_FORM}.")
+    usual = 1 if target.positive is None else target.class_place(target.positive)
+    return NetBenefit(threshold, names.index(label) if label else usual)
