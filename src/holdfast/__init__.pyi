@@ -59,6 +59,7 @@ from holdfast.evidence.decision_curve import DecisionCurve as DecisionCurve
 from holdfast.evidence.decision_curve import decision_curve as decision_curve
 from holdfast.evidence.edit_price import EditPrice as EditPrice
 from holdfast.evidence.edit_price import price_of_edit as price_of_edit
+from holdfast.evidence.export_check import ExportCheck as ExportCheck
 from holdfast.evidence.replication_table import Replications as Replications
 from holdfast.evidence.row_explanation import RowExplanation as RowExplanation
 from holdfast.evidence.row_explanation import explain_row as explain_row
@@ -66,8 +67,16 @@ from holdfast.evidence.trend_breaks import TrendBreak as TrendBreak
 from holdfast.evidence.trend_breaks import TrendBreaks as TrendBreaks
 from holdfast.evidence.trend_breaks import trend_breaks as trend_breaks
 from holdfast.evidence.trend_breaks import warn_of_trend_breaks as warn_of_trend_breaks
+from holdfast.export.check import check_export as check_export
+from holdfast.export.dot import to_dot as to_dot
 from holdfast.export.formats import export as export
+from holdfast.export.json import to_json as to_json
+from holdfast.export.mermaid import to_mermaid as to_mermaid
+from holdfast.export.onnx import to_onnx as to_onnx
+from holdfast.export.pmml import to_pmml as to_pmml
+from holdfast.export.python import to_python as to_python
 from holdfast.export.sklearn import to_sklearn as to_sklearn
+from holdfast.export.sql import to_sql as to_sql
 from holdfast.growth.bootstrap import grow_bootstraps as grow_bootstraps
 from holdfast.growth.costs import expected_cost as expected_cost
 from holdfast.growth.grow import grow as grow
@@ -126,6 +135,7 @@ from holdfast.storage.change_record import change_record as change_record
 from holdfast.storage.collection_file import load_trees as load_trees
 from holdfast.storage.collection_file import save_trees as save_trees
 from holdfast.storage.data_fingerprint import data_fingerprint as data_fingerprint
+from holdfast.storage.file_schema import model_file_schema as model_file_schema
 from holdfast.storage.model_file import load as load
 from holdfast.storage.model_file import load_model as load_model
 from holdfast.storage.model_file import save as save

@@ -31,6 +31,7 @@ _HOME: dict[str, str] = {
     "edit_price_html": "edit_price",
     "edit_price_text": "edit_price",
     "edit_text": "edits",
+    "export_check_text": "export_check",
     "feature_table": "feature_use",
     "feature_use_html": "feature_use",
     "frontier_html": "frontier",

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text
 
+from holdfast import ForestClassifier, TreeClassifier, check_export
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
@@ -183,3 +184,11 @@ def test_columns_of_categories_that_the_tree_does_not_ask_about_do_no_harm() -> 
 def test_a_threshold_beyond_the_range_of_float32_is_refused(threshold: float, shown: str) -> None:
     with pytest.raises(ExportError, match=rf"column 'x0' with {shown}, beyond the range of float32"):
         to_sklearn(stump(threshold))
+
+
+def test_a_tree_equals_the_one_of_scikit_learn_at_every_threshold_of_float32() -> None:
+    X = with_gaps(IRIS)
+    for model in (TreeClassifier(max_depth=4), ForestClassifier(3, random_state=0)):
+        check = check_export(model.fit(X, SPECIES), "sklearn", X)
+        assert check.is_equal, str(check)
+        assert (check.n_rows, check.n_edges > 20) == (150, True)

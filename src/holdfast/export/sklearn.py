@@ -12,6 +12,8 @@ from holdfast.adapters.reading import nearest_float32
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.errors import ExportError
+from holdfast.export.plain_model import PlainModel, found_model
+from holdfast.export.scored import Rows, Scored, n_rows_of
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 
@@ -32,12 +34,7 @@ def to_sklearn(model: Any) -> Any:
     compared with. Of tied classes it predicts the first: where ours is another, its fraction is one last bit
     more. Splits on categories and on questions cannot be expressed: an ExportError names them.
     """
-    model = getattr(model, "ensemble_", getattr(model, "tree_", model))  # of a fitted estimator
-    if not isinstance(model, Tree | Ensemble):
-        raise TypeError(
-            f"Cannot export a {type(model).__name__}: it is no tree, no ensemble, and no fitted estimator of "
-            "one."
-        )
+    model = found_model(model)
     if model.loss_matrix is not None:
         raise ExportError(
             "The model predicts by a loss matrix or a threshold, and scikit-learn's predict the most likely "
@@ -173,3 +170,25 @@ def _check_expressible(tree: Tree) -> None:
 
 def _export_error(node: int, what: str, way_out: str) -> ExportError:
     return ExportError(f"scikit-learn cannot hold the tree: node {node} {what}. {way_out} {_KEEP}")
+
+
+# -- running it -------------------------------------------------------------------------------------------
+
+IS_SINGLE = True  # it rounds all numbers to float32
+
+
+def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:
+    """What the model of scikit-learn says of the rows: columns that it does not ask about are missing."""
+    import sklearn
+
+    names = [f"x{place}" for place in range(exported.n_features_in_)]
+    names = list(getattr(exported, "feature_names_in_", names))
+    matrix = np.full((n_rows_of(rows), len(names)), np.nan)
+    for feature in plain.columns:
+        places = {label: float(place) for place, label in enumerate(feature.categories)}
+        codes = [places.get(value, np.nan) if places else value for value in rows[feature.name]]
+        matrix[:, names.index(feature.name)] = np.array(codes, np.float64)
+    engine = f"scikit-learn {sklearn.__version__}"
+    if not plain.target.is_classes:
+        return Scored(exported.predict(matrix)[:, None], None, engine)
+    return Scored(exported.predict_proba(matrix), exported.predict(matrix).tolist(), engine)

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 from holdfast.errors import ParameterError
 from holdfast.growth.criteria import CRITERIA
+from holdfast.growth.rules import Categories
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
@@ -36,6 +37,7 @@ from holdfast.tree.quantile import QUANTILE
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
+CATEGORIES: tuple[str, ...] = get_args(Categories)
 TEST_ROWS = ("forward", "random")
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
@@ -153,6 +155,11 @@ class RunSettings(LearningSettings):
         kind=float,
         range=Range(0, 1, low_open=True, high_open=True),
         help="Of --criterion quantile: the fraction of a leaf's rows at or below what it says.",
+    )
+    categories: str = setting(
+        CATEGORIES[0],
+        help="Columns of more than 9 categories: by shrunk means, or by the best set for the rows.",
+        choices=CATEGORIES,
     )
     growth: str = setting(
         GROWTH[0],
@@ -320,7 +327,7 @@ class RunSettings(LearningSettings):
     @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
-        names = ("criterion", "quantile", "max_depth", "max_leaf_nodes", "min_samples_leaf")
+        names = ("criterion", "quantile", "max_depth", "max_leaf_nodes", "min_samples_leaf", "categories")
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None and value != "cv"}
 

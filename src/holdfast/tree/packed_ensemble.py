@@ -41,7 +41,7 @@ class Packed:
         asked = [np.unique(tree.feature) for tree in ensemble.trees]
         used = np.setdiff1d(np.concatenate(asked), [LEAF])
         set_starts, in_set = _packed_sets(ensemble.trees)
-        values = _weighted_values(ensemble)
+        values = weighted_values(ensemble)
         arrays = PackedTrees(
             nodes=_packed_nodes(ensemble.trees, used, set_starts),
             root=_starts([tree.n_nodes for tree in ensemble.trees]),
@@ -151,7 +151,8 @@ def _set_sizes(schema: Schema, used: LongArray) -> FloatArray:
     return np.array([len(each.categories) if each.is_subset else 0 for each in features], np.float64)
 
 
-def _weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
+def weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
+    """What the nodes of each tree add to the scores: their values, or votes, times the weight of the tree."""
     weighted = zip(ensemble.weights.tolist(), ensemble.trees, strict=True)
     if not ensemble.votes:
         return [weight * tree.value for weight, tree in weighted]

@@ -7,11 +7,12 @@ categories in the node are few; of many, the prefixes of their order by their ow
 from typing import NamedTuple
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
-from holdfast.kernels.growth.categories import MOST_LISTED, NO_SHIFT, mark_sides
+from holdfast.kernels.growth.categories import mark_sides
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, improvement_of
 from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import Paths, clipped, toward, undirected
 from holdfast.kernels.growth.histogram import Coded, last_code
+from holdfast.kernels.growth.shrinkage import MOST_LISTED, NO_SHIFT
 from holdfast.kernels.growth.sort import sort_by, sort_keys
 from holdfast.kernels.growth.split import LEFT, RIGHT, ROW_MASK, Split, better, kept_in_ties, no_split
 from holdfast.kernels.jit import inner, int64

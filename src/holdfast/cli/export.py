@@ -1,0 +1,78 @@
+"""`holdfast export`: the file of another format, verified if that is asked for."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.words import plain_warnings
+from holdfast.data.files.reading import opened
+from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.errors import DataError, ExportError
+from holdfast.export.check import check_export
+from holdfast.export.formats import export
+from holdfast.export.names import BINARY, ENDINGS
+from holdfast.export.plain_model import found_model
+from holdfast.files import replace_file
+from holdfast.runs.folder import check_output, model_file
+from holdfast.runs.new_rows import read_features
+from holdfast.storage.model_file import load
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The format that is asked for, and its options."""
+
+    to: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def asked_for(to: str | None, output: Path | None, sql: dict[str, Any]) -> Asked:
+    """The format, told by the name of the file unless it is said; a DataError if the two disagree.
+
+    >>> asked_for(None, Path("model.sql"), {"dialect": "sqlite", "table": None, "keep": ()})
+    Asked(to='sql', options={'dialect': 'sqlite'})
+    """
+    told = None if output is None else _told(output)
+    if to is None and told is None:
+        raise DataError(
+            f"Say --to one of {', '.join(ENDINGS)}, or -o with a name that ends in one of theirs."
+        )
+    chosen = to or told or ""
+    if output is None and chosen in BINARY:
+        raise DataError(f"--to {chosen} is no text for a terminal: name a file with -o.")
+    if to is not None and told not in (None, to):
+        raise DataError(
+            f"Cannot write to '{output}': its name is that of a file of {told}, and --to is {to}."
+        )
+    given = {name: value for name, value in sql.items() if value}
+    if given and chosen != "sql":
+        raise DataError(f"--{next(iter(given))} is for --to sql, and the format is {chosen}.")
+    return Asked(chosen, given)
+
+
+def run(model: Path, asked: Asked, output: Path | None, rows: Path | None, reading: ReadingOptions) -> None:
+    """Write the export to the output or to the terminal, and say what the check found, if rows are given."""
+    if output is not None:
+        check_output(output, model, *([] if rows is None else [rows]))
+    with plain_warnings():
+        fitted = load(model_file(model))
+        exported = export(fitted, asked.to, **asked.options)
+        if rows is not None:
+            with opened(rows, reading.encoding) as source:
+                features = read_features(source, found_model(fitted), reading)
+            check = check_export(fitted, asked.to, features, exported, **asked.options)
+            if not check.is_equal:
+                raise ExportError(str(check))
+            click.echo(str(check), err=True)
+    content = exported.encode() if isinstance(exported, str) else exported
+    if output is None:
+        click.echo(content.decode().rstrip("\n"))
+    else:
+        replace_file(output, content, ExportError)
+
+
+def _told(output: Path) -> str | None:
+    ending = output.suffix.lower()
+    return next((to for to, endings in ENDINGS.items() if ending in endings), None)

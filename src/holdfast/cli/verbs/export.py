@@ -1,0 +1,46 @@
+"""`holdfast export`: a model for other programs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.options import cell_options
+from holdfast.export.names import ENDINGS
+from holdfast.runs.data_settings import CellSettings
+
+
+@click.command("export")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    type=click.Choice(tuple(ENDINGS)),
+    help="The format.  [default: as the name of the file says]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write to, instead of the terminal.",
+)
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path),
+    metavar="ROWS",
+    help="Run the export on the rows of this file, and at every threshold and its neighbours: a file that "
+    "predicts anything else is not written.",
+)
+@click.option("--dialect", help="Of SQL, as sqlglot names them.  [default: duckdb]")
+@click.option("--table", help="Of SQL, the table to select from.  [default: rows]")
+@click.option("--keep", multiple=True, help="Of SQL, a column to select besides; may be repeated.")
+@cell_options
+def command(model: Path, to: str | None, output: Path | None, verify: Path | None, **options: Any) -> None:
+    """Write the tree or ensemble in the file MODEL, or in a run folder, for other programs.
+
+    Python, SQL, ONNX, PMML and JSON predict as the model does; Mermaid and DOT draw a tree.
+    """
+    from holdfast.cli.export import asked_for, run
+
+    sql = {name: options.pop(name) for name in ("dialect", "table", "keep")}
+    reading = CellSettings(**options).reading_options
+    run(model, asked_for(to, output, sql), output, verify, reading)

@@ -1,0 +1,118 @@
+"""Does an export predict as the model does? Its engine runs on rows, and at every edge of the model."""
+
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray
+from holdfast.data.input.frame import Frame
+from holdfast.data.input.rows import encoded
+from holdfast.data.schema import Feature
+from holdfast.errors import DataWarning, ExportError
+from holdfast.evidence.export_check import Difference, ExportCheck
+from holdfast.export.edges import edge_rows
+from holdfast.export.formats import FORMATS, function_of
+from holdfast.export.plain_model import PlainModel, found_model, plain_model
+from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+MARGIN = 1e-12  # of a number, or of 1 if that is more: exponentials end in other bits elsewhere
+MOST_EXAMPLES = 3
+
+
+def check_export(model: Any, to: str, X: Any, exported: Any = None, **options: Any) -> ExportCheck:
+    """What differs between the model and its export to a format, on the rows of X and at every edge.
+
+    The edges are, for every split of every tree, a row at the threshold, at the next float below and above
+    it, with each category, with one that nobody has seen, and without a value, made so that it reaches the
+    split if any row can. `exported` is what `export(model, to)` gave; without it, it is made here.
+    """
+    if exported is None:
+        exported = function_of(to)(model, **options)
+    module = import_module(f"holdfast.export.{FORMATS[to][0]}")
+    if not hasattr(module, "scored"):
+        raise ExportError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
+    found, plain = found_model(model), plain_model(model)
+    rows = _rows_of(found, plain, X)
+    edges = edge_rows(plain, rows, single=getattr(module, "IS_SINGLE", False))
+    results = []
+    for part in (rows, edges):
+        ours = our_predictions(found, part) if n_rows_of(part) else None
+        theirs = module.scored(exported, plain, part, **options) if ours is not None else None
+        results.append((part, ours, theirs))
+    return _check(to, results)
+
+
+def _check(to: str, results: Sequence[tuple[Rows, Scored | None, Scored | None]]) -> ExportCheck:
+    counts, largest, engine = [], 0.0, ""
+    examples: list[Difference] = []
+    for rows, ours, theirs in results:
+        if ours is None or theirs is None:
+            counts.append((0, 0))
+            continue
+        engine = theirs.engine
+        differs = _differs(ours, theirs)
+        counts.append((len(differs), int(differs.sum())))
+        largest = max(largest, float(np.abs(ours.values - theirs.values).max()))
+        examples += [_example(rows, ours, theirs, place) for place in np.flatnonzero(differs)[:MOST_EXAMPLES]]
+    (n_rows, n_differing), (n_edges, n_differing_edges) = counts
+    return ExportCheck(
+        to, engine, n_rows, n_differing, n_edges, n_differing_edges, largest, tuple(examples[:MOST_EXAMPLES])
+    )
+
+
+def _differs(ours: Scored, theirs: Scored) -> BoolArray:
+    gap = np.abs(ours.values - theirs.values)
+    differs = ~(gap <= MARGIN * np.maximum(1.0, np.abs(ours.values))).all(axis=1)
+    if ours.outcomes is not None and theirs.outcomes is not None:
+        differs |= np.array([a != b for a, b in zip(ours.outcomes, theirs.outcomes, strict=True)], np.bool_)
+    return np.asarray(differs, np.bool_)
+
+
+def _example(rows: Rows, ours: Scored, theirs: Scored, place: int) -> Difference:
+    row = {name: values[place] for name, values in rows.items()}
+    if ours.outcomes is not None and theirs.outcomes is not None:
+        first, second = ours.outcomes[place], theirs.outcomes[place]
+        if first != second:
+            return Difference(row, first, second)
+    return Difference(row, ours.values[place].tolist(), theirs.values[place].tolist())
+
+
+# -- rows -------------------------------------------------------------------------------------------------
+
+
+def _rows_of(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, list[Any]]:
+    """The columns that the model asks about, as numbers and categories; what it has not seen is missing."""
+    schema = found.schema
+    used = [schema.features.index(feature) for feature in plain.columns]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        matrix = encoded(X, schema, used)
+    return {feature.name: _decoded(feature, matrix[:, place]) for place, feature in enumerate(plain.columns)}
+
+
+def _decoded(feature: Feature, values: Any) -> list[Any]:
+    if feature.kind == "numeric":
+        return [None if value != value else value for value in values.tolist()]
+    return [None if value != value else feature.categories[int(value)] for value in values.tolist()]
+
+
+def our_predictions(found: Tree | Ensemble, rows: Rows) -> Scored:
+    """What the model itself says of the rows."""
+    columns = [_column(values) for values in rows.values()]
+    frame = Frame(tuple(rows), columns, n_rows_of(rows))
+    target = found.schema.target
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        values = found.values(frame)
+        outcomes = list(found.predict(frame).tolist()) if target.is_classes else None
+    return Scored(values, outcomes)
+
+
+def _column(values: Sequence[Any]) -> Any:
+    is_number = all(value is None or type(value) is float for value in values)
+    return np.array(values, np.float64) if is_number else np.array([*values, None], object)[:-1]

@@ -1,0 +1,57 @@
+"""What the nodes of a drawn tree say: shared by the formats that draw it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.errors import ExportError
+from holdfast.export.plain_model import found_model
+from holdfast.text.lines import label_text, printable
+from holdfast.text.numbers import number_text, probability_text, rows_text
+from holdfast.tree.frame import node_columns
+from holdfast.tree.positive import positive_class
+from holdfast.tree.tree import Tree
+from holdfast.tree.wording import class_names
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """One node: its lines, and its children if it asks something."""
+
+    number: int
+    lines: tuple[str, ...]
+    children: tuple[tuple[str, int], ...] = ()  # what stands at the branch, and the node it leads to
+
+
+def drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
+    """The nodes of the tree in preorder. An ExportError of an ensemble, which is no one picture."""
+    tree = found_model(model)
+    if not isinstance(tree, Tree):
+        raise ExportError(
+            f"{form} draws one tree, and this is an ensemble of {len(tree)}: draw one of them, as "
+            f"export(ensemble[0], {form.lower()!r})."
+        )
+    columns = node_columns(tree)
+    return [_drawn(tree, columns, number) for number in columns["node"]]
+
+
+def _drawn(tree: Tree, columns: dict[str, list[Any]], number: int) -> DrawnNode:
+    question = columns["question"][number]
+    if question is None:
+        return DrawnNode(number, _leaf_lines(tree, columns, number))
+    missing_left = columns["missing_goes"][number] == "left"
+    branches = ("yes, or missing", "no") if missing_left else ("yes", "no, or missing")
+    children = zip(branches, (columns["left"][number], columns["right"][number]), strict=True)
+    return DrawnNode(number, (question,), tuple(children))
+
+
+def _leaf_lines(tree: Tree, columns: dict[str, list[Any]], number: int) -> tuple[str, ...]:
+    outcome, rows = columns["outcome"][number], rows_text(columns["rows"][number])
+    target = tree.schema.target
+    if not target.is_classes:
+        return f"{printable(target.name)} = {number_text(outcome)}", rows
+    positive = positive_class(tree)
+    place = int(tree.outcome[number]) if positive is None else positive
+    name = class_names(target)[place]
+    probability = probability_text(columns[f"p({name})"][number])
+    return f"{printable(target.name)} = {label_text(outcome)}", f"p({name}) = {probability}", rows

@@ -1,0 +1,118 @@
+"""Rows at the edges of a model: at every threshold and its two neighbours, of every category, and missing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite, nextafter
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.schema import Feature, Label
+from holdfast.export.plain_model import PlainModel, PlainTree, Split
+from holdfast.export.scored import Rows, n_rows_of
+
+UNSEEN = "never seen"
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """The values of a column that lead to a node."""
+
+    low: float = -inf  # low < value <= high
+    high: float = inf
+    labels: tuple[Label, ...] | None = None  # None: any
+    missing: bool = True
+
+    def within(self, split: Split, is_yes: bool) -> "_Allowed":
+        """Those that also go this way at the split."""
+        missing = self.missing and split.missing_yes == is_yes
+        if split.in_yes is not None:
+            side = split.in_yes if is_yes else split.in_no
+            return replace(
+                self,
+                missing=missing,
+                labels=tuple(label for label in side if self.labels is None or label in self.labels),
+            )
+        threshold = inf if split.threshold is None else split.threshold
+        if is_yes:
+            return replace(self, high=min(self.high, threshold), missing=missing)
+        return replace(self, low=max(self.low, threshold), missing=missing)
+
+    def value(self, usual: Any, single: bool) -> Any:
+        """One of the values: the usual one if it will do, and None, a missing one, if no other will."""
+        if self.labels is not None:
+            return usual if usual in self.labels else next(iter(self.labels), None)
+        if usual is not None and self.low < usual <= self.high:
+            return usual
+        if self.low >= self.high:
+            return None
+        if isfinite(self.high):
+            return _beside(self.high, -inf, True) if single else self.high
+        return _beside(self.low, inf, single) if isfinite(self.low) else 0.0
+
+
+def edge_rows(model: PlainModel, usual: Rows, *, single: bool = False) -> dict[str, list[Any]]:
+    """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
+
+    With `single` the neighbours of a threshold are those in float32, which cannot tell the threshold itself.
+    """
+    names = [feature.name for feature in model.columns]
+    edges: dict[str, list[Any]] = {name: [] for name in names}
+    n_usual = n_rows_of(usual)
+    for tree in model.trees:
+        for number, ways in _ways(tree).items():
+            split = tree.nodes[number]
+            assert isinstance(split, Split)
+            for tried in _tried(split, single):
+                place = len(edges[names[0]]) % n_usual if n_usual else 0
+                for name in names:
+                    value = usual[name][place] if n_usual else None
+                    edges[name].append(ways[name].value(value, single) if name in ways else value)
+                edges[split.feature.name][-1] = tried
+    return edges
+
+
+def _ways(tree: PlainTree) -> dict[int, dict[str, _Allowed]]:
+    """For every split, what leads to it, by column."""
+    ways: dict[int, dict[str, _Allowed]] = {0: {}}
+    for number, split in tree.splits.items():  # preorder: a parent stands before its children
+        here = ways[number]
+        before = here.get(split.feature.name, _Allowed())
+        for child, is_yes in ((split.yes, True), (split.no, False)):
+            ways[child] = {**here, split.feature.name: before.within(split, is_yes)}
+    return {number: ways[number] for number in tree.splits}
+
+
+def _tried(split: Split, single: bool) -> Iterator[Any]:
+    yield None
+    if split.threshold is not None:
+        yield from _neighbours(split.threshold, single)
+    elif split.is_known:
+        yield 0.0
+    else:
+        yield from split.feature.categories
+        yield from unseen_of(split.feature)
+
+
+def _beside(number: float, side: float, single: bool) -> float:
+    """The next float on that side; in float32, the next one to the nearest."""
+    return float(np.nextafter(np.float32(number), np.float32(side))) if single else nextafter(number, side)
+
+
+def _neighbours(threshold: float, single: bool) -> list[float]:
+    beside = [_beside(threshold, -inf, single), _beside(threshold, inf, single)]
+    near = beside if single else [beside[0], threshold, beside[1]]
+    return [each for each in near if isfinite(each)]
+
+
+def unseen_of(feature: Feature) -> Sequence[Label]:
+    """A category that the feature does not have; none of yes or no, which have no third."""
+    labels = feature.categories
+    if all(isinstance(label, bool) for label in labels):
+        return ()
+    if any(isinstance(label, str) for label in labels):
+        unseen = UNSEEN
+        while unseen in labels:
+            unseen += "!"
+        return (unseen,)
+    return (int(max(labels)) + 1,)

@@ -1,0 +1,20 @@
+"""The model file itself, and the JSON Schema of it."""
+
+from typing import Any
+
+from holdfast.export.plain_model import PlainModel, found_model
+from holdfast.export.scored import Rows, Scored
+from holdfast.storage.model_file import model_from_json, model_to_json
+
+
+def to_json(model: Any) -> bytes:
+    """The content of the model file, which `holdfast.load` reads and `model_file_schema()` describes."""
+    found_model(model)
+    return model_to_json(model)
+
+
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+    """What the model in the file says of the rows."""
+    from holdfast.export.check import our_predictions
+
+    return our_predictions(found_model(model_from_json(exported)), rows)

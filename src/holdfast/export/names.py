@@ -1,0 +1,12 @@
+"""The formats that are files, and how the names of such files end."""
+
+ENDINGS = {
+    "python": (".py",),
+    "sql": (".sql",),
+    "onnx": (".onnx",),
+    "pmml": (".pmml",),
+    "json": (".json",),
+    "mermaid": (".mmd", ".mermaid"),
+    "dot": (".dot", ".gv"),
+}
+BINARY = ("onnx",)  # no text for a terminal

@@ -1,0 +1,373 @@
+"""A model in PMML 4.4: a TreeModel, or a MiningModel of several.
+
+Every split has a child for missing values (`defaultChild`), categories are asked by sets, never by order, and
+a category that the model has not seen is taken for missing. Boosted models are a chain: sums of trees, and a
+regression that is the link.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from holdfast._version import __version__
+from holdfast.data.schema import Feature, Label
+from holdfast.errors import ExportError
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
+from holdfast.export.scored import Rows, Scored
+
+NAMESPACE = "http://www.dmg.org/PMML-4_4"
+SCORE = "score"  # name of what the trees of an output add up to
+_NOT_IN_ARRAYS = '"\\\n\r\t'  # evaluators read these in quotes each in its own way
+Element = ElementTree.Element
+
+
+def to_pmml(model: Any) -> bytes:
+    """The content of a PMML 4.4 file that predicts as the model does.
+
+    It is read by evaluators in Java, Python and R. Fields have the names of the columns; a missing value is a
+    missing field.
+    """
+    plain = plain_model(model)
+    _check_texts(plain)
+    root = Element("PMML", xmlns=NAMESPACE, version="4.4")
+    header = _child(root, "Header")
+    _child(header, "Application", name="holdfast", version=__version__)
+    _dictionary(_child(root, "DataDictionary"), plain)
+    root.append(_alone(plain) if plain.link is None else _ensemble(plain))
+    ElementTree.indent(root)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _child(parent: Element, tag: str, **attributes: str) -> Element:
+    return ElementTree.SubElement(parent, tag, attributes)
+
+
+# -- fields -----------------------------------------------------------------------------------------------
+
+
+def _dictionary(parent: Element, plain: PlainModel) -> None:
+    target = plain.target
+    _field(parent, target.name, target.classes)
+    for feature in plain.columns:
+        _field(parent, feature.name, feature.categories)
+
+
+def _field(parent: Element, name: str, labels: Sequence[Label]) -> None:
+    if not labels:
+        _child(parent, "DataField", name=name, optype="continuous", dataType="double")
+        return
+    field = _child(parent, "DataField", name=name, optype="categorical", dataType=_type(name, labels))
+    for label in labels:
+        _child(field, "Value", value=_text(label))
+
+
+def _type(name: str, labels: Sequence[Label]) -> str:
+    kinds = {bool if isinstance(label, bool) else type(label) for label in labels}
+    if kinds == {int, float}:
+        kinds = {float}
+    if len(kinds) > 1:
+        raise ExportError(
+            f"the categories of {name!r} are of several types, and a field of PMML has one: turn all into "
+            "text, and grow the model again."
+        )
+    return {bool: "boolean", int: "integer", float: "double", str: "string"}[kinds.pop()]
+
+
+def _text(label: Label) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _mining_schema(
+    parent: Element, plain: PlainModel, columns: Sequence[Feature], *, target: bool = True
+) -> None:
+    schema = _child(parent, "MiningSchema")
+    if target:
+        _child(schema, "MiningField", name=plain.target.name, usageType="target")
+    for feature in columns:
+        invalid = "asMissing" if feature.categories else "asIs"
+        _child(schema, "MiningField", name=feature.name, invalidValueTreatment=invalid)
+
+
+def _columns(plain: PlainModel, tree: PlainTree) -> list[Feature]:
+    asked = {split.feature.name for split in tree.splits.values()}
+    return [feature for feature in plain.columns if feature.name in asked]
+
+
+# -- trees ------------------------------------------------------------------------------------------------
+
+
+def _alone(plain: PlainModel) -> Element:
+    tree = plain.trees[0]
+    if not plain.target.is_classes:
+        return _number_tree(plain, tree, 0)
+    return _class_tree(plain, tree, target=True, outputs=True)
+
+
+def _tree_model(plain: PlainModel, tree: PlainTree, function: str, *, target: bool) -> Element:
+    model = Element(
+        "TreeModel",
+        functionName=function,
+        missingValueStrategy="defaultChild",
+        splitCharacteristic="binarySplit",
+    )
+    _mining_schema(model, plain, _columns(plain, tree), target=target)
+    return model
+
+
+def _class_tree(plain: PlainModel, tree: PlainTree, *, target: bool, outputs: bool = False) -> Element:
+    """A tree that gives the fractions of the classes."""
+    model = _tree_model(plain, tree, "classification", target=target)
+    if outputs:
+        _outputs(model, plain)
+
+    def said(node: Element, leaf: Leaf) -> None:
+        node.set("score", _text(plain.target.classes[leaf.outcome]))
+        for label, value in zip(plain.target.classes, leaf.values, strict=True):
+            share = repr(value / tree.weight)
+            _child(node, "ScoreDistribution", value=_text(label), recordCount=share, probability=share)
+
+    _add_nodes(model, tree, said)
+    return model
+
+
+def _number_tree(
+    plain: PlainModel, tree: PlainTree, place: int, *, target: bool = True, divided: bool = False
+) -> Element:
+    """A tree that gives one of the numbers of its leaves."""
+    model = _tree_model(plain, tree, "regression", target=target)
+
+    def said(node: Element, leaf: Leaf) -> None:
+        node.set("score", repr(leaf.values[place] / tree.weight if divided else leaf.values[place]))
+
+    _add_nodes(model, tree, said)
+    return model
+
+
+def _add_nodes(model: Element, tree: PlainTree, said: Any) -> None:
+    root = _child(model, "Node", id="0")
+    _child(root, "True")
+    places = {0: root}
+    for number, node in enumerate(tree.nodes):  # preorder: a parent stands before its children
+        element = places[number]
+        if isinstance(node, Leaf):
+            said(element, node)
+            continue
+        element.set("defaultChild", str(node.yes if node.missing_yes else node.no))
+        for child, is_yes in ((node.yes, True), (node.no, False)):
+            places[child] = _child(element, "Node", id=str(child))
+            _predicate(places[child], node, is_yes)
+
+
+def _predicate(parent: Element, split: Split, is_yes: bool) -> None:
+    name = split.feature.name
+    if split.threshold is not None:
+        operator = "lessOrEqual" if is_yes else "greaterThan"
+        _child(parent, "SimplePredicate", field=name, operator=operator, value=repr(split.threshold))
+        return
+    has_missing = split.missing_yes == is_yes
+    labels = (split.in_yes or ()) if is_yes else split.in_no
+    is_whole = is_yes if split.in_yes is None else len(labels) == len(split.feature.categories)
+    if is_whole:
+        _known(parent, name, None if has_missing else "isNotMissing")
+    elif not labels:
+        _known(parent, name, "isMissing" if has_missing else "")
+    elif any(mark in _text(label) for label in labels for mark in _NOT_IN_ARRAYS):
+        _equal_to_one(parent, name, labels)
+    else:
+        found = _child(parent, "SimpleSetPredicate", field=name, booleanOperator="isIn")
+        array = _child(found, "Array", type=_array_type(split.feature), n=str(len(labels)))
+        array.text = " ".join(map(_item, labels))
+
+
+def _equal_to_one(parent: Element, name: str, labels: Sequence[Label]) -> None:
+    if len(labels) > 1:
+        parent = _child(parent, "CompoundPredicate", booleanOperator="or")
+    for label in labels:
+        _child(parent, "SimplePredicate", field=name, operator="equal", value=_text(label))
+
+
+def _known(parent: Element, name: str, operator: str | None) -> None:
+    """True of all rows (None), of no row (empty), or of those with a value, or without."""
+    if operator:
+        _child(parent, "SimplePredicate", field=name, operator=operator)
+    else:
+        _child(parent, "True" if operator is None else "False")
+
+
+def _array_type(feature: Feature) -> str:
+    kind = _type(feature.name, feature.categories)
+    return {"integer": "int", "double": "real"}.get(kind, "string")
+
+
+def _item(label: Label) -> str:
+    return f'"{label}"' if isinstance(label, str) else _text(label)
+
+
+# -- ensembles --------------------------------------------------------------------------------------------
+
+
+def _ensemble(plain: PlainModel) -> Element:
+    if plain.link == "mean":
+        return _mean(plain)
+    if plain.link == "identity":
+        return _sum(plain, 0, target=True)
+    return _chain(plain)
+
+
+def _mean(plain: PlainModel) -> Element:
+    classes = plain.target.is_classes
+    model = _mining_model(plain, "classification" if classes else "regression")
+    if classes:
+        _outputs(model, plain)
+    is_weighted = len({tree.weight for tree in plain.trees}) > 1
+    method = "weightedAverage" if is_weighted else "average"  # also of votes, whose ties are then ours
+    segments = _child(model, "Segmentation", multipleModelMethod=method)
+    for place, tree in enumerate(plain.trees):
+        segment = _segment(segments, place, tree.weight if is_weighted else None)
+        if classes:
+            segment.append(_class_tree(plain, tree, target=False))
+        else:
+            segment.append(_number_tree(plain, tree, 0, target=False, divided=True))
+    return model
+
+
+def _sum(plain: PlainModel, output: int, *, target: bool) -> Element:
+    """What the trees add to one of the scores."""
+    model = _mining_model(plain, "regression", target=target)
+    if target:
+        field = plain.target.name
+        targets = _child(model, "Targets")
+        _child(targets, "Target", field=field, rescaleConstant=repr(plain.start[output]))
+    else:
+        outputs = _child(model, "Output")
+        _child(
+            outputs,
+            "OutputField",
+            name=f"{SCORE}{output}",
+            optype="continuous",
+            dataType="double",
+            feature="predictedValue",
+            isFinalResult="false",
+        )
+    segments = _child(model, "Segmentation", multipleModelMethod="sum")
+    for place, (tree, value) in enumerate(_adding_to(plain, output)):
+        _segment(segments, place).append(_number_tree(plain, tree, value, target=False))
+    return model
+
+
+def _adding_to(plain: PlainModel, output: int) -> Iterator[tuple[PlainTree, int]]:
+    """The trees that add to the score, and which number of their leaves does."""
+    for tree in plain.trees:
+        width = len(next(iter(tree.leaves.values())).values)
+        if tree.output <= output < tree.output + width:
+            yield tree, output - tree.output
+
+
+def _chain(plain: PlainModel) -> Element:
+    function = "classification" if plain.target.is_classes else "regression"
+    model = _mining_model(plain, function)
+    if plain.target.is_classes:
+        _outputs(model, plain)
+    segments = _child(
+        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
+    )
+    for output in range(plain.n_outputs):
+        _segment(segments, output).append(_sum(plain, output, target=False))
+    _segment(segments, plain.n_outputs).append(_link(plain, function))
+    return model
+
+
+def _link(plain: PlainModel, function: str) -> Element:
+    """A regression on the scores, whose normalisation is the link."""
+    method = {"softmax": "softmax", "exp": "exp"}.get(plain.link or "", "logit")
+    model = Element("RegressionModel", functionName=function, normalizationMethod=method)
+    schema = _child(model, "MiningSchema")
+    _child(schema, "MiningField", name=plain.target.name, usageType="target")
+    for output in range(plain.n_outputs):
+        _child(schema, "MiningField", name=f"{SCORE}{output}")
+    coefficient = 2.0 if plain.link == "double_logistic" else 1.0
+    labels = [_text(label) for label in plain.target.classes]
+    if method == "logit":
+        _table(model, plain, 0, coefficient, targetCategory=labels[1])
+        _child(model, "RegressionTable", intercept="0", targetCategory=labels[0])
+    elif method == "softmax":
+        for output, label in enumerate(labels):
+            _table(model, plain, output, coefficient, targetCategory=label)
+    else:
+        _table(model, plain, 0, coefficient)
+    return model
+
+
+def _table(model: Element, plain: PlainModel, output: int, coefficient: float, **attributes: str) -> None:
+    start = repr(coefficient * plain.start[output])
+    table = _child(model, "RegressionTable", intercept=start, **attributes)
+    _child(table, "NumericPredictor", name=f"{SCORE}{output}", coefficient=repr(coefficient))
+
+
+def _mining_model(plain: PlainModel, function: str, *, target: bool = True) -> Element:
+    model = Element("MiningModel", functionName=function)
+    _mining_schema(model, plain, plain.columns, target=target)
+    return model
+
+
+def _segment(parent: Element, place: int, weight: float | None = None) -> Element:
+    attributes = {} if weight is None else {"weight": repr(weight)}
+    segment = _child(parent, "Segment", id=str(place + 1), **attributes)
+    _child(segment, "True")
+    return segment
+
+
+def _outputs(model: Element, plain: PlainModel) -> None:
+    outputs = _child(model, "Output")
+    for label in plain.target.classes:
+        name = f"probability({_text(label)})"
+        _child(
+            outputs,
+            "OutputField",
+            name=name,
+            optype="continuous",
+            dataType="double",
+            feature="probability",
+            value=_text(label),
+        )
+
+
+# -- texts that XML has not -------------------------------------------------------------------------------
+
+
+def _check_texts(plain: PlainModel) -> None:
+    fields = [
+        (plain.target.name, plain.target.classes),
+        *((each.name, each.categories) for each in plain.columns),
+    ]
+    names = [name for name, _ in fields]
+    if len(set(names)) < len(names) or any(
+        name.startswith(SCORE) and name[len(SCORE) :].isdigit() for name in names
+    ):
+        raise ExportError(f"PMML needs one name for each field, and none like {SCORE}0: rename a column.")
+    for name, labels in fields:
+        texts = [_text(label) for label in labels]
+        if len(set(texts)) < len(texts):
+            raise ExportError(f"two labels of {name!r} are one text, and PMML has texts only: rename one.")
+        for text in (name, *texts):
+            if not text or not all(_is_xml(letter) for letter in text):
+                raise ExportError(f"PMML has no field and no value {text!r}: rename it.")
+
+
+def _is_xml(letter: str) -> bool:
+    return (
+        letter in "\t\n\r"
+        or "\x20" <= letter <= "\ud7ff"
+        or "\ue000" <= letter <= "\ufffd"
+        or letter > "\uffff"
+    )
+
+
+# -- running it -------------------------------------------------------------------------------------------
+
+
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+    """What the file says of the rows, by the evaluator of JPMML, which needs Java."""
+    from holdfast.export.pmml_engine import evaluated
+
+    return evaluated(exported, plain, rows)

@@ -1,0 +1,43 @@
+"""The evaluator of PMML that an exported file is tried on: that of JPMML, in Java."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.schema import Label
+from holdfast.errors import ExportError
+from holdfast.export.plain_model import PlainModel
+from holdfast.export.scored import Rows, Scored
+
+
+def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+    """What the file says of the rows."""
+    try:
+        import jpmml_evaluator
+        import pandas as pd
+    except ImportError as error:
+        raise ExportError(
+            "the format 'pmml' is verified in Java: install it, and pip install jpmml-evaluator jpype1."
+        ) from error
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.pmml"
+        path.write_bytes(exported)
+        evaluator = jpmml_evaluator.make_evaluator(str(path)).verify()
+    frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
+    said = evaluator.evaluateAll(frame, nan_as_missing=True)
+    engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
+    target = plain.target
+    if not target.is_classes:
+        return Scored(said[[target.name]].to_numpy(np.float64), None, engine)
+    names = [f"probability({_text(label)})" for label in target.classes]
+    return Scored(said[names].to_numpy(np.float64), [_plain(each) for each in said[target.name]], engine)
+
+
+def _text(label: Label) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

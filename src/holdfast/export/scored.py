@@ -1,0 +1,24 @@
+"""What a model, or its export, says of some rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.arrays import FloatArray
+from holdfast.data.schema import Label
+
+Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as they are, None where missing
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One entry per row."""
+
+    values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
+    outcomes: Sequence[Label] | None  # the predicted classes; None where the target is a number
+    engine: str = "holdfast"  # what computed it, with its version
+
+
+def n_rows_of(rows: Rows) -> int:
+    """Number of rows; 0 if there are no columns."""
+    return len(next(iter(rows.values()), ()))

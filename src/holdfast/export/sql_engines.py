@@ -1,0 +1,65 @@
+"""The databases that an exported query is tried on: SQLite, which Python has, and DuckDB."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.data.schema import Feature
+from holdfast.errors import ExportError
+from holdfast.export.plain_model import PlainModel
+from holdfast.export.scored import Rows, n_rows_of
+from holdfast.export.sql_text import identifier, literal
+
+BATCH = 500  # rows of one INSERT
+Result = tuple[list[tuple[Any, ...]], str]
+
+
+def run_query(
+    query: str, plain: PlainModel, rows: Rows, *, table: str, extra: Sequence[str], dialect: str
+) -> Result:
+    """The records of the result, in the order of the rows, and the name of the database."""
+    connection, engine = _connected(dialect)
+    names = list(dict.fromkeys((*rows, *extra)))
+    types = {feature.name: _type(feature) for feature in plain.columns}
+    columns = ", ".join(f"{identifier(name)} {types.get(name, 'VARCHAR')}" for name in names)
+    connection.execute(f"CREATE TABLE {identifier(table)} ({columns})")
+    missing = [None] * n_rows_of(rows)
+    records = list(zip(*(rows.get(name, missing) for name in names), strict=True))
+    for begin in range(0, len(records), BATCH):
+        batch = ", ".join(f"({', '.join(map(_cell, record))})" for record in records[begin : begin + BATCH])
+        connection.execute(f"INSERT INTO {identifier(table)} VALUES {batch}")
+    result = connection.execute(query).fetchall()
+    connection.close()
+    return result, engine
+
+
+def _connected(dialect: str) -> tuple[Any, str]:
+    if dialect == "sqlite":
+        import sqlite3
+
+        return sqlite3.connect(":memory:"), f"SQLite {sqlite3.sqlite_version}"
+    if dialect in ("duckdb", "postgres"):
+        try:
+            import duckdb
+        except ImportError as error:
+            raise ExportError(
+                f"the dialect {dialect!r} is verified by DuckDB: pip install duckdb, or take the dialect "
+                "'sqlite', which Python runs itself."
+            ) from error
+        connection = duckdb.connect()
+        connection.execute("SET threads = 1")
+        return connection, f"DuckDB {duckdb.__version__}"
+    raise ExportError(
+        f"There is no {dialect} here to verify the query with: take the dialect 'duckdb' or 'sqlite'."
+    )
+
+
+def _type(feature: Feature) -> str:
+    if feature.kind == "numeric":
+        return "DOUBLE"
+    if all(isinstance(label, bool) for label in feature.categories):
+        return "BOOLEAN"
+    return "VARCHAR" if isinstance(feature.categories[0], str) else "DOUBLE"
+
+
+def _cell(value: Any) -> str:
+    return "NULL" if value is None else literal(value)

@@ -1,0 +1,114 @@
+"""Every export that predicts equals the model: on rows, at all thresholds and their neighbours, on gaps."""
+
+from math import inf, nextafter
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_models import MODELS, SITE, model, rows
+
+from holdfast import ExportError, Table, TreeClassifier, check_export, export, grow
+from holdfast.export.edges import edge_rows
+from holdfast.export.plain_model import plain_model
+
+ENGINES = {
+    "python": ("python", {}),
+    "json": ("json", {}),
+    "sqlite": ("sql", {"dialect": "sqlite"}),
+    "duckdb": ("sql", {"dialect": "duckdb"}),
+    "onnxruntime": ("onnx", {}),
+    "jpmml": ("pmml", {}),
+}
+NEEDED = {"duckdb": "duckdb", "onnxruntime": "onnxruntime", "jpmml": "jpmml_evaluator"}
+# Those that take a second a model run on one of each kind.
+FEW = {
+    "duckdb": ("deep tree", "forest", "boosted four", "boosted count"),
+    "onnxruntime": tuple(name for name in MODELS if name != "one leaf"),  # no input, no graph
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"), [(name, engine) for engine in ENGINES for name in FEW.get(engine, MODELS)]
+)
+def test_an_export_equals_the_model(name: str, engine: str) -> None:
+    if engine in NEEDED:
+        pytest.importorskip(NEEDED[engine], reason=f"{NEEDED[engine]} runs the export")
+    to, options = ENGINES[engine]
+    check = check_export(model(name), to, rows(), **options)
+    assert check.is_equal, str(check)
+    assert (check.n_rows > 0) == (name != "one leaf")
+
+
+def test_the_edges_stand_on_both_sides_of_every_threshold() -> None:
+    table = Table.from_arrays(pd.DataFrame({"age": [20.0, 30.0, 50.0, 60.0]}), ["no", "no", "yes", "yes"])
+    edges = edge_rows(plain_model(grow(table)), {"age": [25.0]})
+    assert edges == {"age": [None, nextafter(40.0, -inf), 40.0, nextafter(40.0, inf)]}
+
+
+def test_the_edges_of_a_set_are_all_its_categories_missing_and_one_never_seen() -> None:
+    frame = pd.DataFrame({"site": ["never seen", "b", "c"] * 4})
+    edges = edge_rows(plain_model(grow(Table.from_arrays(frame, ["x", "y", "y"] * 4))), {"site": ["b"]})
+    assert edges == {"site": [None, "b", "c", "never seen", "never seen!"]}
+
+
+def test_an_edge_reaches_its_split_whatever_the_usual_row() -> None:
+    tree = model("deep tree").tree_
+    plain = plain_model(tree)
+    usual = {feature.name: [None] for feature in plain.columns}
+    edges = pd.DataFrame(edge_rows(plain, usual))
+    edges["age"] = edges["age"].astype(float)
+    with pytest.warns(match="has not seen"):
+        passed = np.unique(tree.decision_path(edges).nonzero()[1])
+    assert set(plain.trees[0].splits) <= set(passed.tolist())
+
+
+def test_a_check_tells_of_a_row_that_differs() -> None:
+    tree = model("tree").tree_
+    check = check_export(tree, "python", rows(), export(tree, "python").replace("<=", ">"))
+    assert not check.is_equal
+    assert check.n_differing_rows > 0
+    shown = str(check)
+    assert shown.startswith("python differs from the model on ")
+    assert "age=" in shown
+    assert "by the model" in shown
+    assert "\n  " in shown
+    assert SITE not in shown  # its line break is spelt out
+
+
+def test_a_threshold_that_is_asked_the_wrong_way_shows_at_the_edges_alone() -> None:
+    tree = model("regression tree").tree_
+    check = check_export(tree, "python", rows(), export(tree, "python").replace("<=", "<"))
+    assert check.n_differing_rows == 0  # thresholds stand halfway between two values
+    assert check.n_differing_edges > 0
+
+
+def test_an_export_that_differs_is_not_written(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from holdfast.export import python
+
+    wrong = export(model("tree"), "python").replace("<=", ">")
+    monkeypatch.setattr(python, "to_python", lambda model: wrong)
+    with pytest.raises(ExportError, match="python differs from the model"):
+        export(model("tree"), "python", tmp_path / "model.py", verify=rows())
+    assert not (tmp_path / "model.py").exists()
+
+
+def test_a_drawing_has_nothing_to_verify() -> None:
+    with pytest.raises(ExportError, match="'dot' is to be read"):
+        check_export(model("tree"), "dot", rows())
+
+
+def test_a_question_of_the_user_is_refused_by_name() -> None:
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
+    asked = TreeClassifier(questions=["a * b > 60"], max_depth=1).fit(frame, frame["a"] * frame["b"] > 60)
+    with pytest.raises(ExportError, match=r"node 0 asks the question 'a \* b > 60'"):
+        export(asked, "python")
+
+
+def test_a_threshold_of_votes_is_refused() -> None:
+    voting = model("voting forest")
+    voting.vote_threshold = 0.3
+    try:
+        with pytest.raises(ExportError, match=r"vote_threshold=0.3"):
+            export(voting, "python")
+    finally:
+        voting.vote_threshold = None
