@@ -223,9 +223,8 @@ def test_a_wide_column_is_divided_where_its_best_prefix_ends(n_categories: int, 
     y = generator.normal(size=len(codes))
     schema = Schema((nominal("c", n_categories),), Target("y", low=y.min(), high=y.max()))
     gradient, hessian = np.nan_to_num(codes % 7, nan=3.0) - 3 + y, generator.uniform(0.1, 1, len(codes))
-    shape = tree_of(
-        Table(schema, (codes,), y), GrowthRules("squared_error", max_depth=1), (gradient, hessian), l2=l2
-    )
+    rules = GrowthRules("squared_error", max_depth=1, categories="exact")
+    shape = tree_of(Table(schema, (codes,), y), rules, (gradient, hessian), l2=l2)
     # Gaps are a category of their own. The gain is convex, so the best set is a prefix by gradient / hessian.
     own = np.where(np.isnan(codes), n_categories, codes).astype(int)
     g, h = np.bincount(own, gradient), np.bincount(own, hessian)

@@ -159,7 +159,7 @@ def test_every_split_of_a_large_tree_is_the_best_there_is(
     criterion: str, n_classes: int, nominal: int, min_rows: int, seed: int
 ) -> None:
     table = large_table(np.random.default_rng(seed), criterion, n_classes, nominal, n_rows=3000)
-    rules = GrowthRules(criterion, min_samples_leaf=min_rows)
+    rules = GrowthRules(criterion, min_samples_leaf=min_rows, categories="exact")
     found = findings(table, rules, grow(table, rules))
     assert found.n_nodes > 20
     assert found.faults == ()

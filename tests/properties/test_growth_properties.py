@@ -331,7 +331,7 @@ def test_whatever_is_drawn_growth_ends_where_nothing_is_left_to_split(table: Tab
 
 def test_three_thousand_categories_are_split_by_the_order_of_their_means() -> None:
     table = large_table(np.random.default_rng(4), "gini", n_classes=2, nominal=3000, n_rows=6000)
-    growth = GrowthRules(max_depth=4)
+    growth = GrowthRules(max_depth=4, categories="exact")
     tree = grow(table, growth)
     nominal = len(table.schema.features) - 1
     assert nominal in tree.feature
@@ -375,6 +375,16 @@ for y, weight, rules in [
 ]:
     table = Table.from_arrays(frame, y, weight)
     sys.stdout.buffer.write(tree_to_json(grow(table, rules, random_state=3)) + b"\\n")
+ward = random.integers(0, 14, 200)
+height = np.sin(ward) + random.normal(size=200)
+frame = np.column_stack([ward.astype(str).astype(object), random.normal(size=200).astype(object)])
+for y, rules in [
+    (height > 0, GrowthRules("gini")),
+    (np.digitize(height, [-0.5, 0.5]), GrowthRules("entropy")),
+    (height, GrowthRules("squared_error", max_leaf_nodes=5)),
+]:
+    table = Table.from_arrays(frame, y)
+    sys.stdout.buffer.write(tree_to_json(grow(table, rules)) + b"\\n")
 """
 
 

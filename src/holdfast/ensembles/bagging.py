@@ -55,6 +55,7 @@ def grow_bagging(
     *,
     sampling: Sampling = BOOTSTRAP,
     votes: bool = False,
+    are_draws: bool = True,
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Bagging:
@@ -62,7 +63,8 @@ def grow_bagging(
 
     The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
     vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
-    or on the order of the rows. A bar with the text of `progress` shows how far it is.
+    or on the order of the rows. A row drawn twice is one row of twice the weight; where `are_draws` is
+    False it counts as two towards the smallest leaf. A bar with the text of `progress` shows how far it is.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=8)
@@ -79,7 +81,7 @@ def grow_bagging(
     bags = Bags.of(table, fixed.repeats, sampling)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, fixed, bags), tasks, n_jobs, progress=progress)
+    parts = run_all(partial(_grown, table, rules, fixed, bags, are_draws), tasks, n_jobs, progress=progress)
     trees = [tree for part in parts for tree in part]
     notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
     for note in notes:
@@ -113,10 +115,16 @@ def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
 
 
 def _grown(
-    table: Table, rules: GrowthRules, fixed: FixedPointSample, bags: Bags, indices: Sequence[int]
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    bags: Bags,
+    are_draws: bool,
+    indices: Sequence[int],
 ) -> list[Tree]:
-    samples = [bags[index] for index in indices]
-    return grow_samples(table, rules, fixed, samples, [bags.tree_seed(index) for index in indices])
+    draws = [bags.draws(index) for index in indices]
+    samples, seeds = [each.counts for each in draws], [bags.tree_seed(index) for index in indices]
+    return grow_samples(table, rules, fixed, samples, seeds, draws if are_draws else None)
 
 
 def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import Units, bootstrap_counts, n_groups_there
+from holdfast.data.split.resampling import Draws, Units, bootstrap_draws, n_groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seed
@@ -68,8 +68,12 @@ class Bags:
 
     def __getitem__(self, index: int) -> IntArray:
         """How often each row is in the bag."""
+        return self.draws(index).counts
+
+    def draws(self, index: int) -> Draws:
+        """The rows in the bag, and how often each of them is drawn."""
         sampling = self.sampling
-        return bootstrap_counts(
+        return bootstrap_draws(
             self.repeats,
             self.units,
             (sampling.seed, sampling.branch, index),

@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast.arrays import IntArray, LongArray, SignArray, frozen
+from holdfast.arrays import IntArray, LongArray, SignArray, frozen, without_last_digits
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, thread_blocks
 from holdfast.growth.criteria import SQUARED_ERROR
+from holdfast.growth.grow import has_many_categories
 from holdfast.growth.guide import guide_for
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import advance as kernels
@@ -77,9 +78,21 @@ class BinnedSplits:
         packed = self.memory.packed
         pool.run(lambda part: pack(*lines, *part, units, packed), parts)
         repeats = self.repeats if is_repeated else _ONCE
-        return Gradients(packed, frozen(repeats), count_bits), self._limits(units, pool)
+        gradients = Gradients(packed, frozen(repeats), count_bits)
+        return gradients, self._limits(units, self._dispersion(derivatives), pool)
 
-    def _limits(self, units: tuple[float, float], pool: ThreadPool) -> Limits:
+    def _dispersion(self, derivatives: Derivatives) -> float:
+        """The variance of a row's gradient, by its hessian; 0 where no means of categories are shrunk."""
+        if self.rules.categories == "exact" or not has_many_categories(self.table.coded):
+            return 0.0
+        gradient, hessian, importance, _, rows = derivatives
+        repeats, weight = self.repeats[rows], importance[rows]
+        squares = float((repeats * (gradient[rows] * weight) ** 2).sum())
+        below = float((repeats * hessian[rows] * weight).sum())
+        # Two rows and one of weight 2 add up to the same but for rounding.
+        return float(without_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
+
+    def _limits(self, units: tuple[float, float], dispersion: float, pool: ThreadPool) -> Limits:
         of_gradient, of_hessian = units
         rules = self.rules
         return Limits(
@@ -94,6 +107,7 @@ class BinnedSplits:
             n_drawn=features_drawn(rules.max_features, self.table.n_features),
             best_first=int(rules.max_leaf_nodes is not None),
             rows_to_share=CELLS_SHARED // self.table.n_features + 1 if pool.size > 1 else _NO_LIMIT,
+            dispersion=dispersion * of_gradient / of_hessian * of_gradient,
         )
 
     def _count(self, gradients: Gradients, growing: kernels.Growing, pool: ThreadPool) -> None:
@@ -126,6 +140,8 @@ _PLAN = Plan(
     min_rows=1,
     min_weight=0.0,
     square_unit=1.0,
+    is_shrunk=0,
+    row_weight=1.0,
     outcome=0,
 )
 

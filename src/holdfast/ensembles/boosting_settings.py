@@ -13,6 +13,7 @@ from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.rules import (
+    Categories,
     ClassWeight,
     Column,
     GrowthRules,
@@ -45,6 +46,7 @@ class BoostingSettings:
         0.0  # what a split must gain at least: twice the decrease of the summed loss
     )
     l2_regularization: float = 0.0  # added to the hessian of a leaf: small leaves take smaller steps
+    categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
     max_features: MaxFeatures = None  # drawn anew at every split
     subsample: float = 1.0  # fraction of the rows that each round learns from
     second_order: bool = True  # False: splits by gradients alone, a regression tree on pseudo-residuals
@@ -107,6 +109,7 @@ class BoostingSettings:
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
+            categories=self.categories,
             max_features=self.max_features,
             class_weight=self.class_weight,
             priors=self.priors,

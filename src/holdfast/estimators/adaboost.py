@@ -11,7 +11,7 @@ from holdfast.ensembles.adaboost import grow_adaboost
 from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.estimators.base import seed_if
 from holdfast.estimators.ensemble_base import ClassEnsemble
-from holdfast.growth.rules import MaxFeatures
+from holdfast.growth.rules import Categories, MaxFeatures
 
 
 class AdaBoostClassifier(ClassEnsemble):
@@ -30,7 +30,8 @@ class AdaBoostClassifier(ClassEnsemble):
         How much each vote counts, and how far the weights of the rows move; less asks for more trees.
     max_depth, max_leaf_nodes
         The greatest number of questions on a path, and of leaves, of every tree. None: no limit.
-    criterion, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
+    criterion, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
+    categories
         As in `TreeClassifier`, for every tree.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
@@ -74,6 +75,7 @@ class AdaBoostClassifier(ClassEnsemble):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -91,6 +93,7 @@ class AdaBoostClassifier(ClassEnsemble):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.categories = categories
         self.max_features = max_features
         self.questions = questions
         self.categorical_features = categorical_features

@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Column, GrowthRules, Interactions
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions
 
 
 class BaggingClassifier(BaggedClasses):
@@ -22,7 +22,8 @@ class BaggingClassifier(BaggedClasses):
     n_estimators
         Number of trees: more of them never hurt, beyond the time that they take.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, class_weight, priors, ccp_alpha
+    min_weight_fraction_leaf, min_impurity_decrease, categories, class_weight, priors,
+    ccp_alpha
         How every single tree grows, as in `TreeClassifier`; "balanced" and priors weigh the classes of all
         rows.
     loss_matrix, threshold
@@ -92,6 +93,7 @@ class BaggingClassifier(BaggedClasses):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        categories: Categories = "shrunk",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
@@ -126,6 +128,7 @@ class BaggingClassifier(BaggedClasses):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.categories = categories
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
@@ -193,6 +196,7 @@ class BaggingRegressor(BaggedNumbers):
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        categories: Categories = "shrunk",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
@@ -220,6 +224,7 @@ class BaggingRegressor(BaggedNumbers):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.categories = categories
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha

@@ -14,7 +14,7 @@ from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.estimators.boosted_base import BoostedEstimator
 from holdfast.estimators.ensemble_base import ClassEnsemble, NumberEnsemble
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Column, Interactions, MaxFeatures
+from holdfast.growth.rules import Categories, Column, Interactions, MaxFeatures
 from holdfast.tree.ensemble import Ensemble
 
 
@@ -43,6 +43,8 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         A split is made if it gains at least this much: the decrease of the loss, times two, by its parabola.
     l2_regularization
         Added to the hessian of each leaf, so that small leaves take smaller steps.
+    categories
+        "shrunk" or "exact", as in `TreeClassifier`.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     subsample
@@ -112,6 +114,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         min_samples_leaf: int | float = 10,
         min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
         second_order: bool = True,
@@ -148,6 +151,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
+        self.categories = categories
         self.max_features = max_features
         self.subsample = subsample
         self.second_order = second_order
@@ -245,6 +249,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         min_samples_leaf: int | float = 10,
         min_impurity_decrease: float = 0.0,
         l2_regularization: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         subsample: float = 1.0,
         second_order: bool = True,
@@ -277,6 +282,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.l2_regularization = l2_regularization
+        self.categories = categories
         self.max_features = max_features
         self.subsample = subsample
         self.second_order = second_order

@@ -8,7 +8,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures, Splitter
 
 
 class ForestClassifier(BaggedClasses):
@@ -29,7 +29,8 @@ class ForestClassifier(BaggedClasses):
         tries several numbers and takes the one with the best out-of-bag score, all on the same bags; "cv" the
         one with the best mean score on rows held out, in `cv` folds. The score is that of `oob_score`.
     growth_rules, criterion, max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, class_weight, priors, ccp_alpha
+    min_weight_fraction_leaf, min_impurity_decrease, categories, class_weight, priors,
+    ccp_alpha
         How every single tree grows, as in `TreeClassifier`; "balanced" and priors weigh the classes of all
         rows.
     loss_matrix, threshold
@@ -104,6 +105,7 @@ class ForestClassifier(BaggedClasses):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures | Literal["oob", "cv"] = "sqrt",
         cv: Any = 5,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
@@ -141,6 +143,7 @@ class ForestClassifier(BaggedClasses):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.cv = cv
         self.class_weight = class_weight
@@ -211,6 +214,7 @@ class ForestRegressor(BaggedNumbers):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures | Literal["oob", "cv"] = "third",
         cv: Any = 5,
         ccp_alpha: float = 0.0,
@@ -241,6 +245,7 @@ class ForestRegressor(BaggedNumbers):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.cv = cv
         self.ccp_alpha = ccp_alpha

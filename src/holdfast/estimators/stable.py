@@ -9,7 +9,7 @@ from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures
 
 
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
@@ -69,7 +69,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         As in `TreeClassifier`, for our own rules. A loss matrix says which class a centred tree predicts; its
         growth, which is by a teacher's probabilities, it leaves alone. "cost" trains once more for each of 5
         folds.
-    criterion, min_weight_fraction_leaf, min_impurity_decrease, max_features, class_weight
+    criterion, min_weight_fraction_leaf, min_impurity_decrease, categories, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
     positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
     questions, categorical_features
@@ -158,6 +158,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         criterion: str = "gini",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         priors: Priors = None,
@@ -203,6 +204,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.categories = categories
         self.max_features = max_features
         self.class_weight = class_weight
         self.priors = priors
@@ -301,6 +303,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         criterion: str = "squared_error",
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
@@ -340,6 +343,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.criterion = criterion
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.categories = categories
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst

@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.estimators.predictions import ClassifierBase, RegressorBase
 from holdfast.estimators.sized import SizedTreeEstimator
 from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Column, GrowthRules, Interactions, MaxFeatures, Splitter
+from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures, Splitter
 from holdfast.tree.tree import Tree
 
 
@@ -44,6 +44,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     splitter
         "best" tries all splits of every feature; "random" draws one of each, a threshold uniform between its
         least and greatest value in the node or a random set of categories, and takes the best of these.
+    categories
+        How columns of more than 9 categories are split: by means that are "shrunk", rare categories standing
+        with the missing values unless they differ clearly, or by the "exact" best set of these rows, which is
+        often chance.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
     class_weight
@@ -166,6 +170,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         min_relative_gain: float = 0.0,
         threshold_cost: bool = False,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
         priors: Priors = None,
@@ -210,6 +215,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.min_relative_gain = min_relative_gain
         self.threshold_cost = threshold_cost
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.class_weight = class_weight
         self.priors = priors
@@ -286,6 +292,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         min_impurity_decrease: float = 0.0,
         min_relative_gain: float = 0.0,
         splitter: Splitter = "best",
+        categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
@@ -320,6 +327,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.min_impurity_decrease = min_impurity_decrease
         self.min_relative_gain = min_relative_gain
         self.splitter = splitter
+        self.categories = categories
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst

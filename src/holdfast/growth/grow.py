@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
+from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.compact_rows import compact_room
@@ -19,7 +20,7 @@ from holdfast.growth.memory import leaves_within
 from holdfast.growth.pruning.by_rules import pruned
 from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
-from holdfast.growth.sample import FixedPointSample, fixed_point_sample
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample, row_weight
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.growth.values import decided_by, node_values, with_observed
 from holdfast.kernels.growth import grow as kernels
@@ -28,6 +29,7 @@ from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
 from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
+from holdfast.kernels.growth.shrinkage import MOST_LISTED
 from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
@@ -60,13 +62,20 @@ def grow_samples(
     fixed: FixedPointSample,
     samples: Sequence[IntArray],
     seeds: Sequence[int],
+    draws: Sequence[Draws] | None = None,
 ) -> list[Tree]:
     """The trees on samples of the rows, each row repeated as often as its sample says.
+
+    With the draws behind the samples, a row that is drawn twice is one row of twice the weight.
 
     First everything is made ready, then all trees are grown, then they are finished: so the compiled part,
     which releases the lock of the interpreter, follows on itself, and threads hardly wait for each other.
     """
-    tasks = [ready(table, rules, fixed, counts, seed) for counts, seed in zip(samples, seeds, strict=True)]
+    behind: Sequence[Draws | None] = draws or [None] * len(samples)
+    tasks = [
+        ready(table, rules, fixed, counts, seed, own)
+        for counts, seed, own in zip(samples, seeds, behind, strict=True)
+    ]
     coded = coded_for(table, rules)
     grown = [grown_nodes(coded, rules, task) for task in tasks]
     trees = []
@@ -101,13 +110,26 @@ def coded_for(table: Table, rules: GrowthRules) -> Coded:
     return table.coded_questions
 
 
-def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray, seed: int) -> Task:
+def ready(
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    counts: IntArray,
+    seed: int,
+    draws: Draws | None = None,
+) -> Task:
     """Everything that is known before the tree grows."""
     n_rows = int(counts.sum(dtype=np.int64))
     if n_rows == 0:
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
-    coded, plan = coded_for(table, rules), _plan(rules, fixed, n_rows, weight)
+    coded = coded_for(table, rules)
+    shrinks = rules.categories == "shrunk" and has_many_categories(coded)
+    plan = _plan(rules, fixed, n_rows, weight, row_weight(fixed, counts, draws) if shrinks else None)
+    sample = fixed.sample(counts)
+    if draws is not None and asks_for_rows(rules) and (draws.rows != counts).any():
+        sample = sample._replace(repeats=frozen(draws.rows))
+        plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
     limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
     if rules.memory_limit is not None:
         room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
@@ -117,7 +139,7 @@ def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: Int
     return Task(
         plan=plan,
         limits=limits,
-        sample=fixed.sample(counts),
+        sample=sample,
         rows=np.flatnonzero(counts).astype(np.int32),
         leaves_in_memory=room,
         values=values_for(table, rules),
@@ -189,9 +211,8 @@ def _finished(
     if rules.questions_only:  # which stand after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, node_weight, impurity = node_values(fixed, counts, task.rows, fields, grown.total)
-    count = grown.total[:, -1].astype(np.float64)
-    if fixed.weight is None:  # every row weighs the same
-        count = np.ldexp(node_weight, -fixed.weight_exponent)
+    until = np.concatenate([[0], np.cumsum(counts[task.rows], dtype=np.int64)])
+    count = (until[fields[:, kernels.END]] - until[fields[:, kernels.START]]).astype(np.float64)
     tree = Tree(
         schema=table.schema,
         feature=node_features(table, fields),
@@ -220,7 +241,20 @@ def _with_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> Floa
     return threshold
 
 
-def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
+def asks_for_rows(rules: GrowthRules) -> bool:
+    """True if a node or a leaf must hold more rows than any does."""
+    return rules.min_samples_leaf != 1 or rules.min_samples_split != 2
+
+
+def has_many_categories(coded: Coded) -> bool:
+    """True if a column has so many categories that their means are shrunk."""
+    return bool(((coded.is_subset > 0) & (coded.n_codes > MOST_LISTED)).any())
+
+
+def _plan(
+    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, of_row: float | None = None
+) -> Plan:
+    """The task in numbers; `of_row` is what chance takes for one row, None: no means are shrunk."""
     criterion = fixed.criterion
     return Plan(
         formula=criterion.formula,
@@ -236,6 +270,8 @@ def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int)
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
+        is_shrunk=int(of_row is not None),
+        row_weight=1.0 if of_row is None else of_row,
         outcome=0,
     )
 

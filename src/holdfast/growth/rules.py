@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
+Categories = Literal["shrunk", "exact"]
 Splitter = Literal["best", "random"]
 Column = str | int  # its name or position
 Interactions = Sequence[Any] | Literal["pairwise", "no_interactions"] | None
@@ -40,6 +41,7 @@ class GrowthRules:
     min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
+    categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
     max_features: MaxFeatures = None  # drawn anew at every split
     class_weight: ClassWeight = None
     priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
@@ -78,6 +80,7 @@ class GrowthRules:
             _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
         features_drawn(self.max_features, 1)
         _check_splitter(self.splitter, self.threshold_cost)
+        _check_categories(self.categories)
         if self.pruning_confidence is not None:
             _check_between("pruning_confidence", self.pruning_confidence)
         _check_range("ccp_alpha", self.ccp_alpha, 0.0, math.inf)
@@ -189,6 +192,11 @@ def _check_splitter(splitter: object, threshold_cost: object) -> None:
             "splitter='random' draws one threshold of each feature, and threshold_cost=True is what it costs "
             "to choose one among many: leave one of the two out."
         )
+
+
+def _check_categories(categories: object) -> None:
+    if categories not in get_args(Categories):
+        raise ParameterError(f"categories={categories!r} is unknown: choose 'shrunk' or 'exact'.")
 
 
 def _check_class_weight(class_weight: object) -> None:

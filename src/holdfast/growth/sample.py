@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
+from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
@@ -80,6 +81,19 @@ class FixedPointSample:
 
 _NOTHING = frozen(np.empty(0, np.int64))
 _NO_TARGET = frozen(np.empty(0, np.float64))
+
+
+def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = None) -> float:
+    """What chance takes for one row of a sample, in units of weight: 1 if all weigh the same, drawn once.
+
+    The sum of squared weights by the sum of weights (Kish, 1965). A row that is drawn twice weighs twice as
+    much; one that stands for two rows does not. Without the draws behind the sample, those of a row that
+    stands for several are taken to be spread evenly.
+    """
+    weight = np.ones(len(counts)) if fixed.weight is None else fixed.weight.astype(np.float64)
+    squares = counts / np.maximum(fixed.repeats, 1) * counts if draws is None else draws.squares
+    # Summed without rounding, so that the order of the rows does not matter.
+    return math.fsum((squares * weight * weight).tolist()) / math.fsum((counts * weight).tolist())
 
 
 def check_table(table: Any) -> None:

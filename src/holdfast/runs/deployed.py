@@ -35,7 +35,7 @@ Updating = StableTreeClassifier | StableTreeRegressor
 PARAMETERS = (
     *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "leaf_values", "n_estimators"),
     *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "gamma"),
-    *("random_state", "positive"),
+    *("random_state", "positive", "categories"),
 )
 ROLES = ("stage", "groups", "weight")  # of columns that were no features
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 from holdfast.errors import ParameterError
+from holdfast.growth.rules import Categories
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
@@ -34,6 +35,7 @@ from holdfast.stability.selection import RULES, UNITS
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
+CATEGORIES: tuple[str, ...] = get_args(Categories)
 TEST_ROWS = ("forward", "random")
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
@@ -138,6 +140,11 @@ class RunSettings(LearningSettings):
         None,
         help="Of --monotonic-cst: the class whose probability it is. [default: the second of two]",
         metavar="CLASS",
+    )
+    categories: str = setting(
+        CATEGORIES[0],
+        help="Columns of more than 9 categories: by shrunk means, or by the best set for the rows.",
+        choices=CATEGORIES,
     )
     growth: str = setting(
         GROWTH[0],
@@ -301,7 +308,7 @@ class RunSettings(LearningSettings):
     @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
-        names = ("max_depth", "max_leaf_nodes", "min_samples_leaf")
+        names = ("max_depth", "max_leaf_nodes", "min_samples_leaf", "categories")
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None and value != "cv"}
 

@@ -1,6 +1,6 @@
 """Samples of the rows, with or without replacement, as repetitions of rows."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ class Units(NamedTuple):
         return cls(frozen(unit_keys(table, groups)), groups is not None)
 
 
+class Draws(NamedTuple):
+    """A sample with replacement, for each row of a table, which may stand for several."""
+
+    counts: IntArray  # how often it is drawn, with all that it stands for
+    rows: IntArray  # how many of those that it stands for are drawn
+    squares: LongArray  # how often each of these is drawn, squared and added up
+
+
 def bootstrap_counts(
     repeats: IntArray,
     units: Units,
@@ -42,28 +50,54 @@ def bootstrap_counts(
     >>> bootstrap_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
     array([1, 1, 2, 0, 1], dtype=int32)
     """
+    return bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement).counts
+
+
+def bootstrap_draws(
+    repeats: IntArray,
+    units: Units,
+    stream: Stream,
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
+) -> Draws:
+    """The draws behind `bootstrap_counts`: which of the rows that a row stands for are drawn how often."""
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
-        spread = np.zeros(len(repeats), np.int32)
         there = units._replace(keys=units.keys[counted])
-        spread[counted] = bootstrap_counts(
-            repeats[counted], there, stream, n_draws=n_draws, replacement=replacement
-        )
-        return spread
+        own = bootstrap_draws(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
+        return Draws(*(_spread(part, counted, len(repeats)) for part in own))
     keys = units.keys
     if units.are_groups:
-        return (repeats * _times_drawn(keys, stream, n_draws, replacement)).astype(np.int32)
+        return _draws_of(_times_drawn(keys, stream, n_draws, replacement), repeats)
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     if not replacement and n_draws in (None, n_all):
-        return repeats.astype(np.int32)
+        return _draws_of(np.ones(n_rows, np.int32), repeats)
     if n_all == n_rows:
-        return _times_drawn(keys, stream, n_draws, replacement)
+        return _draws_of(_times_drawn(keys, stream, n_draws, replacement), repeats)
     if n_all > MOST_DRAWS * n_rows:
-        return _of_many(repeats, keys, stream, (n_all if n_draws is None else n_draws) / n_all, replacement)
+        rate = (n_all if n_draws is None else n_draws) / n_all
+        counts = _of_many(repeats, keys, stream, rate, replacement)
+        # What is expected where so many draws fall on so many rows.
+        squares = counts + counts.astype(np.int64) * (counts - 1) // repeats
+        return Draws(counts, np.minimum(counts, repeats), squares)
     row = np.repeat(np.arange(n_rows), repeats)
     copy = np.arange(n_all) - (np.cumsum(repeats) - repeats)[row]
     times = _times_drawn(keys[row] + copy.astype(np.uint64) * STEP, stream, n_draws, replacement)
-    return np.bincount(row, times, minlength=n_rows).astype(np.int32)
+    summed = [np.bincount(row, part, minlength=n_rows) for part in (times, times > 0, times * times)]
+    return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
+
+
+def _draws_of(times: IntArray, repeats: IntArray) -> Draws:
+    """The draws where all that a row stands for is drawn together."""
+    counts, rows = (repeats * part for part in (times, times > 0))
+    return Draws(counts.astype(np.int32), rows.astype(np.int32), counts.astype(np.int64) * times)
+
+
+def _spread(part: IntArray | LongArray, counted: LongArray, n_rows: int) -> Any:
+    spread = np.zeros(n_rows, part.dtype)
+    spread[counted] = part
+    return spread
 
 
 def n_groups_there(repeats: IntArray, groups: LongArray) -> int:

@@ -98,7 +98,7 @@ def search(
     if coded.is_subset[best.feature]:
         fields[at, SET_START] = counters[N_SET]
         fields[at, MISSING_LEFT] = choose_set(
-            coded, histogram, bits, best, growing.scratch, in_set, counters[N_SET]
+            limits, coded, histogram, own_total, other, bits, best, growing.scratch, in_set, counters[N_SET]
         )
         counters[N_SET] += coded.n_codes[best.feature]
     else:

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from holdfast.arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import place_of_missing
-from holdfast.kernels.growth.categories import MOST_LISTED, QUESTION
+from holdfast.kernels.boosting.shrinkage import arrange_shrunk, is_shrunk, place_of
+from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
+from holdfast.kernels.growth.shrinkage import MOST_LISTED
 from holdfast.kernels.jit import inner, int64, uint64
 
 NONE = int64(-1)
@@ -29,6 +31,7 @@ class Limits(NamedTuple):
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     rows_to_share: int  # nodes with more rows are counted by several threads
+    dispersion: float  # of gradients by chance, in units; 0: categories are searched exactly
 
 
 class Best(NamedTuple):
@@ -213,6 +216,8 @@ def scan_sets(
     best: Best,
 ) -> Best:
     """The better of the best split so far and the sets of categories of a feature."""
+    if is_shrunk(limits.dispersion, coded, feature):
+        return scan_shrunk(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
     order, begin = scratch.order, 2 * coded.start[feature]
     n = arrange(coded, histogram, feature, bits, order, scratch.place)
     sum_left = other_left = int64(0)
@@ -244,6 +249,41 @@ def scan_sets(
 
 
 @inner
+def scan_shrunk(
+    limits: Limits,
+    reach: Reach,
+    coded: Coded,
+    histogram: LongArray,
+    total: int,
+    other: int,
+    bits: int,
+    feature: int,
+    scratch: Scratch,
+    best: Best,
+) -> Best:
+    """The better of the best split so far and the sets of many categories, by their shrunk means."""
+    order, place, left, other_left = scratch.order, scratch.place, 0.0, int64(0)
+    n, n_groups, remains = arrange_shrunk(
+        coded, histogram, feature, total, other, bits, limits.dispersion, order, place
+    )
+    hessian = float(other >> bits)
+    if n_groups < 2 or hessian <= 0.0:
+        return best
+    for i in range(n - 1):
+        own = histogram[place_of(coded, feature, order[i]) + 1]
+        other_left += own
+        left += float(own >> bits) * (total / hessian + place[order[i]] - remains)
+        if place[order[i]] == place[order[i + 1]]:
+            continue  # one group, or two that nothing tells apart
+        right = float(total) - left
+        own_best = consider_sums(
+            limits, reach, left, right, other, bits, other_left, feature, int64(i + 1), best
+        )
+        best = best if own_best.missing_left == FORBIDDEN else own_best
+    return best
+
+
+@inner
 def consider_set(
     limits: Limits,
     reach: Reach,
@@ -257,8 +297,25 @@ def consider_set(
     best: Best,
 ) -> Best:
     """The better of the best split so far and one with these sums on its left; marked if it is forbidden."""
-    mask, l2 = (int64(1) << bits) - 1, limits.l2
     left, right = float(sum_left), float(total - sum_left)
+    return consider_sums(limits, reach, left, right, other, bits, other_left, feature, cut, best)
+
+
+@inner
+def consider_sums(
+    limits: Limits,
+    reach: Reach,
+    left: float,
+    right: float,
+    other: int,
+    bits: int,
+    other_left: int,
+    feature: int,
+    cut: int,
+    best: Best,
+) -> Best:
+    """The same with gradients that need not be whole."""
+    mask, l2 = (int64(1) << bits) - 1, limits.l2
     below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
     top, bottom = left * left * below_right + right * right * below_left, below_left * below_right
     if reach.is_guided:
@@ -276,8 +333,11 @@ def consider_set(
 
 @inner
 def choose_set(
+    limits: Limits,
     coded: Coded,
     histogram: LongArray,
+    total: int,
+    other: int,
     bits: int,
     best: Best,
     scratch: Scratch,
@@ -290,7 +350,12 @@ def choose_set(
     same way. A category is marked 1 for left, 0 for right, -1 where the node did not see it.
     """
     feature, order = best.feature, scratch.order
-    n = arrange(coded, histogram, feature, bits, order, scratch.place)
+    if is_shrunk(limits.dispersion, coded, feature):
+        n = arrange_shrunk(
+            coded, histogram, feature, total, other, bits, limits.dispersion, order, scratch.place
+        )[0]
+    else:
+        n = arrange(coded, histogram, feature, bits, order, scratch.place)
     n_codes = int64(coded.n_codes[feature])
     for code in range(n_codes):
         in_set[begin + code] = -1

@@ -5,9 +5,10 @@ For two classes and for numbers the best set is a prefix of the categories in th
 tried while the categories are few (also where a minimum of rows or weight rules sets out), and the prefixes
 of their order along the first principal component of
 the class fractions (Coppersmith, Hong and Hosking) when they are many.
-"""
 
-import math
+All of that is exact for the rows at hand. Of a column with many categories it finds what chance has made:
+see `shrinkage.py`.
+"""
 
 import numpy as np
 
@@ -17,20 +18,20 @@ from holdfast.kernels.growth import two_statistics as two
 from holdfast.kernels.growth.criteria import Node, Plan, weight_of
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.many_classes import START
+from holdfast.kernels.growth.shrinkage import (
+    MOST_LISTED,
+    NO_SHIFT,
+    arrange_shrunk,
+    first_component,
+    is_shrunk,
+    place_of,
+    scan_shrunk,
+)
 from holdfast.kernels.growth.sort import sort_by
 from holdfast.kernels.growth.split import RIGHT, Scratch, Split
 from holdfast.kernels.jit import allocating, inner, int64
 
-NO_SHIFT = int64(0)  # categories keep all bits of their codes
-MOST_LISTED = 9  # categories up to which all 255 sets are tried
 QUESTION = 2  # in Coded.is_subset: the answer yes goes left
-
-
-@inner
-def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
-    """Where the statistics of a category stand in a histogram."""
-    start: int = coded.start[feature]
-    return (start + code) * plan.n_stats
 
 
 @inner
@@ -91,31 +92,6 @@ def place_on_component(
         for k in range(n_classes):
             along += axis[k] * (histogram[at + k] / in_category)
         place[order[i]] = along
-
-
-@allocating
-def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
-    """The axis of greatest variance, by the power method from the class that varies most."""
-    n = len(covariance)
-    axis = np.zeros(n)
-    widest = 0
-    for k in range(n):
-        if covariance[k, k] > covariance[widest, widest]:
-            widest = k
-    axis[widest] = 1.0
-    for _ in range(100):
-        length = 0.0
-        for k in range(n):
-            scratch[k] = 0.0
-            for m in range(n):
-                scratch[k] += covariance[k, m] * axis[m]
-            length += scratch[k] * scratch[k]
-        if length == 0.0:
-            break
-        length = math.sqrt(length)
-        for k in range(n):
-            axis[k] = scratch[k] / length
-    return axis
 
 
 @inner
@@ -194,6 +170,10 @@ def scan_categories(
     n = list_present(plan, coded, feature, histogram, order)
     if n < 2:
         return best, False
+    if is_shrunk(plan, coded, feature):
+        return scan_shrunk(
+            plan, node, total, coded, feature, histogram, order, n, scratch.place, scratch.inside, best
+        )
     for k in range(n_stats):
         left[k] = 0
     if not lists_all(plan, n):
@@ -233,8 +213,11 @@ def choose_set(
     n = list_present(plan, coded, feature, histogram, order)
     last = last_code(coded, feature, NO_SHIFT)
     first = order[0]
-    listed = lists_all(plan, n)
-    if not listed:
+    shrinks = is_shrunk(plan, coded, feature)
+    listed = not shrinks and lists_all(plan, n)
+    if shrinks:
+        arrange_shrunk(plan, coded, feature, histogram, total, order, n, scratch.place, scratch.inside)
+    elif not listed:
         arrange(plan, coded, feature, histogram, total, order, n, scratch.place)
     for code in range(coded.n_codes[feature]):
         in_set[code] = -1

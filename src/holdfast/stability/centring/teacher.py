@@ -19,7 +19,7 @@ from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import ParameterError
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import Categories, GrowthRules
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.stability.centring.design_matrix import design_matrix, kernel_features
 from holdfast.stability.centring.names import TEACHER_NAMES
@@ -42,6 +42,7 @@ class Pupils:
     groups: LongArray | None
     seed: int
     n_jobs: int | None
+    categories: Categories = "shrunk"
 
     @property
     def is_classes(self) -> bool:
@@ -93,6 +94,7 @@ def _forest(pupils: Pupils) -> FloatArray:
     rules = GrowthRules(
         criterion="gini" if pupils.is_classes else "squared_error",
         min_samples_leaf=LEAST_ROWS,
+        categories=pupils.categories,
         max_features="sqrt" if pupils.is_classes else "third",
     )
     return _bagged(pupils, rules, Sampling(pupils.seed, groups=pupils.groups, branch=Branch.TEACHER_FOREST))
@@ -102,6 +104,7 @@ def _extra_trees(pupils: Pupils) -> FloatArray:
     rules = GrowthRules(
         criterion="gini" if pupils.is_classes else "squared_error",
         min_samples_leaf=LEAST_ROWS,
+        categories=pupils.categories,
         max_features="sqrt" if pupils.is_classes else "third",
         splitter="random",
     )
@@ -109,7 +112,9 @@ def _extra_trees(pupils: Pupils) -> FloatArray:
 
 
 def _bagged(pupils: Pupils, rules: GrowthRules, sampling: Sampling) -> FloatArray:
-    bagging = grow_bagging(pupils.table, rules, N_TREES, sampling=sampling, n_jobs=pupils.n_jobs)
+    bagging = grow_bagging(
+        pupils.table, rules, N_TREES, sampling=sampling, are_draws=False, n_jobs=pupils.n_jobs
+    )
     return bagging.ensemble.values(pupils.table, n_jobs=pupils.n_jobs)
 
 
@@ -120,6 +125,7 @@ def _boosting(pupils: Pupils) -> FloatArray:
         n_estimators=N_ROUNDS,
         learning_rate=RATE,
         max_depth=DEPTH,
+        categories=pupils.categories,
     )
     seed = derived_seed(pupils.seed, Branch.TEACHER_BOOSTING)
     boosted = boost(pupils.table, settings, seed=seed, n_jobs=pupils.n_jobs)
@@ -224,4 +230,4 @@ def pupils_of(
         schema = replace(table.schema, target=Target(target.name))
         identity = row_hashes(table)  # what is drawn for a row goes by what it was
         table = Table(schema, table.columns, fraction, table.weight, identity)
-    return Pupils(table, groups, settings.seed, settings.n_jobs)
+    return Pupils(table, groups, settings.seed, settings.n_jobs, settings.rules.categories)

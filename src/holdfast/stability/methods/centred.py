@@ -277,6 +277,7 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
         max_leaf_nodes=most_leaves(settings),
         min_samples_leaf=least,
         min_impurity_decrease=rules.min_impurity_decrease,
+        categories=rules.categories,
         questions_only=rules.questions_only,
         monotonic_cst=rules.monotonic_cst,
         monotonic_class=rules.monotonic_class,
