@@ -165,7 +165,7 @@ def test_a_drawn_mean_has_its_interval_and_one_row_none() -> None:
     low, high = node_interval(tree, leaf)
     assert NodeTexts.of(tree, decimals=2).support(leaf)[1] == f"{low:.2f} to {high:.2f}"
     alone = TreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0]).tree_
-    assert NodeTexts.of(alone).support(1) == ("1 row",)
+    assert NodeTexts.of(alone).support(1) == ("1 row", "few rows")
 
 
 def test_nodes_are_worth_what_they_were_when_leaves_are_cut_away() -> None:

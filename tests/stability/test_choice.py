@@ -90,13 +90,14 @@ def test_the_most_stable_within_so_many_points_of_the_best(
     assert f"within {text} of the best, 0.9." in choice.reason
 
 
-def test_a_noisy_score_widens_the_tolerance_to_one_standard_error():
+@pytest.mark.parametrize("said", [{}, {"tolerance_unit": "or-standard-error"}])
+def test_a_noisy_score_widens_the_tolerance_to_one_standard_error(said):
     # The error of the best is 0.03, more than the usual 0.01: candidate 3, at 0.88, is within it.
-    choice = chosen("within-tolerance", tolerance_unit="or-standard-error")
+    choice = chosen("within-tolerance", **said)
     assert choice.candidate == 3
     assert "within one standard error (0.03) of the best" in choice.reason
     exact = frontier_of_points([8.0, 2.0], [0.90, 0.895], n_leaves=[9, 2], score_error=[0.001, 0.001])
-    sure = chosen("within-tolerance", exact, tolerance_unit="or-standard-error")
+    sure = chosen("within-tolerance", exact, **said)
     assert sure.candidate == 1
     assert "within 0.01 of the best" in sure.reason
 
@@ -128,7 +129,7 @@ def test_the_most_stable_within_standard_errors_of_the_best(tolerance: float, ca
 
 def test_losses_are_shown_as_people_know_them_and_have_a_relative_tolerance():
     losses = frontier_of_points([8.0, 2.0, 4.0], [-0.500, -0.560, -0.505], n_leaves=[9, 2, 4])
-    choice = chosen("within-tolerance", losses, LOG_LOSS)  # 1 % of 0.5 allows 0.505
+    choice = chosen("within-tolerance", losses, LOG_LOSS, tolerance=0.01)  # 1 % of 0.5 allows 0.505
     assert choice.candidate == 2
     assert choice.reason == (
         "It is the most stable of the 2 candidates whose log loss is within 1.0 % of the best, 0.5. "

@@ -22,7 +22,7 @@ from holdfast.show.size_choice import size_choice_table
 from holdfast.show.split_support import NARROWEST, split_support_text
 from holdfast.show.tree_text import drawing
 from holdfast.stability.choice import default_unit
-from holdfast.stability.selection import SCORE_TOLERANCE
+from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
 from holdfast.text.lists import joined
 from holdfast.text.numbers import number_text, percent_text, with_errors
 from holdfast.tree.tree import Tree
@@ -146,13 +146,13 @@ def _caution(fit: StableFit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
     frontier, metric, settings = fit.trained.frontier, fit.metric, fit.settings
     best = fit.named("best-score").candidate
-    unit = settings.tolerance_unit or default_unit(frontier, metric)
+    unit = settings.tolerance_unit or default_unit(frontier, metric, settings.tolerance)
     tolerance = SCORE_TOLERANCE if settings.tolerance is None else settings.tolerance
     loss = tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
     if (
         settings.selection_rule != "within-tolerance"
-        or unit in ("standard-error", "teacher")
+        or unit in ("standard-error", NOISE_AWARE, "teacher")
         or loss >= error
     ):
         return ""

@@ -90,7 +90,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         A number, and whether it is "absolute", "relative" to the best score, a multiple of its
         "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
         "teacher"; "or-standard-error" is the usual one of the first two, or one standard error if that is
-        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute.
+        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute, or one
+        standard error of the best score if that is more and no tolerance was given.
     gamma
         For "weighted": the score that one unit of instability is worth.
     matching, label_weight, outcome

@@ -18,6 +18,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
 NUMBER_INTERVALS = ("t", "bootstrap")
+FEW_ROWS = 12  # a leaf of fewer says so wherever it is drawn or told
 Interval = tuple[FloatArray, FloatArray]
 
 

@@ -198,7 +198,7 @@ class RunSettings(LearningSettings):
         kind=float,
         range=Range(0),
         help="What a tree may lose to be more stable: of what it learnt from the teacher, or of the score.  "
-        "[default: 0.06, of the score 0.01]",
+        "[default: 0.06, of the score 0.01 or one standard error]",
         models=_STABLE,
     )
     tolerance_unit: str | None = setting(

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
-from holdfast.evidence.leaf_evidence import node_interval
+from holdfast.evidence.leaf_evidence import FEW_ROWS, node_interval
 from holdfast.show.conditions import shorter_branches
 from holdfast.show.directions import direction_signs
 from holdfast.show.edits import edit_marks
@@ -21,6 +21,7 @@ from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names, outcome_text
 
 MOST_DECIMALS = 6
+FEW = "few rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,14 @@ class NodeTexts:
         return outcome_text(self.tree, node) if self.positive is not None else ""
 
     def support(self, node: int) -> tuple[str, ...]:
-        """What stands behind a leaf: its rows, of two classes how many were positive, and the interval."""
+        """What stands behind a leaf: its rows, of two classes how many were positive, and the interval.
+
+        A leaf of less than a dozen rows says so.
+        """
+        few = (FEW,) if 0 < self.tree.count[node] < FEW_ROWS else ()
+        return (*self._support(node), *few)
+
+    def _support(self, node: int) -> tuple[str, ...]:
         rows = rows_text(float(self.tree.count[node]))
         if not self.tree.schema.target.is_classes:
             interval = self.interval(node)

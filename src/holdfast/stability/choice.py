@@ -129,7 +129,7 @@ def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[
 
 
 def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
-    if (rule.tolerance_unit or default_unit(frontier, metric)) == "teacher":
+    if (rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)) == "teacher":
         return _within_teacher(frontier, rule)
     best = _best(frontier)
     top = float(frontier.score[best])
@@ -178,7 +178,7 @@ def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int,
 
 def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
     """The loss of score that the tolerance allows, and the tolerance in words."""
-    unit = rule.tolerance_unit or metric.default_tolerance_unit
+    unit = rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)
     if unit == NOISE_AWARE:
         return _loss_or_error(frontier, metric, rule, best)
     tolerance = SCORE_TOLERANCE if rule.tolerance is None else rule.tolerance
@@ -203,9 +203,11 @@ def _loss_or_error(frontier: Frontier, metric: Metric, rule: SelectionRule, best
     return max(ways, key=lambda way: way[0])
 
 
-def default_unit(frontier: Frontier, metric: Metric) -> str:
-    """The unit of a tolerance that has none."""
-    return "teacher" if frontier.has_teacher else metric.default_tolerance_unit
+def default_unit(frontier: Frontier, metric: Metric, tolerance: float | None) -> str:
+    """The unit of a tolerance that has none, or of none at all."""
+    if frontier.has_teacher:
+        return "teacher"
+    return NOISE_AWARE if tolerance is None else metric.default_tolerance_unit
 
 
 # -- ties -----------------------------------------------------------------------------------------------

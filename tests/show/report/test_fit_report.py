@@ -196,7 +196,7 @@ def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_
     page = page_of(run)
     section = page.all_facts["sections"]["rules"]
     assert section["by_teacher"]
-    assert "the mean of what its teacher says" in Outline(page.html).said
+    assert "held back from the extremes, by its teacher" in Outline(page.html).said
     for rule in section["rules"]:
         own = training.target[leaves == rule["leaf"]]
         assert rule["value"] == run.model.value[rule["leaf"], 0]

@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
+from holdfast.evidence.leaf_evidence import FEW_ROWS
 from holdfast.text.lines import printable
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.wording import class_names
 
-FEW_ROWS = 12  # in a leaf: below that, it says so
 MOST_CLASSES = 3  # that a sentence names besides the first
 
 
