@@ -54,6 +54,11 @@ class Kernel:
         """True if code of it was kept, so that it need not be compiled."""
         return bool(self.compiled._cache.is_there)
 
+    @property
+    def folder(self) -> str:
+        """Where its code is kept."""
+        return str(self.compiled._cache.cache_path)
+
     def __call__(self, *args: Any) -> Any:
         """What the compiled function returns."""
         if self.compiled.overloads or not in_main_thread():
