@@ -13,7 +13,7 @@ SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
 # A name belongs where it is called in the first cell of a row, else where it stands in such a cell or begins
 # a paragraph, else where it is named first.
 CALLED = r"^\|(?:[^|]*[ `,])?{name}\("
-TWO_LINES = re.compile(r"^([a-z]\w*(?:, \w+)*,)\n(?=\w+(?:, \w+)*\n {4})", re.MULTILINE)
+MORE_LINES = re.compile(r"^([a-z]\w*(?:, \w+)*,)\n(?=\w+(?:, \w+)*,?\n)", re.MULTILINE)
 DEFINED = r"^(?:\|[^|]*)?`{name}\b"
 NAMED = r"`{name}\b"
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing")
@@ -105,8 +105,8 @@ def is_left_out(app: Any, what: str, name: str, value: object, skip: bool, optio
 
 
 def join_names(app: Any, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
-    """Names of parameters that take two lines become one: napoleon reads one."""
-    lines[:] = TWO_LINES.sub(r"\1 ", "\n".join(lines)).split("\n")
+    """Names of parameters that take several lines become one: napoleon reads one."""
+    lines[:] = MORE_LINES.sub(r"\1 ", "\n".join(lines)).split("\n")
 
 
 def setup(app: Any) -> dict[str, bool]:
