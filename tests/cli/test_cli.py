@@ -163,3 +163,34 @@ def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> 
     assert load(folder / "model.json").depth <= 5
     assert json.loads((folder / "summary.json").read_text())["division"]["test_rows"] > 100
     assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")
+
+
+TRAINING = ("gone.csv", "--target", "y")
+APPLYING = ("gone.csv", "rows.csv")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *((verb, *TRAINING) for verb in ("fit", "compare", "audit")),
+        ("stages", *TRAINING, "--stage", "year"),
+        ("update", *APPLYING, "-o", "updated"),
+        *((verb, *APPLYING) for verb in ("predict", "explain")),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_file_that_is_not_there_is_refused_before_anything_slow_is_loaded(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    script = f"""
+import sys
+sys.argv = ["holdfast", *{arguments}]
+from holdfast.cli.start import run
+try:
+    run()
+except SystemExit:
+    print([name for name in ("sklearn", "numba", "matplotlib") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr == "Error: Cannot use 'gone.csv': No such file or directory.\n"
+    assert done.stdout == "[]\n"

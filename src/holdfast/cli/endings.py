@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -139,3 +140,10 @@ def _send_again(unraisable: Any) -> None:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     _received.append(number)
     raise KeyboardInterrupt
+
+
+def check_there(*paths: Path) -> None:
+    """Refuse a file that is not there at once, before what takes long to load is loaded."""
+    for path in paths:
+        if not os.path.lexists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))

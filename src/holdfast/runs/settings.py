@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, get_args
+from typing import Any
 
 from holdfast.errors import ParameterError
-from holdfast.growth.criteria import CRITERIA
-from holdfast.growth.rules import Categories
+from holdfast.growth.names import CATEGORIES, CRITERIA
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
     ClassWeights,
@@ -33,11 +32,9 @@ from holdfast.runs.setting import Range, Setting, check_names, option, setting, 
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
 from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
-from holdfast.tree.quantile import QUANTILE
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
-CATEGORIES: tuple[str, ...] = get_args(Categories)
 TEST_ROWS = ("forward", "random")
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
@@ -148,7 +145,7 @@ class RunSettings(LearningSettings):
         None,
         help="What splits gain, and leaves of numbers say: absolute_error the median, quantile another one.  "
         "[default: gini, squared_error]",
-        choices=tuple(CRITERIA),
+        choices=CRITERIA,
     )
     quantile: float | None = setting(
         None,
@@ -271,7 +268,7 @@ class RunSettings(LearningSettings):
             raise ParameterError(
                 f"--max-leaf-nodes cv goes with --method centred, and {what}: give a number, or leave it out."
             )
-        if (self.criterion == QUANTILE) != (self.quantile is not None):
+        if (self.criterion == "quantile") != (self.quantile is not None):
             raise ParameterError(
                 "--criterion quantile and --quantile go together: write --criterion quantile --quantile 0.9."
             )

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import AuditSettings, audit_options
 
 
@@ -18,6 +19,7 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
     column of noise. Rows that no model sees tell how many get another answer.
     """
     settings = AuditSettings(**options)
+    check_there(data)
     from rich.console import Console
 
     from holdfast.cli.audit import run

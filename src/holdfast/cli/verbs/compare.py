@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import CompareSettings, compare_options
 
 
@@ -18,6 +19,7 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
     differences between them are known far better than the scores themselves.
     """
     settings = CompareSettings(**options)
+    check_there(data)
     from rich.console import Console
 
     from holdfast.cli.compare import run

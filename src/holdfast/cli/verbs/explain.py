@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import cell_options, given_options
 from holdfast.runs.data_settings import CellSettings
 
@@ -46,6 +47,7 @@ def command(
     then the smallest changes of the row that would lead to another outcome. Only the columns that the tree
     asks about are needed. --row, --set, --fixed and the two directions may be repeated.
     """
+    check_there(model)
     from holdfast.cli.explain import Asked, run
 
     names = [each.name for each in fields(CellSettings)]

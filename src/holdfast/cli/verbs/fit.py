@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import fit_options, given_options, report_option
 from holdfast.runs.settings import RunSettings
 
@@ -21,6 +22,7 @@ def command(data: Path, output: Path, no_report: bool, **options: Any) -> None:
     it goes on saying what the teacher says. --method and --model ask for other trees and models.
     """
     settings = RunSettings.of(given_options(click.get_current_context(), options))
+    check_there(data)
     from rich.console import Console
 
     from holdfast.cli.fit import run

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import RAW, cell_options
 from holdfast.runs.data_settings import CellSettings
 
@@ -27,6 +28,7 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **options: 
     that a spreadsheet would take for a formula gets an apostrophe in front, unless you say --raw. A class
     comes with a column p(class) for each class: its fraction among the training rows in the same leaf.
     """
+    check_there(model, data)
     from holdfast.cli.predict import run
 
     reading = CellSettings(**options).reading_options

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import stages_options
 from holdfast.cli.stages_settings import StagesSettings
 
@@ -19,6 +20,7 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
     sequence of trees that loses and moves least in all. Each tree is tried on the stage after its own.
     """
     settings = StagesSettings(**options)
+    check_there(data)
     from rich.console import Console
 
     from holdfast.cli.stages import run

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.endings import check_there
 from holdfast.cli.options import given_options, update_options
 from holdfast.runs.update_settings import UpdateRunSettings
 
@@ -22,6 +23,7 @@ def command(model: Path, data: Path, output: Path, **options: Any) -> None:
     """
     given = given_options(click.get_current_context(), options)
     UpdateRunSettings.of(given)  # before any work
+    check_there(model, data)
     from rich.console import Console
 
     from holdfast.cli.update import run
