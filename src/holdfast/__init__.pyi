@@ -69,6 +69,7 @@ from holdfast.evidence.trend_breaks import trend_breaks as trend_breaks
 from holdfast.evidence.trend_breaks import warn_of_trend_breaks as warn_of_trend_breaks
 from holdfast.export.check import check_export as check_export
 from holdfast.export.dot import to_dot as to_dot
+from holdfast.export.excel import to_excel as to_excel
 from holdfast.export.formats import export as export
 from holdfast.export.json import to_json as to_json
 from holdfast.export.mermaid import to_mermaid as to_mermaid

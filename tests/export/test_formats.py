@@ -23,8 +23,8 @@ def test_the_function_and_the_folder_of_one_name_do_not_hide_each_other() -> Non
 
 
 def test_an_unknown_format_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ExportError, match="There is no format 'excel': choose one of sklearn"):
-        export(MODEL, "excel")
+    with pytest.raises(ExportError, match="There is no format 'fortran': choose one of sklearn"):
+        export(MODEL, "fortran")
 
 
 def test_an_object_is_not_written_to_a_file(tmp_path) -> None:

@@ -1,17 +1,23 @@
 """Rows at the edges of a model: at every threshold and its two neighbours, of every category, and missing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, nextafter
 from typing import Any
-
-import numpy as np
 
 from holdfast.data.schema import Feature, Label
 from holdfast.export.plain_model import PlainModel, PlainTree, Split
 from holdfast.export.scored import Rows, n_rows_of
 
 UNSEEN = "never seen"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The numbers that an engine tells apart."""
+
+    beside: Callable[[float, float], float] = nextafter  # the next number towards minus infinity or infinity
+    is_exact: bool = True  # False: a threshold itself may be rounded
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class _Allowed:
             return replace(self, high=min(self.high, threshold), missing=missing)
         return replace(self, low=max(self.low, threshold), missing=missing)
 
-    def value(self, usual: Any, single: bool) -> Any:
+    def value(self, usual: Any, scale: Scale) -> Any:
         """One of the values: the usual one if it will do, and None, a missing one, if no other will."""
         if self.labels is not None:
             return usual if usual in self.labels else next(iter(self.labels), None)
@@ -47,15 +53,16 @@ class _Allowed:
         if self.low >= self.high:
             return None
         if isfinite(self.high):
-            return _beside(self.high, -inf, True) if single else self.high
-        return _beside(self.low, inf, single) if isfinite(self.low) else 0.0
+            return self.high if scale.is_exact else scale.beside(self.high, -inf)
+        return scale.beside(self.low, inf) if isfinite(self.low) else 0.0
 
 
-def edge_rows(model: PlainModel, usual: Rows, *, single: bool = False) -> dict[str, list[Any]]:
+def edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
     """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
 
-    With `single` the neighbours of a threshold are those in float32, which cannot tell the threshold itself.
+    The scale says which numbers the engine tells apart: by default all floats.
     """
+    scale = scale or Scale()
     names = [feature.name for feature in model.columns]
     edges: dict[str, list[Any]] = {name: [] for name in names}
     n_usual = n_rows_of(usual)
@@ -63,11 +70,11 @@ def edge_rows(model: PlainModel, usual: Rows, *, single: bool = False) -> dict[s
         for number, ways in _ways(tree).items():
             split = tree.nodes[number]
             assert isinstance(split, Split)
-            for tried in _tried(split, single):
+            for tried in _tried(split, scale):
                 place = len(edges[names[0]]) % n_usual if n_usual else 0
                 for name in names:
                     value = usual[name][place] if n_usual else None
-                    edges[name].append(ways[name].value(value, single) if name in ways else value)
+                    edges[name].append(ways[name].value(value, scale) if name in ways else value)
                 edges[split.feature.name][-1] = tried
     return edges
 
@@ -83,10 +90,10 @@ def _ways(tree: PlainTree) -> dict[int, dict[str, _Allowed]]:
     return {number: ways[number] for number in tree.splits}
 
 
-def _tried(split: Split, single: bool) -> Iterator[Any]:
+def _tried(split: Split, scale: Scale) -> Iterator[Any]:
     yield None
     if split.threshold is not None:
-        yield from _neighbours(split.threshold, single)
+        yield from _neighbours(split.threshold, scale)
     elif split.is_known:
         yield 0.0
     else:
@@ -94,14 +101,9 @@ def _tried(split: Split, single: bool) -> Iterator[Any]:
         yield from unseen_of(split.feature)
 
 
-def _beside(number: float, side: float, single: bool) -> float:
-    """The next float on that side; in float32, the next one to the nearest."""
-    return float(np.nextafter(np.float32(number), np.float32(side))) if single else nextafter(number, side)
-
-
-def _neighbours(threshold: float, single: bool) -> list[float]:
-    beside = [_beside(threshold, -inf, single), _beside(threshold, inf, single)]
-    near = beside if single else [beside[0], threshold, beside[1]]
+def _neighbours(threshold: float, scale: Scale) -> list[float]:
+    beside = [scale.beside(threshold, -inf), scale.beside(threshold, inf)]
+    near = [beside[0], threshold, beside[1]] if scale.is_exact else beside
     return [each for each in near if isfinite(each)]
 
 

@@ -14,6 +14,7 @@ FORMATS = {
     "sql": ("sql", "to_sql"),
     "onnx": ("onnx", "to_onnx"),
     "pmml": ("pmml", "to_pmml"),
+    "excel": ("excel", "to_excel"),
     "json": ("json", "to_json"),
     "mermaid": ("mermaid", "to_mermaid"),
     "dot": ("dot", "to_dot"),

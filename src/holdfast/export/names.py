@@ -5,8 +5,9 @@ ENDINGS = {
     "sql": (".sql",),
     "onnx": (".onnx",),
     "pmml": (".pmml",),
+    "excel": (".xlsx",),
     "json": (".json",),
     "mermaid": (".mmd", ".mermaid"),
     "dot": (".dot", ".gv"),
 }
-BINARY = ("onnx",)  # no text for a terminal
+BINARY = ("onnx", "excel")  # no text for a terminal

@@ -12,6 +12,7 @@ from holdfast.adapters.reading import nearest_float32
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.errors import ExportError
+from holdfast.export.edges import Scale
 from holdfast.export.plain_model import PlainModel, found_model
 from holdfast.export.scored import Rows, Scored, n_rows_of
 from holdfast.tree.ensemble import Ensemble
@@ -174,7 +175,12 @@ def _export_error(node: int, what: str, way_out: str) -> ExportError:
 
 # -- running it -------------------------------------------------------------------------------------------
 
-IS_SINGLE = True  # it rounds all numbers to float32
+
+def _beside(number: float, side: float) -> float:
+    return float(np.nextafter(np.float32(number), np.float32(side)))
+
+
+SCALE = Scale(_beside, is_exact=False)  # it rounds all numbers to float32, thresholds too
 
 
 def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:

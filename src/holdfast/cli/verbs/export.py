@@ -37,7 +37,7 @@ from holdfast.runs.data_settings import CellSettings
 def command(model: Path, to: str | None, output: Path | None, verify: Path | None, **options: Any) -> None:
     """Write the tree or ensemble in the file MODEL, or in a run folder, for other programs.
 
-    Python, SQL, ONNX, PMML and JSON predict as the model does; Mermaid and DOT draw a tree.
+    Python, SQL, ONNX, PMML, Excel and JSON predict as the model does; Mermaid and DOT draw a tree.
     """
     from holdfast.cli.export import asked_for, run
 
