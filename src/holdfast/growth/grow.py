@@ -127,13 +127,14 @@ def ready(
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
     coded = coded_for(table, rules)
-    shrinks = rules.categories == "shrunk" and has_many_categories(coded)
-    plan = _plan(rules, fixed, n_rows, weight, row_weight(fixed, counts, draws) if shrinks else None)
+    plan = _plan(rules, fixed, n_rows, weight)
     sample = fixed.sample(counts)
     if draws is not None and asks_for_rows(rules) and (draws.rows != counts).any():
         sample = sample._replace(repeats=frozen(draws.rows))
         plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
     limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
+    if rules.categories == "shrunk" and has_many_categories(coded):
+        limits = limits._replace(row_weight=row_weight(fixed, counts, draws))
     if rules.memory_limit is not None:
         room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
         limits = limits._replace(max_leaves=min(limits.max_leaves, room))
@@ -267,10 +268,7 @@ def has_many_categories(coded: Coded) -> bool:
     return bool(((coded.is_subset > 0) & (coded.n_codes > MOST_LISTED)).any())
 
 
-def _plan(
-    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, of_row: float | None = None
-) -> Plan:
-    """The task in numbers; `of_row` is what chance takes for one row, None: no means are shrunk."""
+def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
     criterion = fixed.criterion
     return Plan(
         formula=criterion.formula,
@@ -286,8 +284,6 @@ def _plan(
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
-        is_shrunk=int(of_row is not None),
-        row_weight=1.0 if of_row is None else of_row,
         outcome=0,
     )
 
@@ -311,6 +307,7 @@ def _limits(
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
         seed=seed & 0xFFFFFFFF,
+        row_weight=0.0,
     )
 
 

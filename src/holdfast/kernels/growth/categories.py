@@ -170,7 +170,7 @@ def scan_categories(
     n = list_present(plan, coded, feature, histogram, order)
     if n < 2:
         return best, False
-    if is_shrunk(plan, coded, feature):
+    if is_shrunk(scratch.place[-1], coded, feature):
         return scan_shrunk(
             plan, node, total, coded, feature, histogram, order, n, scratch.place, scratch.inside, best
         )
@@ -212,7 +212,7 @@ def choose_set(
     order, in_set = scratch.order, scratch.in_set
     n = list_present(plan, coded, feature, histogram, order)
     first = order[0]
-    shrinks = is_shrunk(plan, coded, feature)
+    shrinks = is_shrunk(scratch.place[-1], coded, feature)
     listed = not shrinks and lists_all(plan, n)
     if shrinks:
         arrange_shrunk(plan, coded, feature, histogram, total, order, n, scratch.place, scratch.inside)
