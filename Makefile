@@ -2,15 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNNING := $(VENV)/.running
+TESTING := $(VENV)/.testing
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 
-.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden docs bench clean
+.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden docs dist-check bench clean
 
-demo: $(READY)
+demo: $(RUNNING)
 	$(BIN)/holdfast demo
 
-test: $(READY)
+test: $(TESTING)
 	$(BIN)/pytest -n 2
 
 # The same tests, and which lines of the library no test runs: a report to read, not a threshold to pass.
@@ -40,11 +42,15 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports docs coverage test-nojit test-cpu
+check: lint types imports docs dist-check test test-nojit test-cpu
 
 # The site, in build/site: it needs no network, and a warning is an error.
 docs: $(READY_DOCS)
 	$(BIN)/sphinx-build -W --keep-going --quiet -d build/doctrees docs build/site
+
+# The wheel and the sdist, built, installed and used.
+dist-check: $(READY)
+	$(BIN)/python tests/distribution.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
@@ -53,10 +59,22 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.pruning
 	$(BIN)/python -m benchmarks.ensembles
 
-$(READY): pyproject.toml
+# What running needs, then what tests need, then what development needs: nobody waits for more than that.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(RUNNING): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "holdfast needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@echo "Installing holdfast into $(VENV): this happens once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(INSTALL) -e .
+	touch $(RUNNING)
+
+$(TESTING): $(RUNNING)
+	$(INSTALL) -e ".[test]"
+	touch $(TESTING)
+
+$(READY): $(TESTING)
+	$(INSTALL) -e ".[dev]"
 	touch $(READY)
 
 $(READY_DOCS): $(READY)

@@ -57,6 +57,8 @@ class Branch(IntEnum):
     # Boosting: the rows and features of each round, and the rows held out to stop by
     BOOSTING_SAMPLES = 52
     BOOSTING_VALIDATION = 53
+    # Boosting with honest leaves: the rows of each round that choose the questions
+    BOOSTING_HONEST_ROWS = 57
     # Folds that models are compared on
     COMPARISON_FOLDS = 54
     # Folds that choose the number of features drawn at a split

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
+from holdfast.tree.quantile import quantile_of
 from reference.names import by_name
 
 Rows = tuple[int, ...]
@@ -120,6 +121,14 @@ class Oracle:
     def impurity(self, rows: Rows) -> Number:
         """The impurity of a node of these rows by the criterion's definition, times its weight."""
         weight, criterion = self.weight(rows), self.rules.criterion
+        if (quantile := quantile_of(criterion)) is not None:
+            above = 1 if criterion == "absolute_error" else Fraction(quantile)
+            below = 1 if criterion == "absolute_error" else 1 - Fraction(quantile)
+            own = [(self.weights[row], self.targets[row]) for row in rows]
+            return min(
+                sum(w * (above * (y - value) if y > value else below * (value - y)) for w, y in own)
+                for value in {self.targets[row] for row in rows}
+            )
         if criterion == "squared_error":
             squares = sum(self.weights[row] * self.targets[row] ** 2 for row in rows)
             return squares - Fraction(self.total(rows) ** 2) / weight

@@ -13,7 +13,7 @@ from holdfast.cli.endings import InputError, one_line_errors, signals_end_it
 # Each is a file of verbs/, in the order of the help.
 VERBS = (
     *("demo", "fit", "compare", "audit", "stages", "show", "plot", "edit", "predict", "explain", "update"),
-    *("export", "diff", "policy", "about", "register", "report"),
+    *("export", "diff", "policy", "about", "register", "report", "warmup"),
 )
 
 

@@ -140,8 +140,6 @@ _PLAN = Plan(
     min_rows=1,
     min_weight=0.0,
     square_unit=1.0,
-    is_shrunk=0,
-    row_weight=1.0,
     outcome=0,
 )
 

@@ -15,17 +15,18 @@ from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, steps_in_order, summed
 from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
 from holdfast.ensembles.boosting_settings import BoostingSettings
-from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of, weighted_quantile
+from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.constraints import promise_of_score, score_rules
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
-from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
+from holdfast.kernels.boosting.losses import LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.monotone import Monotone
+from holdfast.tree.quantile import weighted_quantile
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 ROWS_PER_SUM = 2**16
@@ -70,6 +71,7 @@ class Rounds:
         loss = loss_of(settings.loss, target)
         n_outputs = len(target.classes) if loss.is_per_class else 1
         _check_steps(settings, n_outputs)
+        _check_honest(settings, loss)
         data = BoostingRows.of(table, settings.class_rules, fold)
         settings = _on_scale(settings, data.weight_exponent)
         learnt = data.role == LEARNT
@@ -79,7 +81,7 @@ class Rounds:
             loss.check(target, y)
         start = np.zeros(n_outputs)
         if settings.start == "constant":
-            start[:] = best_constant(loss, y, weight, settings.alpha, n_outputs)
+            start[:] = best_constant(loss, y, weight, settings.level, n_outputs)
         growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
         of_outputs = [score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)]
         _ = table.coded
@@ -131,10 +133,10 @@ class Rounds:
 
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
-            return self.settings.alpha
+            return self.settings.level
         learnt = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         size = np.abs(self.data.y[learnt] - self.score[0, learnt])
-        return weighted_quantile(size, self.data.weight[learnt], self.settings.alpha)
+        return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
 
     def draw(self, number: int) -> None:
         """Draw the rows that a round learns from."""
@@ -182,11 +184,18 @@ class Rounds:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by = hessian if self.settings.second_order else np.ones(len(hessian))
         seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
+        role, asking = self.data.role, rows
+        if self.settings.leaf_values == "honest":
+            asking = self._asking(rows, number)
+            role = np.where(role == LEARNT, np.uint8(LEFT_OUT), role)
+            role[asking] = LEARNT
         shape = self.splits[output].tree(
-            Derivatives(gradient, by, self.data.importance, self.data.role, rows), seed, pool
+            Derivatives(gradient, by, self.data.importance, role, asking), seed, pool
         )
         sums = summed(shape, (gradient, hessian, self.data.weight, self.data.repeats), pool)
         value = self._values(shape, sums, output)
+        if len(asking) < len(rows):
+            self._answer(shape, np.setdiff1d(rows, asking), output, value)
         if (promise := self.promises[output]) is not None:
             value = steps_in_order(self.table, Steps(shape.grown, sums, value), promise)
         self._add(shape, value, output, pool)
@@ -215,6 +224,26 @@ class Rounds:
             )
         return value
 
+    def _asking(self, rows: IntArray, number: int) -> IntArray:
+        """Half of the rows, or groups, of a round: they choose the questions, and the others the answers."""
+        keys = self.keys[rows]
+        n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
+        stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
+        return rows[lowest(keys, stream, max(n_units // 2, 1))]
+
+    def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
+        """Let rows that had no part in the questions say what the leaves say; a leaf without any keeps it."""
+        nodes = np.zeros(self.table.n_rows)
+        own_number = np.arange(len(value), dtype=np.float64)
+        fields = self._with_last_ranks(shape.grown.fields)
+        add_routed(self.table.coded, fields, shape.grown.in_set, rows, own_number, nodes)
+        order = np.argsort(nodes[rows], kind="stable")
+        leaves, starts = np.unique(nodes[rows][order].astype(np.int64), return_index=True)
+        assert self.loss.leaf_value is not None
+        for leaf, own in zip(leaves.tolist(), np.split(rows[order], starts[1:]), strict=True):
+            residuals = self.data.y[own] - self.score[output, own]
+            value[leaf] = self.loss.leaf_value(residuals, self.data.weight[own], self.alpha)
+
     def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
         fields, rows = shape.grown.fields, shape.rows
         step, score = self.settings.learning_rate * value, self.score[output]
@@ -222,7 +251,9 @@ class Rounds:
             lambda part: add_values(fields, rows, step, *part, score),
             node_parts(fields, len(rows), pool),
         )
-        others = np.flatnonzero((self.data.role == LEFT_OUT) | (self.data.role == HELD_OUT)).astype(np.int32)
+        is_other = self.data.role != UNUSED
+        is_other[rows] = False
+        others = np.flatnonzero(is_other).astype(np.int32)
         if len(others):
             fields = self._with_last_ranks(fields)
             add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
@@ -253,6 +284,14 @@ def _check_steps(settings: BoostingSettings, n_outputs: int) -> None:
         raise ParameterError(
             f"leaf_steps={settings.leaf_steps} is for a single score, and here each class has one, which the "
             "steps of the others move: leave leaf_steps at 1."
+        )
+
+
+def _check_honest(settings: BoostingSettings, loss: Loss) -> None:
+    if settings.leaf_values == "honest" and loss.leaf_value is None:
+        raise ParameterError(
+            f"leaf_values='honest' is for losses around a middle or a quantile, and the loss is "
+            f"{settings.loss!r}: use 'absolute_error', 'huber' or 'quantile', or leave it at 'labels'."
         )
 
 

@@ -21,6 +21,7 @@ from holdfast.growth.rules import (
     MaxFeatures,
     rows_needed,
 )
+from holdfast.tree.quantile import QUANTILE
 
 EarlyStopping = bool | Literal["cv", "oob"]
 MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
@@ -54,6 +55,8 @@ class BoostingSettings:
     splits: Literal["auto", "exact", "binned"] = "auto"
     start: Literal["constant", "zero"] = "constant"
     alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
+    quantile: float | None = None  # another name of alpha, for "quantile" alone
+    leaf_values: str = "labels"  # of losses around quantiles; "honest": half of the rows choose the questions
     class_weight: ClassWeight = None
     priors: Priors = None  # fractions of the classes, by which their rows are weighed
     loss_matrix: LossMatrix = None  # what errors cost: which class is predicted, not how trees grow
@@ -81,6 +84,8 @@ class BoostingSettings:
         _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
         _check("learning_rate", self.learning_rate, 0.0, 1.0, "above 0 and at most 1")
         _check("subsample", self.subsample, 0.0, 1.0, "above 0 and at most 1")
+        _check_quantile(self.loss, self.quantile)
+        _check_choice("leaf_values", self.leaf_values, ("labels", "honest"))
         _check("alpha", self.alpha, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1")
         _check(
             "validation_fraction", self.validation_fraction, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1"
@@ -100,6 +105,11 @@ class BoostingSettings:
         object.__setattr__(self, "priors", plain_priors(self.priors))
         object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
         self.growth(1)  # checks the rest
+
+    @property
+    def level(self) -> float:
+        """The quantile of "quantile"; of "huber", the fraction of residuals that count squared."""
+        return self.alpha if self.quantile is None else float(self.quantile)
 
     def growth(self, n_rows: int) -> GrowthRules:
         """The rules of a single tree on so many rows."""
@@ -133,6 +143,17 @@ class BoostingSettings:
         if self.splits == "auto":
             return n_rows > MOST_EXACT_ROWS or self.l2_regularization > 0
         return self.splits == "binned"
+
+
+def _check_quantile(loss: Any, quantile: Any) -> None:
+    if quantile is None:
+        return
+    if loss != QUANTILE:
+        raise ParameterError(
+            f"quantile={quantile!r} is for loss='quantile', and the loss is {loss!r}: leave one of "
+            "the two out."
+        )
+    _check("quantile", quantile, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1")
 
 
 def _check_stopping(early_stopping: Any, subsample: float) -> None:

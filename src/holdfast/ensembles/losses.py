@@ -15,6 +15,7 @@ from holdfast.data.schema import Target
 from holdfast.errors import DataError, ParameterError
 from holdfast.kernels.boosting import losses as kernels
 from holdfast.tree.ensemble_check import Link
+from holdfast.tree.quantile import weighted_quantile
 
 NumberLoss = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
 ClassLoss = Literal["log_loss", "exponential"]
@@ -86,23 +87,6 @@ def _check_counts(target: Target, values: NDArray[np.float64]) -> None:
 
 
 # -- quantiles ------------------------------------------------------------------------------------------
-
-
-def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
-    """The value below which that fraction of the weight lies; half-way between two values if it ends there.
-
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
-    2.5
-    """
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weight[order])
-    wanted = fraction * below[-1]
-    place = int(np.searchsorted(below, wanted * (1 - 1e-12)))  # rounding must not hide the end of a value
-    own = float(values[order[place]])
-    if below[place] > wanted * (1 + 1e-12):
-        return own
-    after = np.flatnonzero(weight[order[place + 1 :]] > 0)
-    return own if len(after) == 0 else own / 2 + float(values[order[place + 1 + after[0]]]) / 2
 
 
 def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> float:

@@ -174,7 +174,8 @@ class BaggingClassifier(BaggedClasses):
 class BaggingRegressor(BaggedNumbers):
     """Trees on bootstrap samples of the rows, which predict a number together: the mean of what each says.
 
-    `criterion` is "squared_error", or "poisson" for counts. The out-of-bag score is R² by default, and
+    `criterion` is "squared_error", "poisson" for counts, or as in `TreeRegressor` "absolute_error" and
+    "quantile", of which the mean over the trees is said. The out-of-bag score is R² by default, and
     permutation is measured by the squared error. Instead of `oob_decision_function_` there is
     `oob_prediction_`. All other parameters and attributes are those of `BaggingClassifier`, without those
     that are about classes.
@@ -192,6 +193,7 @@ class BaggingRegressor(BaggedNumbers):
         *,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
@@ -220,6 +222,7 @@ class BaggingRegressor(BaggedNumbers):
         self.n_estimators = n_estimators
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

@@ -43,7 +43,10 @@ class BoostedEstimator(EnsembleEstimator):
     def _boosted(self, table: Table, groups: Any) -> Boosting:
         settings = self._boosting_settings()
         is_drawn = (
-            settings.max_features is not None or settings.subsample < 1.0 or bool(settings.early_stopping)
+            settings.max_features is not None
+            or settings.subsample < 1.0
+            or bool(settings.early_stopping)
+            or settings.leaf_values == "honest"
         )
         return boost(
             table,

@@ -216,10 +216,14 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
 
     Parameters
     ----------
-    loss, alpha
+    loss, alpha, quantile
         "squared_error"; "absolute_error"; "huber", which counts the fraction `alpha` of the residuals squared
-        and the largest ones as they are; "quantile", which predicts the quantile `alpha`; or "poisson" for
-        counts, which predicts the exponential of the score.
+        and the largest ones as they are; "quantile", which predicts that `quantile` (or `alpha`, as
+        scikit-learn calls it too); or "poisson" for counts, which predicts the exponential of the score.
+    leaf_values
+        Of "absolute_error", "huber" and "quantile": "labels" takes the quantile of the rows that a tree was
+        grown on. "honest" grows every tree on half of the rows of its round, and takes the quantiles of the
+        other half: high and low quantiles then hold on new rows, too.
     others
         As in `BoostingClassifier`.
 
@@ -242,6 +246,8 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         *,
         loss: NumberLoss = "squared_error",
         alpha: float = 0.9,
+        quantile: float | None = None,
+        leaf_values: Literal["labels", "honest"] = "labels",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = 3,
@@ -275,6 +281,8 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
     ) -> None:
         self.loss = loss
         self.alpha = alpha
+        self.quantile = quantile
+        self.leaf_values = leaf_values
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth

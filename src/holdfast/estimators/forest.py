@@ -190,7 +190,8 @@ class ForestRegressor(BaggedNumbers):
     """A random forest that predicts numbers: the mean of what its trees say.
 
     A third of the features is drawn at every split, and leaves hold at least five rows. `criterion` is
-    "squared_error", or "poisson" for counts. The out-of-bag score is R² by default, and permutation is
+    "squared_error", "poisson" for counts, or as in `TreeRegressor` "absolute_error" and "quantile", of which
+    the mean over the trees is said. The out-of-bag score is R² by default, and permutation is
     measured by the squared error. Instead of `oob_decision_function_` there is `oob_prediction_`. All other
     parameters and attributes are those of `ForestClassifier`, without those that are about classes.
 
@@ -207,6 +208,7 @@ class ForestRegressor(BaggedNumbers):
         *,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: int | float = 2,
@@ -238,6 +240,7 @@ class ForestRegressor(BaggedNumbers):
         self.n_estimators = n_estimators
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

@@ -11,6 +11,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator
 from holdfast.evidence.leaf_evidence import check_method, drawn_intervals, node_intervals
+from holdfast.tree.quantile import quantile_of, statistic_words
 
 
 class IntervalEstimator(TreeEstimator):
@@ -38,6 +39,11 @@ class IntervalEstimator(TreeEstimator):
             For "bootstrap": the rows to draw from, (X, y) or (X, y, sample_weight), such as those of `fit`.
         """
         check_is_fitted(self)
+        if quantile_of(self.tree_.criterion) is not None:
+            raise ParameterError(
+                f"predict_interval is for probabilities and means, and the leaves say the "
+                f"{statistic_words(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
+            )
         checked = check_method(method, self.schema_.target.is_classes)
         if checked == "bootstrap":
             ends = drawn_intervals(self.tree_, self._rows_to_draw(rows), level)

@@ -59,8 +59,19 @@ class SizedTreeEstimator(IntervalEstimator):
                 f"leaf_values={self.leaf_values!r} is unknown: choose 'labels', 'shrunk' or 'honest'. "
                 "A teacher is what stable trees have."
             )
+        if self._whole_rules().says_quantiles:
+            self._check_quantiles()
         marks = None if groups is None else read_groups(groups, table.n_rows)
         return with_evidence(self._tree_with_values(table, marks), table, marks)
+
+    def _check_quantiles(self) -> None:
+        """Raise a ParameterError for what is about means."""
+        for name, value in (("leaf_values", "shrunk"), ("merge_leaves", SIMILAR)):
+            if getattr(self, name) == value:
+                raise ParameterError(
+                    f"{name}={value!r} is about probabilities and means, and the leaves of "
+                    f"criterion={self._whole_rules().criterion!r} say quantiles: leave it out."
+                )
 
     def _tree_with_values(self, table: Table, groups: LongArray | None) -> Tree:
         if self.leaf_values == "honest":

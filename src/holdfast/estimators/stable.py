@@ -275,9 +275,11 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
 class StableTreeRegressor(StableTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers and stays recognisable when the data changes.
 
-    `criterion` is "squared_error" or "poisson"; `scoring` is "r2" (the default), "squared_error",
-    "absolute_error", "poisson", or any scorer of scikit-learn. All other parameters and attributes are those
-    of `StableTreeClassifier`, without `class_weight` and the classes.
+    `criterion` is "squared_error", "poisson", or, where no teacher speaks (another method than "centred", or
+    leaf_values="labels"), "absolute_error" or "quantile", as in `TreeRegressor`; `scoring` is "r2" (the
+    default), "squared_error", "absolute_error", "poisson", "quantile 0.9", or any scorer of scikit-learn. All
+    other parameters and attributes are those of `StableTreeClassifier`, without `class_weight` and the
+    classes.
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = [1.0 if row[0] < 50 else 7.0 for row in X]
@@ -302,6 +304,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         learner: Any = None,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         categories: Categories = "shrunk",
@@ -342,6 +345,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.learner = learner
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.categories = categories

@@ -268,7 +268,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
 class TreeRegressor(SizedTreeEstimator, RegressorBase):
     """A decision tree that predicts numbers.
 
-    `criterion` is "squared_error", or "poisson" for counts and other targets of at least 0. All other
+    `criterion` is "squared_error"; "poisson" for counts and other targets of at least 0; "absolute_error",
+    whose leaves say the median; or "quantile", whose leaves say that `quantile`, such as 0.9. All other
     parameters and attributes are those of `TreeClassifier`, without those that are about classes; leaves are
     merged if they are "similar".
 
@@ -284,6 +285,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         *,
         growth_rules: GrowthRules | None = None,
         criterion: str = "squared_error",
+        quantile: float | None = None,
         max_depth: int | Literal["cv", "cv-1se"] | None = None,
         max_leaf_nodes: int | Literal["cv", "cv-1se"] | None = None,
         min_samples_split: int | float = 2,
@@ -319,6 +321,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
     ) -> None:
         self.growth_rules = growth_rules
         self.criterion = criterion
+        self.quantile = quantile
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

@@ -111,7 +111,7 @@ def grow_forest(
 
 
 def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
-    own = GrowthRules(criterion=rules.criterion, class_weight=rules.class_weight)
+    own = GrowthRules(criterion=rules.criterion_name, class_weight=rules.class_weight)
     if table.schema.target.is_classes:
         return replace(own, max_features="sqrt")
     return replace(own, max_features="third", min_samples_leaf=5)

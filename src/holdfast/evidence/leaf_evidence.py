@@ -1,6 +1,6 @@
 """What the value of every leaf rests on: how many rows it is worth, and how far they are apart."""
 
-from math import nan, sqrt
+from math import inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.edit import edited_nodes
+from holdfast.tree.quantile import quantile_of
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -32,7 +33,8 @@ def with_evidence(
     tree may have counted a part of the rows only.
     """
     target = table.schema.target
-    is_told = target.is_classes or (tree.criterion == "squared_error" and not is_taught)
+    is_quantile = quantile_of(tree.criterion) is not None
+    is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
     if is_told and table.weight is None and groups is None:
         return tree
     rows = _Rows.of(tree, table, groups)
@@ -93,8 +95,8 @@ def node_interval(
     """The interval of what a node says of the class at this place, or of the mean of its numbers.
 
     It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
-    the node is worth make it: 0 to 1, or endless, without any. Where a person has given a leaf its fractions,
-    it lies about what its rows were.
+    the node is worth make it: 0 to 1, or endless, without any. Of a quantile it is endless.
+    Where a person has given a leaf its fractions, it lies about what its rows were.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
@@ -102,6 +104,8 @@ def node_interval(
     >>> f"{low:.3f} to {high:.3f}"
     '0.257 to 0.534'
     """
+    if quantile_of(tree.criterion) is not None:  # whose interval these figures do not tell
+        return -inf, inf
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
     value, checked = estimate(tree, node, place), check_method(method, tree.schema.target.is_classes)
     if checked in CLASS_INTERVALS:

@@ -7,6 +7,7 @@ from holdfast.evidence.leaf_evidence import estimate, node_interval
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import quantile_words
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,14 @@ class LeafOutcome:
     count: float | None = None  # rows of that class
     interval: tuple[float, float] | None = None  # of 95 % for the probability; None without rows
     estimate: float | None = None  # what the interval lies about: the probability, or by hand count / n_rows
+    statistic: str = ""  # "median" or "0.9 quantile" where the prediction is one
 
 
 def leaf_outcome(tree: Tree, leaf: int, positive: Label | None = None) -> LeafOutcome:
     """What the leaf says; of two classes the risk of the positive one, by default the rarer."""
     target, n_rows = tree.schema.target, float(tree.count[leaf])
     if not target.is_classes:
-        return LeafOutcome(leaf, float(tree.value[leaf, 0]), n_rows)
+        return LeafOutcome(leaf, float(tree.value[leaf, 0]), n_rows, statistic=quantile_words(tree))
     predicted, told = int(tree.outcome[leaf]), positive_class(tree, positive)
     place = predicted if told is None else told
     count = float(class_counts(tree)[leaf, place])

@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
+from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,19 @@ class Criterion:
     is_normalised: bool = False  # gains are divided by the mean entropy of the node and of its sides
     is_rate: bool = False  # targets are at least 0, and both sides of a split need one above 0
     target_power: int = 0  # of numbers: impurity is in this power of the target
+    quantile: float | None = None  # that nodes say in place of a mean: kernels/quantiles grows such trees
 
     @property
     def is_classes(self) -> bool:
         """True if it is for classes."""
         return self.impurity is not None
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """What a unit of the target above the quantile costs, and one below it."""
+        assert self.quantile is not None
+        is_plain = self.name == ABSOLUTE_ERROR
+        return (1.0, 1.0) if is_plain else (self.quantile, 1.0 - self.quantile)
 
 
 def _gini(fractions: FloatArray) -> FloatArray:
@@ -58,6 +67,8 @@ _ALL = (
     Criterion("mutual_information", formulas.ENTROPY, _entropy, is_normalised=True),
     Criterion("squared_error", formulas.SQUARED_ERROR, shift_factor=1.0, target_power=2),
     Criterion("poisson", formulas.POISSON, is_rate=True, target_power=1),
+    Criterion(ABSOLUTE_ERROR, formulas.PINBALL, target_power=1, quantile=MEDIAN),
+    Criterion(QUANTILE, formulas.PINBALL, target_power=1),  # which one is said beside it
 )
 CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.is_classes}
 NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}
@@ -66,12 +77,22 @@ SQUARED_ERROR = CRITERIA["squared_error"]
 
 
 def criterion_of(name: str, is_classes: bool) -> Criterion:
-    """The criterion of that name, which must fit the kind of target."""
+    """The criterion of that name, which must fit the kind of target.
+
+    That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
+    """
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
+    if not is_classes and name not in known and (fraction := quantile_of(name)) is not None:
+        return Criterion(name, formulas.PINBALL, target_power=1, quantile=fraction)
     if name not in known:
         target = "classes" if is_classes else "a number"
         raise ParameterError(f"criterion={name!r} is not one for {target}: choose one of {sorted(known)}.")
     return known[name]
+
+
+def is_for_numbers(name: str) -> bool:
+    """True if trees of numbers can be grown by the criterion of that name, as it stands."""
+    return name != QUANTILE and (name in NUMBER_CRITERIA or quantile_of(name) is not None)
 
 
 def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.arrays import BoolArray
 from holdfast.data.table import Table
 from holdfast.errors import EditError
-from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from holdfast.growth.criteria import CLASS_CRITERIA, is_for_numbers
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
@@ -52,6 +52,7 @@ def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = 
 def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
     """The rules with the criterion of the tree, or a usual one where the tree's is another library's."""
     is_classes = tree.schema.target.is_classes
-    usual, known = ("gini", CLASS_CRITERIA) if is_classes else ("squared_error", NUMBER_CRITERIA)
-    criterion = tree.criterion if tree.criterion in known else usual
-    return replace(rules, criterion=criterion, threshold_cost=False)
+    is_known = tree.criterion in CLASS_CRITERIA if is_classes else is_for_numbers(tree.criterion)
+    usual = "gini" if is_classes else "squared_error"
+    criterion = tree.criterion if is_known else usual
+    return replace(rules, criterion=criterion, quantile=None, threshold_cost=False)

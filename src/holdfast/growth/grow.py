@@ -2,9 +2,9 @@
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from holdfast.growth.random_splits import thresholds_drawn, values_for
 from holdfast.growth.rules import CART, GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample, row_weight
 from holdfast.growth.thresholds import node_features, thresholds
-from holdfast.growth.values import decided_by, node_values, with_observed
+from holdfast.growth.values import decided_by, node_values, pinball_of, with_observed
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Top
@@ -30,6 +30,8 @@ from holdfast.kernels.growth.histogram import Coded, Sample
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.kernels.growth.shrinkage import MOST_LISTED
+from holdfast.kernels.quantiles.grow import grow_quantiles
+from holdfast.kernels.quantiles.sides import Pinball
 from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
@@ -96,6 +98,7 @@ class Task(NamedTuple):
     leaves_in_memory: int  # for which the budget has room
     values: RankValues  # empty unless splits are drawn at random
     guide: Guide
+    pinball: Pinball | None  # where nodes say a quantile; the rows then stand in the order of their targets
 
 
 def coded_for(table: Table, rules: GrowthRules) -> Coded:
@@ -124,40 +127,44 @@ def ready(
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
     weight = n_rows if fixed.weight is None else int(counts @ fixed.weight)
     coded = coded_for(table, rules)
-    shrinks = rules.categories == "shrunk" and has_many_categories(coded)
-    plan = _plan(rules, fixed, n_rows, weight, row_weight(fixed, counts, draws) if shrinks else None)
+    plan = _plan(rules, fixed, n_rows, weight)
     sample = fixed.sample(counts)
     if draws is not None and asks_for_rows(rules) and (draws.rows != counts).any():
         sample = sample._replace(repeats=frozen(draws.rows))
         plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
     limits, room = _limits(rules, fixed, n_rows, weight, len(coded.ranks), seed), NO_LIMIT
+    if rules.categories == "shrunk" and has_many_categories(coded):
+        limits = limits._replace(row_weight=row_weight(fixed, counts, draws))
     if rules.memory_limit is not None:
         room = leaves_within(rules.memory_limit, coded, plan, table.n_rows)
         limits = limits._replace(max_leaves=min(limits.max_leaves, room))
     if (monotone := monotone_of(table.schema, rules)) is not None and monotone.outcome is not None:
         plan = plan._replace(outcome=table.schema.target.classes.index(monotone.outcome))
+    rows, pinball = np.flatnonzero(counts).astype(np.int32), None
+    if fixed.criterion.quantile is not None:
+        rows, pinball = rows[np.argsort(fixed.total[rows], kind="stable")], pinball_of(fixed.criterion)
     return Task(
         plan=plan,
         limits=limits,
         sample=sample,
-        rows=np.flatnonzero(counts).astype(np.int32),
+        rows=rows,
         leaves_in_memory=room,
         values=values_for(table, rules),
         guide=guide_for(table, rules),
+        pinball=pinball,
     )
 
 
 def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the tree, whose leaves the rows of the task are then in the order of."""
-    plan, limits, sample, rows, _, values, guide = task
-    histograms = _histograms(coded, rules, plan, limits, len(rows))
-    compact, n_steps = compact_room(coded, limits, len(rows)), coded.ranks.size
+    plan, limits, rows, guide = task.plan, task.limits, task.rows, task.guide
+    kernel, given = _kernel(coded, rules, task)
+    n_steps = coded.ranks.size
     growing, grown = _rooms(coded, plan, limits, guide, len(rows))
     as_given = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
-            given = (plan, limits, coded, sample, rows, histograms, compact, values, guide)
-            call_kernel(kernels.grow, *given, stop, growing, grown, stop=stop, n_steps=n_steps)
+            call_kernel(kernel, *given, stop, growing, grown, stop=stop, n_steps=n_steps)
             if grown.counters[kernels.STATE] != kernels.NO_ROOM:
                 break
             growing = growing._replace(in_set=np.empty(4 * len(growing.in_set), np.int8))
@@ -170,6 +177,16 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
         grown.in_set[:n_set].copy(),
         grown.counters,
     )
+
+
+def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """What grows the tree, and what it is given first."""
+    plan, limits, sample, rows, _, values, guide, pinball = task
+    if pinball is not None:
+        return grow_quantiles, (plan, pinball, limits, coded, sample, rows, guide)
+    histograms = _histograms(coded, rules, plan, limits, len(rows))
+    compact = compact_room(coded, limits, len(rows))
+    return kernels.grow, (plan, limits, coded, sample, rows, histograms, compact, values, guide)
 
 
 def _rooms(
@@ -226,7 +243,7 @@ def _finished(
         count=count,
         weight=node_weight,
         impurity=impurity,
-        criterion=rules.criterion,
+        criterion=fixed.criterion.name,
         notes=_notes(rules, grown, task.leaves_in_memory),
         monotone=monotone_of(table.schema, rules),
     )
@@ -251,10 +268,7 @@ def has_many_categories(coded: Coded) -> bool:
     return bool(((coded.is_subset > 0) & (coded.n_codes > MOST_LISTED)).any())
 
 
-def _plan(
-    rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, of_row: float | None = None
-) -> Plan:
-    """The task in numbers; `of_row` is what chance takes for one row, None: no means are shrunk."""
+def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int) -> Plan:
     criterion = fixed.criterion
     return Plan(
         formula=criterion.formula,
@@ -270,8 +284,6 @@ def _plan(
         min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
-        is_shrunk=int(of_row is not None),
-        row_weight=1.0 if of_row is None else of_row,
         outcome=0,
     )
 
@@ -295,6 +307,7 @@ def _limits(
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
         seed=seed & 0xFFFFFFFF,
+        row_weight=0.0,
     )
 
 

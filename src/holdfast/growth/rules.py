@@ -13,6 +13,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
+from holdfast.tree.quantile import QUANTILE, quantile_name, quantile_of
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Categories = Literal["shrunk", "exact"]
@@ -39,6 +40,7 @@ class GrowthRules:
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
     min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
+    quantile: float | None = None  # of criterion="quantile": the fraction of a leaf's rows at or below it
     threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
     splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
     categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
@@ -67,6 +69,7 @@ class GrowthRules:
         for field in fields(self):
             object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
         _check_criterion(self.criterion)
+        _check_quantile(self.criterion, self.quantile, self.splitter)
         _check_integer("max_depth", self.max_depth, 1)
         _check_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
         _check_integer("max_nodes", self.max_nodes, 1)
@@ -116,6 +119,16 @@ class GrowthRules:
         """The rules that are not the default."""
         said = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
         return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+
+    @property
+    def criterion_name(self) -> str:
+        """The criterion as trees remember it: with the quantile, if that is what their leaves say."""
+        return self.criterion if self.quantile is None else quantile_name(self.quantile)
+
+    @property
+    def says_quantiles(self) -> bool:
+        """True if leaves say a median or another quantile."""
+        return quantile_of(self.criterion_name) is not None
 
     @property
     def draws(self) -> bool:
@@ -181,6 +194,26 @@ def _check_criterion(criterion: object) -> None:
     if not isinstance(criterion, str):
         raise ParameterError(
             f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+        )
+
+
+def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
+    if quantile is not None:
+        if criterion != QUANTILE:
+            raise ParameterError(
+                f"quantile={quantile!r} is for criterion='quantile', and the criterion is {criterion!r}: "
+                "leave one of the two out."
+            )
+        if not _is_number(quantile) or not 0.0 < quantile < 1.0:  # type: ignore[operator]
+            raise ParameterError(
+                f"quantile={quantile!r} is out of range: it must lie between 0 and 1, as 0.9 does."
+            )
+    elif criterion == QUANTILE:
+        raise ParameterError("criterion='quantile' needs to know which: say it, as in quantile=0.9.")
+    if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
+        raise ParameterError(
+            f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "
+            "splitter='best', or criterion='squared_error'."
         )
 
 

@@ -27,6 +27,7 @@ from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
 LEAST_SHARE = 2.0**-900
+PRODUCT_BITS = 61  # of weight times target; twice as much fits
 FINEST = 400  # bits after the point: the square of a unit is not 0
 
 
@@ -38,7 +39,7 @@ class FixedPointSample:
     n_classes: int
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
-    total: LongArray  # weight times target, in units; empty with classes
+    total: LongArray  # weight times target, in units; for quantiles the target alone; empty with classes
     target: (
         FloatArray  # times 2 ** -exponent, so that squares neither overflow nor vanish; empty with classes
     )
@@ -75,6 +76,8 @@ class FixedPointSample:
             return Sample(
                 frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, _NO_TARGET, frozen(counts)
             )
+        if self.criterion.quantile is not None:
+            return Sample(frozen(weight), frozen(self.total), _NOTHING, self.target, frozen(counts))
         total, square = counts * self.total, counts * self.square
         return Sample(frozen(weight), frozen(total), frozen(square), self.target, frozen(counts))
 
@@ -108,7 +111,7 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     """The rows of a table as integers."""
     check_table(table)
     target = table.schema.target
-    criterion = criterion_of(rules.criterion, target.is_classes)
+    criterion = criterion_of(rules.criterion_name, target.is_classes)
     repeats, importance, exponent = weights_of(table, rules)
     fixed = fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
     losses = losses_of(rules.loss_matrix, target.classes)
@@ -191,9 +194,15 @@ def fixed_point(
     if not n_classes:
         numbers, exponent = scaled(np.where(counted, values, values[counted][0]))
         middle = np.where(counted, centred(numbers, criterion), 0.0)
-        total, total_unit = integer_multiples(importance * middle, n_repeats, bits)
-        square, square_unit = integer_multiples(importance * middle * middle, n_repeats, bits - 1)
-        square = square + 1  # rounded up, for an upper bound
+        if criterion.quantile is None:
+            total, total_unit = integer_multiples(importance * middle, n_repeats, bits)
+            square, square_unit = integer_multiples(importance * middle * middle, n_repeats, bits - 1)
+            square = square + 1  # rounded up, for an upper bound
+        else:
+            weight, weight_unit, total, target_unit = _for_quantiles(
+                importance, middle, repeats, weight is not None
+            )
+            total_unit = weight_unit * target_unit
     return FixedPointSample(
         criterion=criterion,
         n_classes=n_classes,
@@ -210,6 +219,22 @@ def fixed_point(
         total_unit=total_unit,
         square_unit=square_unit,
     )
+
+
+def _for_quantiles(
+    importance: FloatArray, target: FloatArray, repeats: IntArray, is_weighted: bool
+) -> tuple[LongArray | None, float, LongArray, float]:
+    """Weights, or None, and targets, each in units: the product of any two fits, however often it is added.
+
+    So losses are integers too. Where rows have weights, these take half of the bits that repetitions leave.
+    """
+    n_repeats = float(repeats.sum(dtype=np.int64))
+    if not is_weighted:
+        return None, 1.0, *integer_multiples(target, n_repeats, PRODUCT_BITS)
+    own_bits = max((PRODUCT_BITS - math.frexp(n_repeats)[1]) // 2, 1)
+    weight, unit = integer_multiples(np.where(repeats > 0, importance, 0.0), 1.0, own_bits)
+    weight = np.maximum(weight, 1)  # a row that counts at all counts for something
+    return weight, unit, *integer_multiples(target, n_repeats * float(weight.max()), PRODUCT_BITS)
 
 
 def reweighted(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSample:
@@ -241,7 +266,7 @@ def fixed_point_samples(table: Table, rules: Sequence[GrowthRules]) -> tuple[Fix
 
 
 def _key(rules: GrowthRules) -> str:
-    return f"{rules.criterion} {rules.class_weight} {rules.priors} {rules.loss_matrix}"
+    return f"{rules.criterion_name} {rules.class_weight} {rules.priors} {rules.loss_matrix}"
 
 
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:

@@ -4,10 +4,12 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.table import Table
-from holdfast.growth.criteria import class_impurity
+from holdfast.growth.criteria import Criterion, class_impurity
 from holdfast.growth.sample import FixedPointSample
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.values import number_values
+from holdfast.kernels.quantiles.sides import Pinball
+from holdfast.kernels.quantiles.values import quantile_values
 from holdfast.tree.class_counts import with_class_counts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
@@ -27,22 +29,43 @@ def node_values(
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         weight = np.ldexp(weight * fixed.weight_unit, fixed.weight_exponent)
         return value, weight, class_impurity(fixed.criterion, value)
-    weight, mean, impurity = np.zeros((3, len(fields)))
-    number_values(
-        fields,
-        rows,
-        fixed.target,
-        frozen(fixed.importance),
-        frozen(counts),
-        fixed.criterion.formula,
-        weight,
-        mean,
-        impurity,
-    )
+    weight, value, impurity = np.zeros((3, len(fields)))
+    if fixed.criterion.quantile is None:
+        number_values(
+            fields,
+            rows,
+            fixed.target,
+            frozen(fixed.importance),
+            frozen(counts),
+            fixed.criterion.formula,
+            weight,
+            value,
+            impurity,
+        )
+    else:
+        ordered = _by_target(rows, fields, fixed.target)
+        own = frozen(fixed.importance * counts)
+        quantile_values(
+            fields, ordered, fixed.target, own, pinball_of(fixed.criterion), weight, value, impurity
+        )
     # The square of the target may be too large for a float.
     impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
     weight = np.ldexp(weight, fixed.weight_exponent)
-    return np.ldexp(mean, fixed.exponent)[:, None], weight, impurity
+    return np.ldexp(value, fixed.exponent)[:, None], weight, impurity
+
+
+def pinball_of(criterion: Criterion) -> Pinball:
+    """The quantile of the criterion, and what targets on either side of it cost."""
+    assert criterion.quantile is not None
+    return Pinball(criterion.quantile, *criterion.costs)
+
+
+def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArray:
+    """The rows, which stand leaf by leaf, in the order of their targets within each."""
+    leaves = fields[fields[:, kernels.FEATURE] < 0]
+    leaves = leaves[np.argsort(leaves[:, kernels.START], kind="stable")]
+    leaf = np.repeat(np.arange(len(leaves)), leaves[:, kernels.END] - leaves[:, kernels.START])
+    return rows[np.lexsort((target[rows], leaf))]
 
 
 def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:

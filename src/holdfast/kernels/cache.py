@@ -36,6 +36,8 @@ class KernelCache(_Cache):
     def __init__(self, function: Callable[..., Any]) -> None:
         self._code = _CODE(function)
         self._stamp = (numba.__version__, _sources(), self._code.locator.get_source_stamp())
+        # It stands in the file after the digest of all that follows.
+        self._stamp_digest = hashlib.sha256(repr(self._stamp).encode()).digest()
 
     @property
     def cache_path(self) -> str:
@@ -50,7 +52,7 @@ class KernelCache(_Cache):
             content = self._file(key).read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 return None
-            known, code = pickle.loads(content[_DIGEST:])
+            known, code = pickle.loads(content[2 * _DIGEST :])
             return self._code.rebuild(target_context, code) if known == key else None
         except Exception:  # of any kind: it can be compiled, after all
             return None
@@ -60,12 +62,21 @@ class KernelCache(_Cache):
         if not self._code.check_cachable(data):
             return
         key = self._key(sig, data.codegen)
-        content = _DUMPS((key, self._code.reduce(data)))
+        content = self._stamp_digest + _DUMPS((key, self._code.reduce(data)))
         try:
             os.makedirs(self.cache_path, exist_ok=True)
             replace_file(self._file(key), hashlib.sha256(content).digest() + content)
         except (OSError, ValueError) as error:
             _warn_once(str(error))
+
+    @property
+    def is_there(self) -> bool:
+        """True if there is code of the present sources, for some types of arguments."""
+        try:
+            files = list(Path(self.cache_path).glob(f"{self._code.filename_base}.*.kernel"))
+            return any(self._stamp_digest == _stamp_of(file) for file in files)
+        except OSError:
+            return False
 
     def enable(self) -> None:
         """Nothing: it is always on."""
@@ -82,6 +93,12 @@ class KernelCache(_Cache):
     def _file(self, key: tuple[Any, ...]) -> Path:
         name = hashlib.sha256(repr(key[1:]).encode()).hexdigest()[:16]
         return Path(self.cache_path, f"{self._code.filename_base}.{name}.kernel")
+
+
+def _stamp_of(file: Path) -> bytes:
+    """What a file says of the sources of its code, without reading the code."""
+    with file.open("rb") as content:
+        return content.read(2 * _DIGEST)[_DIGEST:]
 
 
 class _BesideTheSource:

@@ -49,6 +49,16 @@ class Kernel:
         self.__doc__ = compiled.__doc__
         self.__name__ = compiled.__name__
 
+    @property
+    def is_on_disk(self) -> bool:
+        """True if code of it was kept, so that it need not be compiled."""
+        return bool(self.compiled._cache.is_there)
+
+    @property
+    def folder(self) -> str:
+        """Where its code is kept."""
+        return str(self.compiled._cache.cache_path)
+
     def __call__(self, *args: Any) -> Any:
         """What the compiled function returns."""
         if self.compiled.overloads or not in_main_thread():

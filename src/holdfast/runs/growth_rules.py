@@ -24,7 +24,7 @@ def growth_rules(settings: RunSettings, target: Target, **defaults: Any) -> Grow
         )
     values = {"max_depth": settings.depth, **defaults, **settings.growth_given}
     if not target.is_classes:
-        values["criterion"] = "squared_error"
+        values.setdefault("criterion", "squared_error")
     weights = class_weight(settings.class_weight, target)
     check_threshold(settings.threshold, target)
     return replace(

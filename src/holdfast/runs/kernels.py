@@ -1,17 +1,31 @@
 """Kernels that are compiled, or loaded from disk, before the time of a fit is taken."""
 
+import os
+import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from joblib import cpu_count
+
 from holdfast.data.table import Table
+from holdfast.distance.distances import distances_between
 from holdfast.errors import CacheWarning
+from holdfast.growth.grow import grow
+from holdfast.growth.rules import GrowthRules
+from holdfast.kernels.centring.search import centre
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.notes import collect_notes, timed
 from holdfast.runs.settings import RunSettings
+from holdfast.stability.centring.search import CentreSearch
+from holdfast.stability.methods.centred import distance_settings, lesson_of
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
+from holdfast.tree.tree import Tree
 
 
 class Ready(NamedTuple):
@@ -39,8 +53,57 @@ def ready_kernels(work: Callable[[], object]) -> Ready:
 
 
 def train_smallest(settings: RunSettings) -> None:
-    """One call of every kernel that training a stable tree by this method, with this teacher, needs."""
-    rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
-    labels = ["no" if number < 6 else "yes" for number in range(12)]
+    """One call of every kernel that training a stable tree by this method, with this teacher, needs.
+
+    What takes longest to compile is compiled in two processes side by side.
+    """
+    with _centring_compiled_aside():
+        grow(_smallest_table(), GrowthRules(max_leaf_nodes=2))
     stable = StabilitySettings(method=settings.method, teacher=settings.teacher, n_estimators=2)
-    train(Table.from_arrays(rows, labels), stable)
+    train(_smallest_table(), stable)
+
+
+def centre_smallest() -> None:
+    """One call of every kernel that measures distances and looks for a central tree; no tree is grown."""
+    table = _smallest_table()
+    settings = StabilitySettings(n_estimators=2)
+    answers = np.eye(2)[np.asarray(table.target, np.int64)]
+    rows = lesson_of(table, answers, settings)
+    trees = [Tree.from_nodes(table.schema, _stump(threshold)) for threshold in (5.5, 6.5)]
+    distances = distance_settings(settings, trees)
+    distances_between(trees, trees, distances)
+    search = CentreSearch.of(rows.lesson, trees[0], trees, rows.repeats, distances)
+    search.nearest(0.1, [search.student], 1)
+
+
+def _smallest_table() -> Table:
+    rows: list[list[Any]] = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    return Table.from_arrays(rows, ["no" if number < 6 else "yes" for number in range(12)])
+
+
+def _stump(threshold: float) -> dict[str, Any]:
+    sides = {"left": {"value": {"no": 6}, "count": 6}, "right": {"value": {"yes": 6}, "count": 6}}
+    return {"feature": "x0", "threshold": threshold, **sides}
+
+
+@contextmanager
+def _centring_compiled_aside() -> Iterator[None]:
+    """While the work inside goes on another process compiles; nothing, if that is done or has no core."""
+    if not isinstance(centre, Kernel) or centre.is_on_disk or cpu_count() < 2:
+        yield
+        return
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    other = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", f"import {__name__} as own; own.centre_smallest()"],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # what fails there is done again here, and said
+    )
+    try:
+        yield
+        other.wait()
+    finally:
+        other.kill()
+        other.wait()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from holdfast.arrays import LongArray
 from holdfast.data.schema import Target
@@ -11,7 +12,7 @@ from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
@@ -79,11 +80,18 @@ class ModelTask:
 def fit_model(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) -> ModelFit:
     """The model on the training rows, and what the test rows say of it."""
     with scorer_errors():
-        metric = metric_of(settings.scoring, roles.training.schema.target)
+        target = roles.training.schema.target
+        metric = metric_of(settings.scoring or _own_scoring(settings, target), target)
         task = ModelTask(roles.training, roles.training_groups, settings, metric, verbose)
         grown = _decided(task, MODELS[settings.model](task))
         scores = roles.test_scores(grown.model, metric)
     return ModelFit(roles, settings, metric, grown, *scores)
+
+
+def _own_scoring(settings: RunSettings, target: Target) -> str | None:
+    """What leaves that say a quantile are scored by; None: as usual."""
+    rules = growth_rules(settings, target)
+    return rules.criterion_name if rules.says_quantiles else None
 
 
 def _decided(task: ModelTask, grown: GrownModel) -> GrownModel:
@@ -154,15 +162,22 @@ def _forest(task: ModelTask) -> GrownModel:
 
 def _boosting(task: ModelTask) -> GrownModel:
     settings = task.settings
+    growth = settings.growth_given
+    if task.target.is_classes and settings.criterion is not None:
+        raise ParameterError(
+            f"--criterion {settings.criterion} is not for boosting classes, which lowers the log loss: "
+            "leave it out."
+        )
+    loss: Any = growth.pop("criterion", "log_loss" if task.target.is_classes else "squared_error")
     classes = growth_rules(settings, task.target)
     rules = BoostingSettings(
-        "log_loss" if task.target.is_classes else "squared_error",
+        loss,
         n_estimators=settings.n_trees,
         class_weight=classes.class_weight,
         priors=classes.priors,
         loss_matrix=classes.loss_matrix,
         **constraints(settings, task.target),
-        **settings.growth_given,
+        **growth,
     )
     grown = boost(
         task.table, rules, groups=task.groups, n_jobs=settings.n_jobs, progress=task.progress("Boosting")

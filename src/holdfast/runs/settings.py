@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from holdfast.errors import ParameterError
+from holdfast.growth.criteria import CRITERIA
 from holdfast.growth.rules import Categories
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.parsing import (
@@ -32,6 +33,7 @@ from holdfast.runs.setting import Range, Setting, check_names, option, setting, 
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
 from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
+from holdfast.tree.quantile import QUANTILE
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
@@ -41,6 +43,7 @@ DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other mod
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
 N_MEMBERS = 100  # of an ensemble, or students of a centred tree, by default
 _STABLE, _CENTRED = ("stable",), ("centred",)
+_IF_SAID = ("criterion", "quantile")  # facts of a run only where they are given
 _SAMPLED = tuple(name for name in METHODS if name not in _CENTRED)  # reference trees on the early rows
 
 
@@ -140,6 +143,18 @@ class RunSettings(LearningSettings):
         None,
         help="Of --monotonic-cst: the class whose probability it is. [default: the second of two]",
         metavar="CLASS",
+    )
+    criterion: str | None = setting(
+        None,
+        help="What splits gain, and leaves of numbers say: absolute_error the median, quantile another one.  "
+        "[default: gini, squared_error]",
+        choices=tuple(CRITERIA),
+    )
+    quantile: float | None = setting(
+        None,
+        kind=float,
+        range=Range(0, 1, low_open=True, high_open=True),
+        help="Of --criterion quantile: the fraction of a leaf's rows at or below what it says.",
     )
     categories: str = setting(
         CATEGORIES[0],
@@ -256,6 +271,10 @@ class RunSettings(LearningSettings):
             raise ParameterError(
                 f"--max-leaf-nodes cv goes with --method centred, and {what}: give a number, or leave it out."
             )
+        if (self.criterion == QUANTILE) != (self.quantile is not None):
+            raise ParameterError(
+                "--criterion quantile and --quantile go together: write --criterion quantile --quantile 0.9."
+            )
         if self.priors is not None and self.class_weight is not None:
             raise ParameterError("--priors and --class-weight both weigh the classes: leave one of them out.")
         if self.selection_rule == "weighted" and self.gamma is None:
@@ -308,7 +327,7 @@ class RunSettings(LearningSettings):
     @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
-        names = ("max_depth", "max_leaf_nodes", "min_samples_leaf", "categories")
+        names = ("criterion", "quantile", "max_depth", "max_leaf_nodes", "min_samples_leaf", "categories")
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None and value != "cv"}
 
@@ -337,6 +356,8 @@ class RunSettings(LearningSettings):
         for each in fields(self):
             part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
             if each.name not in ("n_jobs", "about") and self._uses(setting_of(each)):
+                if each.name in _IF_SAID and getattr(self, each.name) is None:
+                    continue
                 parts[part][each.name] = _plain(getattr(self, each.name))
         parts["settings"]["max_depth"] = self.depth
         if "n_estimators" in parts["settings"]:

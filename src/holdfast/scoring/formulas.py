@@ -167,6 +167,12 @@ def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
     return weighted_mean(-np.abs(numbers[:, 0] - rows.values), rows)
 
 
+def pinball(numbers: FloatArray, rows: Rows, quantile: float) -> Measured:
+    """The mean pinball loss of a quantile: so much of each difference above it, and the rest of one below."""
+    apart = rows.values - numbers[:, 0]
+    return weighted_mean(-np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), rows)
+
+
 def poisson(numbers: FloatArray, rows: Rows) -> Measured:
     """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
     truth = rows.values

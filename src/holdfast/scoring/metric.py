@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isfunction
 from typing import Any, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, net_benefit_of
 from holdfast.scoring.formulas import Measured, Rows, standard_error
 from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
 from holdfast.text.lists import RowLabels, first_rows, listed
+from holdfast.tree.quantile import ABSOLUTE_ERROR, quantile_name, quantile_of
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -219,14 +220,16 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
-    threshold, for classes; "absolute_error", "poisson", "r2" and "squared_error" for numbers. Any other
-    name of a scorer of scikit-learn's, or any `scorer(estimator, X, y)` for which greater is better, will do
-    too, if slowly: it is called 21 times.
+    threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
+    "quantile 0.9" for numbers. Any other name of a scorer of scikit-learn's, or any `scorer(estimator, X, y)`
+    for which greater is better, will do too, if slowly: it is called 21 times.
     """
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
     if not isinstance(scoring, str):
         return _metric_of_scorer(scoring, scorer_name(scoring), target)
+    if (fraction := quantile_of(scoring)) is not None and scoring != ABSOLUTE_ERROR:
+        return _metric_of_quantile(scoring, fraction, target)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if scoring.partition("@")[0] == NET_BENEFIT:
         benefit = net_benefit_of(scoring, target)
@@ -238,6 +241,22 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if any(metric.name == name for metric in others):
         raise _unfit(scoring, target)
     return _metric_of_name(scoring, target)
+
+
+def _metric_of_quantile(name: str, fraction: float, target: Target) -> Metric:
+    if target.is_classes:
+        raise _unfit(name, target)
+    formula = partial(formulas.pinball, quantile=fraction)
+    return Metric(quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
+
+
+def own_scoring(criterion: str) -> str | None:
+    """What trees grown by the criterion are scored by unless something else is asked for; None: as usual.
+
+    >>> own_scoring("quantile 0.9"), own_scoring("squared_error")
+    ('quantile 0.9', None)
+    """
+    return criterion if criterion == "poisson" or quantile_of(criterion) is not None else None
 
 
 def loss_metric(losses: FloatArray) -> Metric:
@@ -278,4 +297,6 @@ def _unfit(name: str, target: Target) -> ParameterError:
 
 def _way_out(target: Target) -> str:
     names = [metric.name for metric in (_OF_CLASSES if target.is_classes else _OF_NUMBERS)]
+    if not target.is_classes:
+        names.append("quantile 0.9")
     return f"choose one of {listed(names)}, the name of a scorer of scikit-learn's, or a scorer."

@@ -18,7 +18,7 @@ from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, outcome_text
+from holdfast.tree.wording import class_names, outcome_text, quantile_words, value_text
 
 MOST_DECIMALS = 6
 FEW = "few rows"
@@ -110,13 +110,15 @@ class NodeTexts:
         """What matters most: the risk of two classes, the class of more, or the mean."""
         if self.positive is not None:
             return self._percent(float(self.tree.value[node, self.positive]))
-        if self.tree.schema.target.is_classes or self.decimals is None:
+        if self.tree.schema.target.is_classes:
             return outcome_text(self.tree, node)
+        if self.decimals is None:
+            return value_text(self.tree, node)
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
     def said(self, node: int) -> str:
-        """The class that a leaf predicts, where its risk stands above; with the mark of an edit."""
-        return outcome_text(self.tree, node) if self.positive is not None else ""
+        """The class that a leaf predicts, where its risk stands above; the name of a quantile."""
+        return outcome_text(self.tree, node) if self.positive is not None else quantile_words(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
         """What stands behind a leaf: its rows, of two classes how many were positive, and the interval.
@@ -165,6 +167,8 @@ class NodeTexts:
         """What the numbers in the leaves are; nothing where they speak for themselves."""
         if not self.tree.schema.target.is_classes:
             name = printable(self.tree.schema.target.name)
+            if words := quantile_words(self.tree):
+                return f"In a leaf: the {words} of {name}, and its rows."
             return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
         if self.positive is None:
             return ""

@@ -98,7 +98,7 @@ def _was_seen(outcome: LeafOutcome, fraction: float | None) -> bool:
 
 def _prediction(outcome: LeafOutcome) -> str:
     if outcome.label is None:
-        return number_text(float(outcome.prediction), DIGITS)
+        return f"{outcome.statistic} {number_text(float(outcome.prediction), DIGITS)}".strip()
     return label_text(outcome.prediction)
 
 

@@ -117,10 +117,10 @@ class _Texts:
 
 
 def rule_outcome_text(rule: Rule) -> str:
-    """The class, or the mean, that the rule predicts."""
+    """The class, the mean, or the quantile with its name, that the rule predicts."""
     if rule.target.is_classes:
         return class_names(rule.target)[rule.target.classes.index(rule.outcome)]
-    return number_text(rule.value[0], 4)
+    return f"{rule.statistic} {number_text(rule.value[0], 4)}".strip()
 
 
 def other_classes_text(rule: Rule, most: int | None = None) -> str:

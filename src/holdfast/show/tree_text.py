@@ -16,7 +16,7 @@ from holdfast.text.table import table_lines
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text
+from holdfast.tree.wording import all_notes, outcome_text, quantile_words, value_text
 
 WIDTH = 100  # columns
 NARROWEST = 28  # columns of the conditions
@@ -57,13 +57,16 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     """A heading and one line per leaf, in columns."""
     target = tree.schema.target
     is_classes = target.is_classes
-    rows = [[printable(target.name), probability_name(target, positive), "rows", "of all"]]
+    words = quantile_words(tree)
+    name = f"{words} of {printable(target.name)}" if words else printable(target.name)
+    rows = [[name, probability_name(target, positive), "rows", "of all"]]
     for leaf in leaves:
         of_class = ""
         if is_classes:
             of_class = probability_text(told_probability(tree.value[leaf], positive, int(tree.outcome[leaf])))
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
-        rows.append([outcome_text(tree, leaf), of_class, *support])
+        said = outcome_text(tree, leaf) if is_classes else value_text(tree, leaf)
+        rows.append([said, of_class, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
     columns = [[shortened(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]

@@ -11,7 +11,7 @@ from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from holdfast.growth.criteria import CLASS_CRITERIA, is_for_numbers
 from holdfast.growth.learner import Combination, Learner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import FixedPointSample, fixed_point_samples, split_weight
@@ -81,9 +81,8 @@ class ForeignLearner:
     def _leaf_rules(self, combination: Combination) -> GrowthRules | None:
         parameters = {**self.parameters, **combination}
         is_classes = self.table.schema.target.is_classes
-        known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
         criterion = parameters.get("criterion") or ("gini" if is_classes else "squared_error")
-        if criterion not in known:  # medians, say
+        if criterion not in CLASS_CRITERIA if is_classes else not is_for_numbers(criterion):
             return None
         return GrowthRules(criterion=criterion, class_weight=parameters.get("class_weight"))
 

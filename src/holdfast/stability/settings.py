@@ -46,6 +46,8 @@ class StabilitySettings:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
+        if self.scoring is None and self.rules.says_quantiles:  # of which an R² says nothing
+            object.__setattr__(self, "scoring", self.rules.criterion_name)
         n = self.n_estimators
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n < 1):
             raise ParameterError(

@@ -128,13 +128,19 @@ def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Met
     half = PreparedRows(rows.table.taken(asked), division, of_rows(rows.groups, asked))
     grown = method_of(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
     others = rows.table.taken(~asked)
-    criterion = "gini" if others.schema.target.is_classes else "squared_error"
-    rules = settings.rules.replace(criterion=criterion)
+    rules = settings.rules
+    if not rules.says_quantiles:
+        rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
     trees = [with_honest_values(tree, others, rules) for tree in grown.candidates.trees]
     return grown._replace(candidates=replace(grown.candidates, trees=tuple(trees)))
 
 
 def _check_leaf_values(settings: StabilitySettings) -> None:
+    if settings.leaf_values == "shrunk" and settings.rules.says_quantiles:
+        raise ParameterError(
+            f"leaf_values='shrunk' is about probabilities and means, and "
+            f"criterion={settings.rules.criterion!r} asks for quantiles: use 'labels' or 'honest'."
+        )
     if settings.leaf_values == "shrunk" and settings.method not in SHRINKING:
         raise ParameterError(
             f"leaf_values='shrunk' is for method={' or '.join(map(repr, SHRINKING))}, and the method is "

@@ -11,6 +11,7 @@ from math import inf
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.shown import shown
 from holdfast.tree.tree import KNOWN, LEAF, Tree
+from holdfast.tree.wording import quantile_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,12 +88,13 @@ class Rule:
 
     conditions: tuple[Condition, ...]  # one for each feature that is restricted, in the order of asking
     target: Target
-    outcome: Label | float  # the predicted class, or the mean
-    value: tuple[float, ...]  # fractions of the target's classes; or the mean alone
+    outcome: Label | float  # the predicted class, or the mean or quantile
+    value: tuple[float, ...]  # fractions of the target's classes; or the number alone
     leaf: int  # its node
     count: float  # rows that reached the leaf
     weight: float  # their weight
     fraction: float  # of all rows
+    statistic: str = ""  # "median" or "0.9 quantile" where it predicts one
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
@@ -146,6 +148,7 @@ def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
         count=float(tree.count[leaf]),
         weight=float(tree.weight[leaf]),
         fraction=fraction_of_rows(tree, leaf),
+        statistic=quantile_words(tree),
     )
 
 

@@ -3,17 +3,18 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from itertools import count
-from math import isinf, nan
+from itertools import compress, count, filterfalse
+from math import nan
+from operator import not_
 from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.files.dates import (
     DAYS,
     ORDERS,
@@ -56,16 +57,22 @@ class Cells:
         self._index: defaultdict[str, int] = defaultdict(count().__next__)
         self._codes = array("q")  # of each row, the position of its cell among the distinct ones
 
-    def extend(self, cells: tuple[str, ...]) -> None:
-        """Add the cells of some more rows."""
-        self._codes.extend(map(self._index.__getitem__, cells))
+    def extend(self, cells: Iterable[str], which: LongArray | None = None) -> None:
+        """Add some more rows: each has a cell of its own, or the one of `cells` whose place `which` says."""
+        codes = map(self._index.__getitem__, cells)
+        if which is None:
+            self._codes.extend(codes)
+        else:
+            self._codes.frombytes(np.fromiter(codes, np.int64)[which].tobytes())
 
     # -- as what they are read ------------------------------------------------------------------------------
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
         """The cells as they are written, None where missing; a `known` category is never missing."""
-        texts = [None if self._rules.is_missing(cell) and cell not in known else cell for cell in self._index]
-        return self._spread(np.array(texts, object))
+        texts = np.array(list(self._index), object)
+        gaps = compress(enumerate(self._index), self._are_missing)
+        texts[[code for code, cell in gaps if cell not in known]] = None
+        return self._spread(texts)
 
     def as_column(self, names: RowLabels | None) -> NDArray[Any]:
         """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
@@ -73,7 +80,7 @@ class Cells:
         `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
         written in another way, and a few words among many numbers raise a DataError.
         """
-        odd = [cell for cell in self._known if not self._rules.numerals.reads(cell)]
+        odd = self._rules.numerals.unread(self._known)
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
         if is_plain:
             return self._numbers(names)
@@ -90,11 +97,7 @@ class Cells:
 
     def as_numbers(self, names: RowLabels | None) -> FloatArray:
         """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
-        odd = [
-            cell
-            for cell in self._known
-            if not self._rules.numerals.reads(cell) and not _INFINITY.fullmatch(cell)
-        ]
+        odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.unread(self._known)))
         if not odd:
             return self._numbers(names)
         self._raise_for_other_numerals(odd, names, "")
@@ -116,7 +119,8 @@ class Cells:
             raise ambiguity_error(column, *self._first(dates, names))
         if odd:
             self._note_coerced(odd, names, "date")
-        moments = [None if self._rules.is_missing(cell) else moment_of(cell, order) for cell in self._cells]
+        cells = zip(self._cells, self._are_missing, strict=True)
+        moments = [None if is_gap else moment_of(cell, order) for cell, is_gap in cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
     # -- what is known of them ------------------------------------------------------------------------------
@@ -140,12 +144,16 @@ class Cells:
 
     @cached_property
     def _cells(self) -> list[str]:
-        return [cell.strip() for cell in self._index]
+        return list(map(str.strip, self._index))
+
+    @cached_property
+    def _are_missing(self) -> list[bool]:
+        return self._rules.are_missing(self._cells)
 
     @cached_property
     def _known(self) -> list[str]:
         """The different cells that are not missing, in the order in which the file has them."""
-        return list(dict.fromkeys(cell for cell in self._cells if not self._rules.is_missing(cell)))
+        return list(dict.fromkeys(compress(self._cells, map(not_, self._are_missing))))
 
     def _rows(self, cells: Collection[str]) -> NDArray[np.bool_]:
         """The rows that have one of these cells."""
@@ -220,17 +228,16 @@ class Cells:
         )
 
     def _numbers(self, names: RowLabels | None, gaps: Collection[str] = ()) -> FloatArray:
-        numbers = [
-            nan if cell in gaps or self._rules.is_missing(cell) else self._rules.numerals.number(cell)
-            for cell in self._cells
-        ]
-        for code, number in enumerate(numbers):
-            if isinf(number):
-                row = self._codes.index(code)
-                raise infinity_error(
-                    f"column {self.name!r}", f"first at {row_name(row, names)} ({self._cells[code]!r})"
-                )
-        return self._spread(np.array(numbers, np.float64))
+        are_known = np.logical_not(self._are_missing)
+        if gaps:
+            are_known &= [cell not in gaps for cell in self._cells]
+        numbers = np.full(len(self._cells), nan)
+        numbers[are_known] = self._rules.numerals.numbers(compress(self._cells, are_known))
+        if np.isinf(numbers).any():
+            code = int(np.isinf(numbers).argmax())
+            where = f"first at {row_name(self._codes.index(code), names)} ({self._cells[code]!r})"
+            raise infinity_error(f"column {self.name!r}", where)
+        return self._spread(numbers)
 
     def _spread(self, distinct: NDArray[Any]) -> NDArray[Any]:
         return distinct[np.frombuffer(self._codes, np.int64)]

@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
+import numpy as np
+
+from holdfast.arrays import LongArray
+from holdfast.data.files.csv_block import CsvBlock, csv_block, end_of_rows
 from holdfast.data.files.filetype import is_zipped
 from holdfast.errors import DataError
 from holdfast.files import check_is_file
@@ -21,7 +25,8 @@ from holdfast.text.lists import listed
 # Where two occur equally often in the header, the one that occurs less often inside a name.
 SEPARATORS = ("\t", ";", "|", ",")
 UNZIPPING = (gzip.BadGzipFile, EOFError, zlib.error)  # what a broken gzip file raises
-ROWS_AT_ONCE = 200  # so few that their cells stay in the cache of the processor: 1.6 s instead of 3.0 s
+LETTERS_AT_ONCE = 2**21
+ROWS_AT_ONCE = 200  # one by one: so few that their cells stay in the cache of the processor
 
 # What people give as CSV by mistake, known by its first bytes.
 _FOREIGN = (
@@ -38,26 +43,77 @@ Row = tuple[int, list[str]]  # the line on which it begins, and its cells
 
 
 @dataclass(frozen=True)
+class RowList:
+    """Some rows, read one by one."""
+
+    rows: list[Row]
+
+    @property
+    def lines(self) -> LongArray:
+        """The lines on which they begin."""
+        return np.array([line for line, _ in self.rows], np.int64)
+
+    def column(self, index: int) -> tuple[list[str], None]:
+        """The cells of a column, one for each row."""
+        return [row[index] for _, row in self.rows], None
+
+
+@dataclass(frozen=True)
 class CsvText:
-    """The names of the columns, and the rows that follow."""
+    """The names of the columns, and the rows that follow: they can be read once, in either way."""
 
     names: tuple[str, ...]
     nameless: frozenset[str]  # the names that were made up
     separator: str
-    rows: Iterator[Row]
+    rows: Iterator[Row]  # one by one
+    _begun: str  # what was looked at of the text behind the header
+    _rest: io.TextIOWrapper
+    _line: int  # on which that text begins
 
-    def chunks(self) -> Iterator[list[Row]]:
-        """The rows, some at a time, all as wide as the header."""
-        chunk = []
-        for line, row in self.rows:
+    def blocks(self) -> Iterator[CsvBlock | RowList]:
+        """The rows, many at a time, all as wide as the header; from the first that is odd on, a few."""
+        text, line, is_over = self._begun, self._line, False
+        while not is_over:
+            piece = self._read()
+            text, is_over = text + piece, not piece
+            end = len(text) if is_over else end_of_rows(text)
+            block = csv_block(text[:end], self.separator, len(self.names), line)
+            if block is None:
+                lines = chain(io.StringIO(text + self._rest.readline(), newline=""), self._rest)
+                yield from self._lists(_rows(_Lines(lines, line), self.separator))
+                return
+            yield block
+            text, line = text[end:], line + block.n_lines
+
+    def _read(self) -> str:
+        try:
+            return self._rest.read(LETTERS_AT_ONCE)
+        except (UnicodeError, *UNZIPPING):
+            self._raise_for_rows()
+            raise
+
+    def _raise_for_rows(self) -> None:
+        """Begin again row by row: what is wrong with a row in front of the broken place is told first."""
+        encoding, content = self._rest.encoding, cast(BinaryIO, self._rest.detach())
+        content.seek(0)
+        text = io.TextIOWrapper(content, encoding, newline="")
+        try:
+            for _ in self._lists(_csv_text(text).rows):
+                pass
+        finally:
+            text.detach()  # or it would close the file
+
+    def _lists(self, rows: Iterable[Row]) -> Iterator[RowList]:
+        some = []
+        for line, row in rows:
             if len(row) != len(self.names):
                 raise self._width_error(line, len(row))
-            chunk.append((line, row))
-            if len(chunk) == ROWS_AT_ONCE:
-                yield chunk
-                chunk = []
-        if chunk:
-            yield chunk
+            some.append((line, row))
+            if len(some) == ROWS_AT_ONCE:
+                yield RowList(some)
+                some = []
+        if some:
+            yield RowList(some)
 
     def _width_error(self, line: int, n_cells: int) -> DataError:
         cells = f"{n_cells} cell" + ("s" if n_cells > 1 else "")
@@ -89,14 +145,17 @@ def _opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path)) if is_zipped(path) else path.open("rb")
 
 
-def _csv_text(text: Iterator[str]) -> CsvText:
+def _csv_text(text: io.TextIOWrapper) -> CsvText:
     opening = _opening(text)
     separator = _separator(opening[-1])
-    rows = _rows(chain(opening, text), separator)
+    lines = _Lines(chain(opening, text))
+    rows = _rows(lines, separator)
     header = next(rows)[1]
     names = tuple(name if name.strip() else f"column {place}" for place, name in enumerate(header, start=1))
     _raise_for_repeated(names)
-    return CsvText(names, frozenset(names).difference(header), separator, rows)
+    nameless = frozenset(names).difference(header)
+    begun = "".join(opening[lines.next_number - 1 :])
+    return CsvText(names, nameless, separator, rows, begun, text, lines.next_number)
 
 
 def _raise_for_repeated(names: Sequence[str]) -> None:
@@ -175,15 +234,15 @@ def _separator(header: str) -> str:
     return max(SEPARATORS, key=bare.count) if any(mark in bare for mark in SEPARATORS) else ","
 
 
-def _rows(text: Iterable[str], separator: str) -> Iterator[Row]:
+def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
     """Each row that is not empty, with the line on which it begins: a quoted cell can hold line breaks."""
-    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
-    line = 1
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    line = lines.next_number
     try:
         for row in reader:
             if row:
                 yield line, row
-            line = reader.line_num + 1
+            line = lines.next_number
     except csv.Error as error:
         raise DataError(
             f"the row that begins at line {line} is no CSV ({error}). Is a quotation mark missing, or one "
@@ -191,13 +250,28 @@ def _rows(text: Iterable[str], separator: str) -> Iterator[Row]:
         ) from error
 
 
-def _lines(text: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(text, start=1):
+class _Lines:
+    """The lines of a text, counted; a DataError where there is a NUL byte."""
+
+    def __init__(self, text: Iterable[str], first: int = 1) -> None:
+        self.next_number = first
+        self._text = iter(text)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._text)
         if "\0" in line:
-            wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
-            way_out = f" If it is UTF-16, say --encoding {wide} to read it." if wide else ""
-            raise DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
-        yield line
+            raise _nul_error(line, self.next_number)
+        self.next_number += 1
+        return line
+
+
+def _nul_error(line: str, number: int) -> DataError:
+    wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
+    way_out = f" If it is UTF-16, say --encoding {wide} to read it." if wide else ""
+    return DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
 
 
 _WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # on which side of a letter the NUL byte stands

@@ -49,9 +49,10 @@ def why_identifier(name: str, column: Any, n_distinct: int) -> str:
     if known < LEAST_ROWS:
         return ""
     if column.dtype == object:
+        if n_distinct <= NEARLY_ALL * known:
+            return ""
         is_text = all(isinstance(value, str) for value in column[~_missing(column)].tolist())
-        few = n_distinct <= NEARLY_ALL * known
-        return "" if few or not is_text else "nearly every row has a text of its own"
+        return "nearly every row has a text of its own" if is_text else ""
     if n_distinct < len(column) or (column != np.floor(column)).any():
         return ""
     return _why_numbers(name, column)

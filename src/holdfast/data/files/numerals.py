@@ -1,9 +1,10 @@
 """How numbers are written in a file: the decimal mark, and what stands between thousands."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import filterfalse
 from shlex import quote
 
 from holdfast.errors import DataError
@@ -50,6 +51,14 @@ class Numerals:
         if self.thousands:
             cell = re.sub(f"[{self._between}]", "", cell)
         return float(cell.replace(self.decimal, "."))
+
+    def unread(self, cells: Iterable[str]) -> list[str]:
+        """The cells that are no numbers."""
+        return list(filterfalse(self._pattern.fullmatch, cells))
+
+    def numbers(self, cells: Iterable[str]) -> list[float]:
+        """The numbers that the cells write, or the infinities that they name."""
+        return list(map(float if self == Numerals() else self.number, cells))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

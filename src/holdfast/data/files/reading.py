@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -216,15 +215,14 @@ class CsvSource:
 
 def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
     """Give the columns all of their cells; the line on which each row begins."""
-    starts = array("q")
-    for chunk in text.chunks():
-        starts.extend(line for line, _ in chunk)
-        for index, cells in enumerate(zip(*(row for _, row in chunk), strict=True)):
-            if index in columns:
-                columns[index].extend(cells)
-    if not starts:
+    lines = []
+    for block in text.blocks():
+        lines.append(block.lines)
+        for index, cells in columns.items():
+            cells.extend(*block.column(index))
+    if not lines:
         raise DataError("it has a line of column names and no rows.")
-    return np.frombuffer(starts, np.int64)
+    return np.concatenate(lines)
 
 
 def _warn_of_nameless(names: Sequence[str]) -> None:

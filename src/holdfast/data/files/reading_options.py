@@ -1,5 +1,6 @@
 """How the cells of a data file are to be understood: what the options of the terminal say of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,6 +34,10 @@ class ReadingOptions:
     def is_missing(self, cell: str) -> bool:
         """True if the cell says that there is no value."""
         return cell.strip().lower() in self._gaps
+
+    def are_missing(self, cells: Iterable[str]) -> list[bool]:
+        """The same of many cells that have no blanks around them."""
+        return list(map(self._gaps.__contains__, map(str.lower, cells)))
 
     @cached_property
     def _gaps(self) -> frozenset[str]:

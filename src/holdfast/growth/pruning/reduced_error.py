@@ -21,6 +21,7 @@ from holdfast.growth.values import with_values
 from holdfast.random_streams import Branch
 from holdfast.scoring.formulas import LEAST
 from holdfast.tree.prune import cheapest
+from holdfast.tree.quantile import quantile_of
 from holdfast.tree.tree import Tree
 
 
@@ -28,8 +29,8 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     """The smallest of the subtrees that err least on the rows of the table, which must be new to the tree.
 
     Errors are rows of another class than the leaf predicts, by what they cost where the tree has a loss
-    matrix; for numbers, squared error or, of a tree grown by
-    "poisson", the deviance. The values of the nodes stay as they are.
+    matrix; for numbers, squared error or, of a tree grown by "poisson", the deviance, and of one whose leaves
+    say a quantile, its pinball loss. The values of the nodes stay as they are.
 
     >>> from holdfast import grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
@@ -94,6 +95,9 @@ def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
 
 def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
     value = tree.value[node, 0]
+    if (quantile := quantile_of(tree.criterion)) is not None:
+        apart = target - value
+        return np.asarray(np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), np.float64)
     if tree.criterion == "poisson":
         mean = np.maximum(value, LEAST)
         surprise = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)

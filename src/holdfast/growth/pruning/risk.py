@@ -22,8 +22,8 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
     """Impurity of every node times its fraction of the weight: the leaves' add up to the risk of the tree.
 
     `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
-    have that of their tree: squared error, or half the Poisson deviance. Of a tree with a loss matrix, errors
-    cost what it says, and None takes that.
+    have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile. Of a
+    tree with a loss matrix, errors cost what it says, and None takes that.
     """
     impurity = tree.impurity
     if tree.schema.target.is_classes:

@@ -26,7 +26,7 @@ from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.growth.size.table import TIED, SizeTable
-from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of, own_scoring
 from holdfast.scoring.predictions import node_predictions
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
@@ -90,12 +90,11 @@ def choose_size(
         raise ParameterError(f"parameter={parameter!r} is unknown: choose one of {sorted(UNLIMITED)}.")
     whole: dict[str, Any] = {parameter: UNLIMITED[parameter], "merge_leaves": False}
     is_merged, rules = rules.merge_leaves, replace(rules, **whole)
-    by_default = "poisson" if rules.criterion == "poisson" else None
     losses = _losses(table, rules)
     if search.scoring is None and losses is not None:
         metric = loss_metric(losses)
     else:
-        metric = metric_of(search.scoring or by_default, table.schema.target)
+        metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     folds = divided(table, marks, search.cv, search.random_state)
     path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)

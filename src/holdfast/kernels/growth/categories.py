@@ -12,7 +12,7 @@ see `shrinkage.py`.
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.growth import many_classes as classes
 from holdfast.kernels.growth import two_statistics as two
 from holdfast.kernels.growth.criteria import Node, Plan, weight_of
@@ -170,7 +170,7 @@ def scan_categories(
     n = list_present(plan, coded, feature, histogram, order)
     if n < 2:
         return best, False
-    if is_shrunk(plan, coded, feature):
+    if is_shrunk(scratch.place[-1], coded, feature):
         return scan_shrunk(
             plan, node, total, coded, feature, histogram, order, n, scratch.place, scratch.inside, best
         )
@@ -211,14 +211,33 @@ def choose_set(
     """
     order, in_set = scratch.order, scratch.in_set
     n = list_present(plan, coded, feature, histogram, order)
-    last = last_code(coded, feature, NO_SHIFT)
     first = order[0]
-    shrinks = is_shrunk(plan, coded, feature)
+    shrinks = is_shrunk(scratch.place[-1], coded, feature)
     listed = not shrinks and lists_all(plan, n)
     if shrinks:
         arrange_shrunk(plan, coded, feature, histogram, total, order, n, scratch.place, scratch.inside)
     elif not listed:
         arrange(plan, coded, feature, histogram, total, order, n, scratch.place)
+    return mark_sides(coded, feature, order, n, first, cut, listed, in_set)
+
+
+@inner
+def mark_sides(
+    coded: Coded,
+    feature: int,
+    order: LongArray,
+    n: int,
+    first: int,
+    cut: int,
+    listed: bool,
+    in_set: SignArray,
+) -> int:
+    """Mark which of the n categories in their order go left; whether missing values do, -1 if none was seen.
+
+    They are a prefix as long as `cut`, or, if all sets are listed, those whose bit is in it. `first` is the
+    category that goes left.
+    """
+    last = last_code(coded, feature, NO_SHIFT)
     for code in range(coded.n_codes[feature]):
         in_set[code] = -1
     seen, missing_left, first_left, yes_left = False, -1, False, False

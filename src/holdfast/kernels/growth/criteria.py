@@ -43,8 +43,6 @@ class Plan(NamedTuple):
     min_rows: int  # in each side of a split
     min_weight: float  # in each side of a split
     square_unit: float  # unit of the sums of squares, in units of sum * sum / weight
-    is_shrunk: int  # 1 if the means of many categories are shrunk
-    row_weight: float  # what chance takes for one row: sum of squared weights by sum of weights
     outcome: int  # of three classes or more, the one whose fraction may have directions
 
 

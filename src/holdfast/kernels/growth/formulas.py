@@ -1,3 +1,3 @@
 """The numbers of the criteria's formulas. Light: growth rules know them without waiting for a compiler."""
 
-GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON = range(5)
+GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON, PINBALL = range(6)

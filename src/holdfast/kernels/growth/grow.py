@@ -48,6 +48,7 @@ class Limits(NamedTuple):
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     seed: int
+    row_weight: float  # of squared weights by weights, what chance takes for a row; 0: no means are shrunk
 
 
 class Growing(NamedTuple):
@@ -186,7 +187,7 @@ def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
         np.empty(256, np.int64),
         np.empty(128, np.int64),
         np.empty(widest, np.int64),
-        np.empty(widest, np.float64),
+        np.empty(widest + 1, np.float64),
         np.empty(widest, np.int8),
         np.empty(n_features, np.int64),
         np.empty(n_features, np.int64),
@@ -231,6 +232,7 @@ def grow(
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
     scratch = new_scratch(plan, coded, guide, len(rows))
+    scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
         free[slot - 1] = slot

@@ -58,9 +58,9 @@ def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
 
 
 @inner
-def is_shrunk(plan: Plan, coded: Coded, feature: int) -> bool:
+def is_shrunk(row_weight: float, coded: Coded, feature: int) -> bool:
     """True if the column has so many categories that their means are shrunk."""
-    return bool(plan.is_shrunk > 0 and coded.n_codes[feature] > MOST_LISTED)
+    return bool(row_weight > 0.0 and coded.n_codes[feature] > MOST_LISTED)
 
 
 @inner
@@ -94,12 +94,14 @@ def grouped(
     total: LongArray,
     order: LongArray,
     n: int,
+    place: FloatArray,
     rare: LongArray,
 ) -> Groups:
     """The groups of the n categories in `order`; the sums of the rare ones are written to `rare`."""
+    row_weight = place[-1]
     weight, last = float(weight_of(plan, total, START)), last_code(coded, feature, NO_SHIFT)
-    chance = variance_of(plan, total, weight) * plan.row_weight
-    least_weight, n_full, n_rare = LEAST_ROWS * plan.row_weight, int64(0), int64(0)
+    chance = variance_of(plan, total, weight) * row_weight
+    least_weight, n_full, n_rare = LEAST_ROWS * row_weight, int64(0), int64(0)
     spread = squares = rare_spread = rare_squares = 0.0
     for k in range(plan.n_stats):
         rare[k] = 0
@@ -225,7 +227,7 @@ def arrange_shrunk(
     rare: LongArray,
 ) -> int:
     """Sort the categories so that good sets are prefixes; how many groups they are."""
-    groups = grouped(plan, coded, feature, histogram, total, order, n, rare)
+    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
     if plan.n_classes > 2:
         place_classes(plan, coded, feature, histogram, total, order, n, place, rare, groups)
     else:
@@ -377,7 +379,7 @@ def scan_shrunk(
     best: Split,
 ) -> tuple[Split, bool]:
     """The best prefix of the n categories by their shrunk means, and whether there are groups to part."""
-    groups = grouped(plan, coded, feature, histogram, total, order, n, rare)
+    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
     if groups.n < 2:
         return best, False
     if plan.n_classes > 2:

@@ -98,8 +98,8 @@ def few_rows_sentence(count: float) -> str:
     return "It rests on few rows." if 0 < count < FEW_ROWS else ""
 
 
-def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str) -> str:
-    """The mean of the rows of a leaf, and where the middle half of them lies.
+def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str, statistic: str = "mean") -> str:
+    """The mean, or a quantile, of the rows of a leaf, and where the middle half of them lies.
 
     >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient")
     '4 patients like this: mean days 2.5, half of them between 1.75 and 3.25.'
@@ -108,8 +108,8 @@ def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str) ->
         return f"No {noun} like this is known."
     low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
     return (
-        f"{rows_of(len(values), noun)} like this: mean {printable(target.name)} {number_text(mean, 4)}, "
-        f"half of them between {low} and {high}."
+        f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} "
+        f"{number_text(mean, 4)}, half of them between {low} and {high}."
     )
 
 

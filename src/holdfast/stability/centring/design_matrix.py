@@ -5,8 +5,8 @@ import numpy as np
 from holdfast.arrays import FloatArray, KeyArray, scaled
 from holdfast.data.split.row_keys import lowest
 from holdfast.data.table import Table
-from holdfast.ensembles.losses import weighted_quantile
 from holdfast.random_streams import Stream
+from holdfast.tree.quantile import weighted_quantile
 
 MOST_DEVIATIONS = 3.0  # values further out are taken for as far
 N_LANDMARKS = 150

@@ -237,7 +237,10 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     """The same of trees that have the teacher's answers in their leaves."""
     table = rows.lesson.table
     if settings.leaf_values != "teacher":
-        sample = fixed_point_sample(table, replace(settings.rules, criterion=_criterion(table)))
+        rules = settings.rules
+        if not rules.says_quantiles:
+            rules = replace(rules, criterion=_criterion(table))
+        sample = fixed_point_sample(table, rules)
         labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
         return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
@@ -336,6 +339,12 @@ def _check(settings: StabilitySettings) -> None:
         raise ParameterError(
             "matching='cover' is not for method='centred', which looks for the midst of trees by the "
             "matching 'paper' or 'metric'."
+        )
+    if settings.rules.says_quantiles and settings.leaf_values == "teacher":
+        raise ParameterError(
+            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='centred' "
+            "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
+            "method='bootstrap'."
         )
     if settings.leaf_values not in LEAF_VALUES:
         raise ParameterError(

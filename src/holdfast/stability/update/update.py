@@ -40,6 +40,7 @@ from holdfast.stability.update.path import (
     update_path,
 )
 from holdfast.stability.update.settings import UpdateSettings
+from holdfast.tree.quantile import quantile_of, statistic_words
 from holdfast.tree.tree import Tree
 
 
@@ -141,6 +142,11 @@ def update_tree(
     the references of the last training. `rule` chooses where a tree is trained anew.
     """
     update.check_frozen(deployed)
+    if quantile_of(deployed.criterion) is not None:
+        raise ParameterError(
+            f"The leaves of the deployed tree say the {statistic_words(deployed.criterion)}, and an update "
+            "learns from a teacher that says means: train the tree anew."
+        )
     if settings.matching == "cover":
         raise ParameterError(
             "matching='cover' is not for updates, which look for near trees by the matching 'paper' or "

@@ -20,11 +20,12 @@ from holdfast.show.report.sentences import (
     mean_sentence,
     said_sentence,
 )
-from holdfast.show.rules import rules_text
+from holdfast.show.rules import rule_outcome_text, rules_text
 from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent, told_apart
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.outcome import class_merits
+from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
 from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names, decision_text
@@ -99,7 +100,9 @@ def tested_sentences(fitted: Fitted) -> dict[int, str]:
             share = rounded_percent(seen / len(own))
             found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
         else:
-            found[leaf] = f"Of {len(own):,} {test.name}, the mean was {number_text(float(own.mean()), 4)}."
+            seen_value = number_text(_statistic(tree, own, np.ones(len(own))), 4)
+            words = statistic_words(tree.criterion)
+            found[leaf] = f"Of {len(own):,} {test.name}, the {words} was {seen_value}."
     return found
 
 
@@ -133,16 +136,16 @@ def _fact(
         sentence = (
             said_sentence(target, rule.count, rule.value[0], noun)
             if own is None
-            else mean_sentence(target, own.values, own.mean, noun)
+            else mean_sentence(target, own.values, own.said, noun, rule.statistic or "mean")
         )
         return {
             **fact,
             "value": rule.value[0],
             "warning": few_rows_sentence(rule.count),
-            "says": number_text(rule.value[0], 4),
+            "says": rule_outcome_text(rule),
             "between": _means_between(*node_interval(tree, rule.leaf)),
             "sentence": sentence,
-            "seen": None if own is None else own.mean,
+            "seen": None if own is None else own.said,
         }
     place = target.classes.index(rule.outcome) if positive is None else positive
     seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
@@ -198,10 +201,10 @@ def _range(tree: Tree) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """The numbers of the training rows in a leaf, and their mean by weight."""
+    """The numbers of the training rows in a leaf, and their mean or quantile by weight."""
 
     values: FloatArray
-    mean: float
+    said: float
 
 
 def _seen(tree: Tree, training: Table) -> dict[int, _Seen]:
@@ -213,9 +216,19 @@ def _seen(tree: Tree, training: Table) -> dict[int, _Seen]:
     for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
         here = leaves == leaf if weight is None else (leaves == leaf) & (weight > 0)
         values = training.target[here]
-        weights = None if weight is None else weight[here]
-        found[leaf] = _Seen(values, float(np.average(values, weights=weights)) if len(values) else np.nan)
+        weights = np.ones(len(values)) if weight is None else weight[here]
+        found[leaf] = _Seen(values, _statistic(tree, values, weights))
     return found
+
+
+def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
+    """What a leaf of these rows says: their mean, or the quantile of the tree."""
+    if not len(values):
+        return np.nan
+    fraction = quantile_of(tree.criterion)
+    if fraction is None:
+        return float(np.average(values, weights=weight))
+    return weighted_quantile(values, weight, fraction)
 
 
 def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
@@ -224,7 +237,7 @@ def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
     if not tree.schema.target.is_classes:
         seen = {} if training is None else _seen(tree, training)
         least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
-        return any(abs(each.mean - tree.value[leaf, 0]) > least for leaf, each in seen.items())
+        return any(abs(each.said - tree.value[leaf, 0]) > least for leaf, each in seen.items())
     counts = class_counts(tree)
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     return bool((np.abs(fractions - tree.value)[leaves] > SAME).any())

@@ -1,0 +1,22 @@
+"""What `holdfast warmup` does and says."""
+
+from rich.console import Console
+
+from holdfast.cli.fit import COMPILING
+from holdfast.cli.words import compiled_text
+from holdfast.kernels.centring.search import centre
+from holdfast.kernels.jit import Kernel
+from holdfast.runs.warmup import warm_up
+from holdfast.text.numbers import duration
+
+
+def run(console: Console) -> None:
+    """Make the kernels of all models ready, and say what was done and where they are."""
+    with console.status(COMPILING):
+        ready = warm_up()
+    what = f"Kernels {compiled_text()}" if ready.compiled else "All kernels were on disk: loaded"
+    console.print(f"{what} in {duration(ready.seconds)}.")
+    for note in ready.notes:
+        console.print(f"Note: {note}")
+    if isinstance(centre, Kernel) and centre.is_on_disk:
+        console.print(f"They are in {centre.folder} and the folders beside it.")

@@ -1,0 +1,1 @@
+"""Growing trees whose leaves say a median or another quantile."""
