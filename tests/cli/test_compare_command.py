@@ -305,8 +305,8 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
         "--n-jobs",
         1,
     )
-    narrow, wide = (holdfast(*arguments, columns=columns).stdout for columns in (80, 200))
-    assert max(map(len, narrow.splitlines())) <= 80
+    narrow, wide = (holdfast(*arguments, columns=columns).stdout for columns in (66, 200))
+    assert max(map(len, narrow.splitlines())) <= 66
     heading, *_ = [line for line in narrow.splitlines() if line.startswith("model ")]
     assert ("fit" in heading.split(), "size" in heading.split()) == (False, True)
     heading, *_ = [line for line in wide.splitlines() if line.startswith("model ")]

@@ -10,7 +10,7 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.scoring.design_effect import design_effect
+from holdfast.scoring.design_effect import design_effect, of_unit_size
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.edit import edited_nodes
@@ -80,10 +80,12 @@ class _Rows(NamedTuple):
 
     def deviation(self, node: int) -> float:
         own = slice(int(self.start[node]), int(self.end[node]))
-        values, weight = self.outputs[own, 0], self.weight[own]
-        if not weight.sum() > 0:
+        if not self.weight[own].max(initial=0.0) > 0:
             return 0.0
-        return float(np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)))
+        values, exponent = of_unit_size(self.outputs[own, 0])
+        weight, _ = of_unit_size(self.weight[own])
+        variance = np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)
+        return float(np.ldexp(np.sqrt(variance), exponent))
 
 
 # -- intervals --------------------------------------------------------------------------------------------

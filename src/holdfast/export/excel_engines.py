@@ -15,6 +15,7 @@ from holdfast.errors import ExportError
 from holdfast.export.excel_scores import ScoreSheet
 from holdfast.export.plain_model import PlainModel
 from holdfast.export.scored import Rows, n_rows_of
+from holdfast.files import replace_file
 
 SECONDS = 300  # for LibreOffice to start and to compute
 Computed = tuple[FloatArray, Sequence[Any], str]
@@ -25,7 +26,7 @@ def computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
     program = which("soffice") or which("libreoffice")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.xlsx"
-        path.write_bytes(_with_rows(exported, plain, rows))
+        replace_file(path, _with_rows(exported, plain, rows))
         if program is not None:
             return *_results(_by_libreoffice(program, path), plain, n_rows_of(rows)), "LibreOffice"
         return *_results(_by_formulas(path), plain, n_rows_of(rows)), "formulas"

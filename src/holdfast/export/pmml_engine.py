@@ -10,6 +10,7 @@ from holdfast.data.schema import Label
 from holdfast.errors import ExportError
 from holdfast.export.plain_model import PlainModel
 from holdfast.export.scored import Rows, Scored
+from holdfast.files import replace_file
 
 
 def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
@@ -23,7 +24,7 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
         ) from error
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.pmml"
-        path.write_bytes(exported)
+        replace_file(path, exported)
         evaluator = jpmml_evaluator.make_evaluator(str(path)).verify()
     frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
     said = evaluator.evaluateAll(frame, nan_as_missing=True)

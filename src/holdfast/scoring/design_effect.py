@@ -16,9 +16,11 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     >>> design_effect(heads, np.ones(4), None), design_effect(heads, np.ones(4), np.array([0, 0, 1, 1]))
     (1.0, 2.0)
     """
-    total = float(weight.sum())
-    if not total > 0:
+    if not weight.max(initial=0.0) > 0:
         return 1.0
+    # Their own size does not matter, and squares of the greatest and least numbers are no numbers.
+    values, weight = of_unit_size(values)[0], of_unit_size(weight)[0]
+    total = float(weight.sum())
     of_weights = len(weight) * float((weight**2).sum()) / total**2
     if groups is None:
         return max(1.0, of_weights)
@@ -34,3 +36,13 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     sums = [np.bincount(group, weight * column) for column in rest.T]
     together = n_groups / (n_groups - 1) * float(np.square(sums).sum())
     return float(np.clip(of_weights * together / alone, 1.0, max(1.0, most)))
+
+
+def of_unit_size(values: FloatArray) -> tuple[FloatArray, int]:
+    """The values over a power of two, so that the greatest is between 0.5 and 1, and its exponent.
+
+    >>> of_unit_size(np.array([12.0, -3.0]))
+    (array([ 0.75  , -0.1875]), 4)
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return np.ldexp(values, -exponent), exponent
