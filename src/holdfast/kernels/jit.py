@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.backends.interruption import call_aside, in_main_thread
 from holdfast.kernels.cache import keep_on_disk
+from holdfast.kernels.linked import LinkedCompiler
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
@@ -73,13 +74,13 @@ def inner(function: _F) -> _F:
     of growing a forest.
     """
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **_FLAGS)(function))
+    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCompiler, _nrt=False, **_FLAGS)(function))
 
 
 def allocating(function: _F) -> _F:
     """An inner function that makes arrays."""
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True, **_FLAGS)(function))
+    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCompiler, _nrt=True, **_FLAGS)(function))
 
 
 def _check_name(function: Callable[..., Any]) -> None:
