@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.backends.interruption import call_aside, in_main_thread
 from holdfast.kernels.cache import keep_on_disk
-from holdfast.kernels.linked import LinkedCompiler
+from holdfast.kernels.linked import InnerCompiler, KernelCompiler
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
@@ -32,7 +32,7 @@ def kernel(function: _F) -> _F:
     _check_name(function)
     if function.__annotations__.get("return", tuple) not in RETURNS:
         raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
-    compiled = _compile(_nrt=True, **_FLAGS)(function)
+    compiled = _compile(pipeline_class=KernelCompiler, _nrt=True, **_FLAGS)(function)
     if not hasattr(compiled, "overloads"):  # the compiler is switched off
         return function
     keep_on_disk(compiled)
@@ -74,13 +74,13 @@ def inner(function: _F) -> _F:
     of growing a forest.
     """
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCompiler, _nrt=False, **_FLAGS)(function))
+    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=InnerCompiler, _nrt=False, **_FLAGS)(function))
 
 
 def allocating(function: _F) -> _F:
     """An inner function that makes arrays."""
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCompiler, _nrt=True, **_FLAGS)(function))
+    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=InnerCompiler, _nrt=True, **_FLAGS)(function))
 
 
 def _check_name(function: Callable[..., Any]) -> None:
