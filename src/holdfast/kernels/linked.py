@@ -1,11 +1,10 @@
 """Compiling inner functions as parts of the kernels that call them, and not by themselves.
 
-numba optimises every function together with all that it calls, and makes machine code of it. An inner function is
-never called by itself: all it needs is a place in the kernel, where everything is optimised once. That took more
-than half of the time of compiling.
+numba optimises every function together with all that it calls, and makes machine code of it. An inner one
+is never called by itself: all that it needs is a place in the kernel, where everything is optimised once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
@@ -20,7 +19,9 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
 
     def finalize(self) -> None:
         """Link, optimise, and make machine code."""
-        self._linking_libraries = list(dict.fromkeys(_all_linked(self)))
+        found: dict[Any, None] = {}
+        _gather(self, found)
+        self._linking_libraries = list(found)
         super().finalize()
 
 
@@ -50,11 +51,13 @@ class _NoEnvironment:
         """Nothing."""
 
 
-def _all_linked(library: Any) -> Iterator[Any]:
+def _gather(library: Any, found: dict[Any, None]) -> None:
+    """Add all libraries that the library leads to, each once."""
     for each in library._linking_libraries:
-        yield each
-        if isinstance(each, InnerLibrary):
-            yield from _all_linked(each)
+        if each not in found:
+            found[each] = None
+            if isinstance(each, InnerLibrary):
+                _gather(each, found)
 
 
 class KernelCompiler(_COMPILER):  # type: ignore[misc]

@@ -229,16 +229,12 @@ def grow(
     `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
     again by the compiler, and six of them took a minute.
     """
+    plan, guide, values = by_reference(plan), by_reference(guide), by_reference(values)
+    coded, sample, compact = by_reference(coded), by_reference(sample), by_reference(compact)
+    growing, grown = by_reference(growing), by_reference(grown)
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    plan, coded, sample, compact = (
-        by_reference(plan),
-        by_reference(coded),
-        by_reference(sample),
-        by_reference(compact),
-    )
-    guide, values, growing, grown = by_reference(guide), by_reference(values), by_reference(growing), by_reference(grown)
     scratch = by_reference(new_scratch(plan, coded, guide, len(rows)))
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
