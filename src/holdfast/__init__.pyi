@@ -98,6 +98,7 @@ from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_
 from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
+from holdfast.runs.resumable import resumable as resumable
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
 from holdfast.runs.update_result import UpdateRun as UpdateRun

@@ -53,6 +53,10 @@ class ModelError(HoldfastError):
     """A model that is compared with others failed."""
 
 
+class FullDiskError(HoldfastError, OSError):
+    """The disk is full; what is kept of the work goes on when there is room."""
+
+
 class DataWarning(UserWarning):
     """Something in the data was handled, and the user would want to know."""
 
@@ -75,3 +79,7 @@ class ReportWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk."""
+
+
+class StoreWarning(UserWarning):
+    """What was kept of a run that stopped cannot be used, and is computed anew."""

@@ -1,10 +1,13 @@
 """The one place that runs independent tasks: in threads, other processes, or on a cluster."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from holdfast.backends.interruption import TaskGroup, current_group
+from holdfast.backends.kept import KeptTasks, current_store
 from holdfast.backends.progress import with_bar
 from holdfast.errors import ParameterError
 
@@ -23,6 +26,7 @@ def run_all(
     n_jobs: int | None = None,
     *,
     progress: str = "",
+    kept: str = "",
 ) -> list[_R]:
     """The results of the task on every item, in the order of the items.
 
@@ -30,12 +34,19 @@ def run_all(
     with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
     it to other processes. `n_jobs` None is one job, or what that config says; -1 is all cores. A bar with the
     text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped.
+
+    A list that takes long has a name for `kept`: in work that can be resumed its results are kept under it as
+    they come, and those that are there are not computed again. Lists within tasks are not kept.
     """
     check_jobs(n_jobs)
     if (group := current_group()) is not None:
         return _run_all(group, task, items, n_jobs, progress)
+    store = current_store() if kept else None
+    tasks = None if store is None else store.tasks(kept, task, items)
     group = TaskGroup()
     try:
+        if tasks is not None:
+            return _run_kept(group, tasks, task, items, n_jobs, progress)
         return _run_all(group, task, items, n_jobs, progress)
     except BaseException:
         group.stop()
@@ -45,15 +56,52 @@ def run_all(
 def _run_all(
     group: TaskGroup, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None, progress: str
 ) -> list[_R]:
+    results = _results(group, task, items, n_jobs, "generator" if progress else "list")
+    return list(with_bar(results, progress, len(items)) if progress else results)
+
+
+def _run_kept(
+    group: TaskGroup,
+    tasks: KeptTasks,
+    task: Callable[[_T], _R],
+    items: Sequence[_T],
+    n_jobs: int | None,
+    progress: str,
+) -> list[_R]:
+    """The same, where results that are there are taken, and others kept as soon as they come."""
+    found: dict[int, _R] = tasks.known()
+    rest = [(place, item) for place, item in enumerate(items) if place not in found]
+    results = _results(group, partial(_timed, task), rest, n_jobs, "generator_unordered")
+    if progress:
+        results = with_bar(results, progress, len(rest))
+    for place, result, seconds in results:
+        found[place] = result
+        tasks.add(place, result, seconds)
+    return [found[place] for place in range(len(items))]
+
+
+def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
+    place, item = placed
+    start = time.perf_counter()
+    result = task(item)
+    return place, result, time.perf_counter() - start
+
+
+def _results(
+    group: TaskGroup, task: Callable[[Any], _R], items: Sequence[Any], n_jobs: int | None, returned: str
+) -> Iterable[_R]:
+    """The results, `returned` as joblib calls it, or as a list: not every backend hands them out singly."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
-    # Not every backend can hand out results one by one, which only the bar needs.
     backend, _ = get_active_backend(prefer="threads")
-    returned = "generator" if progress and backend.supports_return_generator else "list"
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=returned)
+    parallel = Parallel(
+        n_jobs=n_jobs,
+        prefer="threads",
+        return_as=returned if backend.supports_return_generator else "list",
+    )
     results: Iterable[_R] = parallel(delayed(group.call)(task, item) for item in items)
-    return list(with_bar(results, progress, len(items)) if progress else results)
+    return results
 
 
 def check_jobs(n_jobs: int | None) -> None:
