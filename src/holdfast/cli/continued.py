@@ -30,7 +30,7 @@ def continued(output: Path | None, console: Console, *, restart: bool) -> Iterat
 
 
 def _line(stopped: StoreContent) -> str:
-    there = f"the results of {counted(stopped.n_results, 'task')} are there"
+    there = f"{counted(stopped.n_results, 'result')} {'is' if stopped.n_results == 1 else 'are'} there"
     if stopped.stages:
         last = stopped.stages[-1]
         there += f", in the last stage, {last.name.lower()}, {last.kept:,} of {last.total:,}"

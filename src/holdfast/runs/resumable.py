@@ -17,6 +17,7 @@ from holdfast.storage.tasks.store import TaskStore
 from holdfast.text.numbers import counted
 
 STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written
+_AGAIN = "the same command goes on from there."
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -62,13 +63,15 @@ def _kept(store: TaskStore, path: Path) -> Iterator[None]:
             yield
     except BaseException as error:
         n_kept = _let_go(store)
-        kept = f"The results of {counted(n_kept, 'task')} are kept"
-        if isinstance(error, OSError) and error.errno in _FULL and error.filename is not None:
-            raise FullDiskError(
-                f"The disk of '{path}' is full. {kept}: make room, and the same command goes on from there."
-            ) from error
+        if isinstance(error, OSError) and error.filename == os.fspath(store.path):
+            error.filename = os.fspath(path)  # the name that the user knows
         if n_kept:
-            error.add_note(f"{kept}: the same command goes on from there.")
+            kept = f"{counted(n_kept, 'result')} {'is' if n_kept == 1 else 'are'} kept"
+            if isinstance(error, OSError) and error.errno in _FULL and error.filename is not None:
+                raise FullDiskError(
+                    f"The disk of '{path}' is full. {kept}: make room, and {_AGAIN}"
+                ) from error
+            error.add_note(f"{kept}: {_AGAIN}")
         raise
     else:
         store.remove()

@@ -24,7 +24,7 @@ def _lines(status: RunStatus) -> Iterator[tuple[str, str]]:
         if kept.stages:
             last = kept.stages[-1]
             yield "stage", f"{len(kept.stages)}, {last.name.lower()}: {last.done:,} of {last.total:,} tasks"
-        yield "kept", f"the results of {counted(kept.n_results, 'task')}, {size_text(kept.n_bytes)}"
+        yield "kept", f"{counted(kept.n_results, 'result')}, {size_text(kept.n_bytes)}"
         yield "last kept", kept.written
     if status.holder is not None:
         yield "process", _process(status)

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 from weakref import ref
 
@@ -165,10 +165,14 @@ def _function_parts(value: Any) -> Iterator[Any]:
         yield from _named(value)
     else:
         yield from _named(value)
-        # Two functions of one name stand on different lines.
-        yield from (value.__code__.co_firstlineno, value.__code__.co_code)
+        yield _code_parts(value.__code__)  # of two functions that are called <lambda>
         yield from (value.__defaults__, value.__kwdefaults__)
         yield [cell.cell_contents for cell in value.__closure__ or ()]
+
+
+def _code_parts(code: CodeType) -> list[Any]:
+    consts = [_code_parts(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+    return [code.co_firstlineno, code.co_code, code.co_names, consts]
 
 
 def _named(thing: Any) -> tuple[str, ...]:

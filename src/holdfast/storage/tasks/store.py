@@ -46,7 +46,7 @@ class TaskStore:
     """Results by the keys of their tasks. The file is made with the first result that is worth it."""
 
     def __init__(self, path: Path, about: dict[str, str] | None = None) -> None:
-        self._path = path
+        self.path = path
         self._about = about or {}
         self._database: Database | None = None
         self._keys = Keys()
@@ -108,7 +108,7 @@ class TaskStore:
             if self._database is None:
                 if not pending.results:
                     return
-                self._database = Database.opened(self._path, environment(), self._about)
+                self._database = Database.opened(self.path, environment(), self._about)
             self._database.write(pending.results, list(pending.lists.values()))
             self._pending = _Pending(since=time.monotonic())
 
@@ -122,7 +122,7 @@ class TaskStore:
     def remove(self) -> None:
         """Remove the file: all that it was for is done."""
         self.close()
-        Database.remove(self._path)
+        Database.remove(self.path)
 
 
 @dataclass(frozen=True)
