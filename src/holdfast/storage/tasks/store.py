@@ -52,6 +52,7 @@ class TaskStore:
         self._keys = Keys()
         self._pending = _Pending()
         self._n_lists = 0
+        self._is_off = False  # True where there is no room
         self._lock = threading.RLock()
         if path.exists():
             self._database = Database.opened(path, environment(), self._about)
@@ -105,12 +106,26 @@ class TaskStore:
         """Write what waits, in one transaction."""
         with self._lock:
             pending = self._pending
-            if self._database is None:
-                if not pending.results:
-                    return
-                self._database = Database.opened(self.path, environment(), self._about)
-            self._database.write(pending.results, list(pending.lists.values()))
+            if self._database is not None:
+                self._database.write(pending.results, list(pending.lists.values()))
+            elif pending.results:
+                self._begin(pending)
+            else:
+                return
             self._pending = _Pending(since=time.monotonic())
+
+    def _begin(self, pending: _Pending) -> None:
+        """Make the file with the first results; where there is no room for these, nothing is kept."""
+        if self._is_off:
+            return
+        try:
+            database = Database.opened(self.path, environment(), self._about)
+            database.write(pending.results, list(pending.lists.values()))
+        except OSError:
+            self._is_off = True
+            Database.remove(self.path)
+        else:
+            self._database = database
 
     def close(self) -> None:
         """Let go of the file."""
