@@ -14,6 +14,7 @@ _KINDS = {
     "RayBackend": ("holdfast.backends.clusters.ray_cluster", "RayCluster"),
 }
 RAY = "ray"
+PATIENCE = 10.0  # seconds until a scheduler has answered
 
 
 def is_cluster(backend: Any) -> bool:
@@ -49,7 +50,7 @@ def _dask(address: str) -> Iterator[None]:
     except ImportError as error:
         raise ClusterError(_not_installed(address, "dask")) from error
     try:
-        client = Client(address, timeout=10)
+        client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"No scheduler of dask.distributed answers at {address!r} ({type(error).__name__}: {error}): an "
