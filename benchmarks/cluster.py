@@ -91,7 +91,7 @@ def on_dask() -> Iterator[None]:
 
     with (
         LocalCluster(
-            n_workers=JOBS, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=JOBS, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         Client(cluster),
     ):

@@ -7,8 +7,10 @@ from typing import Any
 from holdfast.arrays import ByteArray
 from holdfast.backends.clusters.cluster import Sent
 from holdfast.backends.clusters.tile import run_tile
+from holdfast.backends.interruption import GRACE
 from holdfast.errors import ClusterError
 
+ATTEMPTS = 5  # to interrupt a task
 RETRIES = 3  # times that a task is given to another worker
 
 _sent: dict[str, Sent] = {}  # of the one cluster that this process is connected to
@@ -66,9 +68,16 @@ class RayCluster:
             ) from error
 
     def stop(self, run: str, futures: list[Any]) -> None:
-        """Take back what has not begun; the others get a KeyboardInterrupt, as by Ctrl-C."""
-        for future in futures:
-            self._ray.cancel(future)
+        """Take back what has not begun; the others get a KeyboardInterrupt, as by Ctrl-C.
+
+        Ray may lose one that comes as a task begins. A worker that does not heed several is ended.
+        """
+        for attempt in range(ATTEMPTS):
+            for future in futures:
+                self._ray.cancel(future, force=attempt == ATTEMPTS - 1)
+            _, futures = self._ray.wait(futures, num_returns=len(futures), timeout=GRACE / ATTEMPTS)
+            if not futures:
+                break
 
 
 @cache

@@ -48,7 +48,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def _dask() -> Iterator[str]:
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         yield "dask"
 
@@ -294,6 +294,44 @@ def _comes_true(check: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.usefixtures("config")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_after_ctrl_c_or_an_error_no_task_runs_on(tmp_path: Path, error: type[BaseException]) -> None:
+    def endless(number: int) -> None:
+        if number == 0 and error is ValueError:
+            while not any(tmp_path.iterdir()):
+                time.sleep(0.01)
+            raise ValueError
+        (tmp_path / f"begun {number}").write_text(str(os.getpid()))
+        try:
+            with stop_flag() as raised:
+                while not raised[0]:
+                    time.sleep(0.01)
+        finally:
+            (tmp_path / f"ended {number}").touch()
+
+    if error is KeyboardInterrupt:
+        threading.Thread(target=_interrupt, args=(tmp_path,), daemon=True).start()
+    with pytest.raises(error):
+        run_all(endless, range(4))
+
+    def is_over() -> bool:
+        begun = [path for path in tmp_path.iterdir() if path.name.startswith("begun")]
+        return all(
+            path.with_name(path.name.replace("begun", "ended")).exists()
+            or not Path(f"/proc/{path.read_text()}").exists()
+            for path in begun
+        )
+
+    assert _comes_true(is_over)
+    assert run_all(abs, [-1, -2]) == [1, 2]
+
+
+def _interrupt(once_begun: Path) -> None:
+    _comes_true(lambda: any(once_begun.iterdir()))
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("config")
 def test_the_tasks_of_a_worker_that_is_killed_run_again(tmp_path: Path) -> None:
     mark = tmp_path / "killed"
 
@@ -306,37 +344,3 @@ def test_the_tasks_of_a_worker_that_is_killed_run_again(tmp_path: Path) -> None:
 
     assert run_all(fatal_once, range(30)) == list(range(30))
     assert mark.exists()
-
-
-@pytest.mark.usefixtures("config")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_after_ctrl_c_or_an_error_no_task_runs_on(tmp_path: Path, error: type[BaseException]) -> None:
-    def endless(number: int) -> None:
-        if number == 0 and error is ValueError:
-            while not (tmp_path / "begun 1").exists():
-                time.sleep(0.01)
-            raise ValueError
-        (tmp_path / f"begun {number}").touch()
-        try:
-            with stop_flag() as raised:
-                while not raised[0]:
-                    time.sleep(0.01)
-        finally:
-            (tmp_path / f"ended {number}").touch()
-
-    if error is KeyboardInterrupt:
-        threading.Thread(target=_interrupt, args=(tmp_path / "begun 1",), daemon=True).start()
-    with pytest.raises(error):
-        run_all(endless, range(4))
-
-    def is_over() -> bool:
-        names = [path.name for path in tmp_path.iterdir()]
-        return all(name.replace("begun", "ended") in names for name in names)
-
-    assert _comes_true(is_over)
-    assert run_all(abs, [-1, -2]) == [1, 2]
-
-
-def _interrupt(once_there: Path) -> None:
-    _comes_true(once_there.exists)
-    signal.raise_signal(signal.SIGINT)
