@@ -1,4 +1,4 @@
-"""Ensembles that take a mean become genuine forests of scikit-learn, or votes if their trees weigh differently."""
+"""Ensembles that take a mean become genuine forests of scikit-learn, or weighted votes."""
 
 import pickle
 

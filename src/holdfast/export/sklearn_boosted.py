@@ -1,7 +1,7 @@
 """Sums of trees with a link become histogram gradient boosting of scikit-learn.
 
-It compares floats of 64 bits, sends missing values the way that a node says, and holds up to 255 categories of
-a column in sets: what we ask, it asks.
+It compares floats of 64 bits, sends missing values the way that a node says, and holds up to 255 categories
+of a column in sets: what we ask, it asks.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,6 @@ def _predictor(tree: Tree, plain: PlainTree, values: FloatArray, columns: _Colum
             node["num_threshold"] = np.inf if split.threshold is None else split.threshold
         else:
             node["is_categorical"], node["bitset_idx"] = True, len(bitsets)
-            node["num_threshold"] = np.nan  # whoever reads numbers only must not take it for one
             bitsets.append(_bitset(split, columns))
         nodes[number] = node
     return _predictor_of(nodes, bitsets)
