@@ -234,7 +234,7 @@ def test_a_table_lies_once_on_every_worker_however_many_tasks_ask_for_it(client:
     def n_large(dask_worker: Any) -> int:
         return sum(getattr(blob, "nbytes", 0) > n_bytes for blob in dask_worker.data.values())
 
-    # Dask drops copies that no task has waited for in the last seconds; the next one gets its own from a worker.
+    # Dask drops copies that no task waits for; a worker that needs one again gets it from another.
     assert sorted(client.run(n_large).values()) in ([1, 1], [0, 1])
     del table  # and with it goes what lies on the workers
     assert _comes_true(lambda: not any(client.run(n_large).values()))
