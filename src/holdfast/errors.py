@@ -57,6 +57,10 @@ class FullDiskError(HoldfastError, OSError):
     """The disk is full; what is kept of the work goes on when there is room."""
 
 
+class ClusterError(HoldfastError):
+    """A cluster is not there, has other versions, or lost what it was to do."""
+
+
 class DataWarning(UserWarning):
     """Something in the data was handled, and the user would want to know."""
 
