@@ -80,14 +80,13 @@ def compared(n_jobs: int | None) -> bytes:
     return repr({name: columns[name] for name in columns if "seconds" not in name}).encode()
 
 
-@pytest.mark.parametrize(("work", "n_tasks"), [(stable, 12), (audited, 6), (compared, 2)])
-@pytest.mark.parametrize("n_jobs", [2])
+@pytest.mark.parametrize(("work", "n_tasks"), [(stable, 7), (audited, 4), (compared, 2)])
 def test_work_that_was_stopped_ends_with_the_same_bits(
-    work: Callable[[int | None], bytes], n_tasks: int, n_jobs: int, tmp_path: Path
+    work: Callable[[int | None], bytes], n_tasks: int, tmp_path: Path
 ) -> None:
     undisturbed = work(None)
-    found, n_stops = stopped_every(n_tasks, tmp_path / "run", lambda: work(n_jobs))
-    assert n_stops >= 2
+    found, n_stops = stopped_every(n_tasks, tmp_path / "run", lambda: work(2))
+    assert n_stops >= 1
     assert found == undisturbed
     assert list(tmp_path.iterdir()) == []  # all that was kept is removed
 
@@ -123,7 +122,7 @@ def test_to_begin_anew_what_is_kept_is_removed(tmp_path: Path) -> None:
 
 
 def test_other_settings_take_nothing_that_is_not_theirs(tmp_path: Path) -> None:
-    stop(tmp_path / "run", 12)
+    stop(tmp_path / "run", 5)
     other = StableTreeClassifier(max_leaf_nodes=4, n_estimators=6, teacher="forest", random_state=1)
     with resumable(tmp_path / "run"):
         found = model_to_json(other.fit(X, Y).tree_)
