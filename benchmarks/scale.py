@@ -1,6 +1,6 @@
 """How time and memory grow with rows, columns, trees and leaves: python -m benchmarks.scale [--quick].
 
-Side by side with scikit-learn and LightGBM. Every fit has a process of its own, one after the other. Times are
+Side by side with scikit-learn and LightGBM. Every fit has a process of its own, one by one. Times are
 of the fit alone; memory is how far the peak lies above what the process held before: the table and libraries.
 """
 
