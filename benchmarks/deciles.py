@@ -1,8 +1,8 @@
 """A large table through its years: python -m benchmarks.deciles FILE --target COLUMN [--drop COLUMN ...].
 
-The rows, in the order of the file, are cut in ten parts. A stable tree is fitted to the first nine and updated
-with the tenth; another goes through all ten in turn; and retraining is audited. Every step says how long it took
-and how far memory rose above what was held before.
+The rows, in the order of the file, are cut in ten parts. A stable tree is fitted to the first nine and
+updated with the tenth; another goes through all ten in turn; and retraining is audited. Every step says how
+long it took and how far memory rose above what was held before.
 """
 
 import argparse
