@@ -79,7 +79,7 @@ def grow_bagging(
         )
     fixed = fixed_point_sample(table, rules)
     bags = Bags.of(table, fixed.repeats, sampling)
-    _ = table.coded  # before the threads start
+    table.code(n_jobs)  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(partial(_grown, table, rules, fixed, bags, are_draws), tasks, n_jobs, progress=progress)
     trees = [tree for part in parts for tree in part]

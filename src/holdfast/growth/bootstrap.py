@@ -32,7 +32,7 @@ def grow_bootstraps(
     """
     check_jobs(n_jobs)
     fixed = fixed_point_sample(table, rules)
-    _ = table.coded  # before the threads start
+    table.code(n_jobs)  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(partial(_grown, table, rules, fixed, Units.of(table), random_state), tasks, n_jobs)
     grown = [tree for trees in parts for tree in trees]
