@@ -11,6 +11,9 @@ from holdfast.comparison.table import ModelComparison as ModelComparison
 from holdfast.data.schema import Feature as Feature
 from holdfast.data.schema import Schema as Schema
 from holdfast.data.schema import Target as Target
+from holdfast.data.stored.building import store_table as store_table
+from holdfast.data.stored.table import StoredTable as StoredTable
+from holdfast.data.stored.table import open_table as open_table
 from holdfast.data.table import Table as Table
 from holdfast.distance.costs import rule_distance as rule_distance
 from holdfast.distance.costs import rule_weight as rule_weight

@@ -91,14 +91,18 @@ def _code_column(
     features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None, room: Room, j: int
 ) -> CodedColumn:
     """Write the codes and the ranks of column j."""
-    ranks, codes, kind = room.ranks[j], room.codes[j // 4, :, j % 4], _subset_kind(features[j])
+    codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
+    ranks = np.empty(
+        len(codes), np.int32
+    )  # filled in the order of the values: not in the room, perhaps a file
     if not kind:
         rows_below = rank_values(columns[j], ranks)
+        room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins[ranks]  # the rank -1 reads the last
         return CodedColumn(len(tops), len(rows_below) - 1, kind, False, tops)
     n_categories = len(features[j].categories)
-    ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
+    room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
         codes[:] = np.where(ranks < 0, MISSING_CODE, ranks)
