@@ -92,9 +92,7 @@ def _code_column(
 ) -> CodedColumn:
     """Write the codes and the ranks of column j."""
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
-    ranks = np.empty(
-        len(codes), np.int32
-    )  # filled in the order of the values: not in the room, perhaps a file
+    ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
         rows_below = rank_values(columns[j], ranks)
         room.ranks[j] = ranks

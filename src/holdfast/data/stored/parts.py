@@ -1,4 +1,4 @@
-"""Data in parts, read a column at a time: Parquet files, lazy frames, Arrow datasets, frames one after another."""
+"""Data in parts, of which one column at a time is read into memory."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ class Parts(Protocol):
 
 
 def parts_of(data: Any, folder: Path) -> Parts:
-    """The parts of whatever holds them; frames that come one after another are first written to the folder."""
+    """The parts of whatever holds them; frames that come one by one are first written to the folder."""
     if isinstance(data, str | os.PathLike):
         return ParquetParts(parquet_files(Path(data)))
     if _is_instance(data, "polars", "LazyFrame"):

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ class StoredTable(Table):
     """
 
     folder: Path | None = field(default=None, init=False)
-    part_starts: LongArray = field(default_factory=partial(np.zeros, 1, np.int64), init=False)
+    part_starts: tuple[int, ...] = field(default=(0,), init=False)
 
     def __reduce__(self) -> Any:
         if self.folder is None:  # made of a stored one, by other columns or another target
@@ -51,7 +50,7 @@ class StoredTable(Table):
 
     def part_rows(self, number: int) -> LongArray:
         """The rows of one part of the data that the table was made from."""
-        until = np.append(self.part_starts, self.n_rows)
+        until = (*self.part_starts, self.n_rows)
         return np.arange(until[number], until[number + 1])
 
 
@@ -71,8 +70,8 @@ def open_table(folder: str | os.PathLike[str]) -> StoredTable:
         arrays = {name: _read_only(small[name]) for name in small.files}
     arrays |= {name: mapped(folder, name, shape) for name, shape in shapes.items()}
     keys: KeyArray = mapped(folder, "keys", (n_rows,))
-    state = {"folder": folder, "part_starts": np.array(known.part_starts, np.int64)}
-    table.__dict__.update(state, coded=Coded(**arrays), known_keys=keys)
+    made = {"coded": Coded(**arrays), "known_keys": keys}
+    table.__dict__.update(made, folder=folder, part_starts=known.part_starts)
     return table
 
 
@@ -104,7 +103,7 @@ def mapped(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
         raise DataError(f"'{path}' is missing or broken ({error}): make the table anew.") from error
     if array.shape != shape:
         raise DataError(f"'{path}' has the shape {array.shape} instead of {shape}: make the table anew.")
-    return array.view(np.ndarray)
+    return np.asarray(array)
 
 
 def new_array(folder: Path, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -122,7 +121,7 @@ def new_array(folder: Path, name: str, dtype: type[np.generic], shape: tuple[int
         else:
             for at in range(0, length, _BLOCK):
                 file.write(bytes(min(_BLOCK, length - at)))
-    return np.load(path, mmap_mode="r+", allow_pickle=False).view(np.ndarray)
+    return np.asarray(np.load(path, mmap_mode="r+", allow_pickle=False))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
