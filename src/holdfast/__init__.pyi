@@ -99,6 +99,8 @@ from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
 from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable as SizeTable
+from holdfast.growth.subsamples import grow_parts as grow_parts
+from holdfast.growth.subsamples import grow_subsamples as grow_subsamples
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
 from holdfast.runs.run import Run as Run

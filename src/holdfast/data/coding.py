@@ -94,7 +94,7 @@ def _code_column(
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
-        rows_below = rank_values(columns[j], ranks)
+        rows_below = rank_values(np.array(columns[j]), ranks)  # a copy, since the column may be a file too
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins[ranks]  # the rank -1 reads the last
