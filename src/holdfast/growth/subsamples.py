@@ -102,7 +102,7 @@ def _n_drawn(max_samples: Any, n_rows: int) -> int:
     is_whole = isinstance(max_samples, Integral)
     if is_whole and not isinstance(max_samples, bool) and 1 <= max_samples <= n_rows:
         return int(max_samples)
-    if isinstance(max_samples, Real) and not is_whole and 0 < max_samples <= 1:
+    if isinstance(max_samples, Real) and not is_whole and 0.0 < float(max_samples) <= 1.0:
         return max(1, round(float(max_samples) * n_rows))
     raise ParameterError(
         f"max_samples={max_samples!r} is out of range: it must be a number of rows, from 1 to {n_rows}, or a "
