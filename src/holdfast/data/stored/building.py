@@ -38,7 +38,7 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
 from holdfast.text.lists import listed
 
-BYTES_OF_ROW = 56  # while a column is read and coded, and while rows are given their keys
+BYTES_OF_ROW = 64  # while a column is read and coded, and while rows are given their keys
 SPILLED = "parts"  # the folder for frames that come one after another
 
 
@@ -58,7 +58,7 @@ def store_table(
     """The table of data that is larger than memory, written to the folder, from which it can be opened again.
 
     The data is a folder of Parquet files, a file, a lazy frame of polars, an Arrow dataset, a frame of dask,
-    or frames one after another. One column at a time is in memory, and rows: some 56 bytes of each, whatever
+    or frames one after another. One column at a time is in memory, and rows: some 64 bytes of each, whatever
     the number of columns. If that is more than `memory_limit`, nothing is begun. On disk a value takes 13
     bytes. Everything else is as in `Table.from_frame`, and so are the trees, to the last bit.
     """
