@@ -1,8 +1,8 @@
 """Every export against its model on six real data sets: rows and edges that differ, by engine.
 
-Run as `python -m benchmarks.exports FOLDER`, where FOLDER holds the data sets and their list datasets.json, or
-with the names of engines after it. An engine that is not installed, or that cannot read a model, says so. A
-sheet computes a few hundred rows and edges, and readers of PMML that round numbers are asked about rows alone.
+Run as `python -m benchmarks.exports FOLDER`, where FOLDER holds the data sets and their list datasets.json,
+or with names of engines after it. An engine that is not installed, or that cannot read a model, says so. A
+sheet computes some hundred rows and edges, and readers of PMML that round are asked about rows alone.
 """
 
 import sys

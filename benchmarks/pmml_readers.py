@@ -1,12 +1,11 @@
 """Two more readers of PMML: pypmml, which runs PMML4S in Java, and sklearn-pmml-model, in Python.
 
-Both round what they read (pypmml the last digits, sklearn-pmml-model to float32), so that a row whose value all
-but equals a threshold may come out otherwise.
+Both round what they read (pypmml the last digits, sklearn-pmml-model to float32), so that a row whose value
+all but equals a threshold may come out otherwise. Of classes the probabilities are compared.
 """
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,7 @@ def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
         name = next(column for column in said if column.startswith("predicted"))
         return Scored(said[[name]].to_numpy(np.float64), None, "pypmml")
     names = [f"probability({label})" for label in plain.target.classes]
-    return _with_most_likely(plain, said[names].to_numpy(np.float64), "pypmml")
+    return Scored(said[names].to_numpy(np.float64), None, "pypmml")
 
 
 def by_sklearn_pmml_model(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
@@ -38,14 +37,10 @@ def by_sklearn_pmml_model(exported: bytes, plain: PlainModel, rows: Rows) -> Sco
     if not plain.target.is_classes:
         return Scored(np.asarray(model.predict(frame), np.float64)[:, None], None, "sklearn-pmml-model")
     order = [[str(label) for label in model.classes_].index(str(label)) for label in plain.target.classes]
-    return _with_most_likely(plain, model.predict_proba(frame)[:, order], "sklearn-pmml-model")
+    return Scored(model.predict_proba(frame)[:, order], None, "sklearn-pmml-model")
 
 
 def _written(folder: str, exported: bytes) -> str:
     path = Path(folder) / "model.pmml"
     path.write_bytes(exported)
     return str(path)
-
-
-def _with_most_likely(plain: PlainModel, values: Any, engine: str) -> Scored:
-    return Scored(values, [plain.target.classes[place] for place in values.argmax(axis=1)], engine)

@@ -8,7 +8,7 @@ import pytest
 from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
-from holdfast.export import excel_engines, excel_scores
+from holdfast.export import excel, excel_engines, excel_scores
 from holdfast.export.plain_model import plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")
@@ -75,5 +75,7 @@ def test_rows_beyond_one_sheet_are_computed_by_several(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(excel_engines, "_computed", computed)
     monkeypatch.setattr(excel_scores.ScoreSheet, "most_rows", 4)
+    assert excel.scored(b"", plain_model(model("tree")), {"age": [1.0]}, rows=1).engine == "a program"
+    sizes.clear()
     values, outcomes, engine = excel_engines.computed(b"", plain_model(model("tree")), {"age": [1.0] * 10})
     assert (sizes, len(values), len(outcomes), engine) == ([4, 4, 2], 10, 10, "a program")

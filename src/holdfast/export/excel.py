@@ -188,7 +188,7 @@ def scale_of(exported: bytes) -> Scale:
     return Scale(_beside)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows, **options: Any) -> Scored:
+def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> Scored:
     """What the workbook says of the rows, by LibreOffice or by the package formulas."""
     from holdfast.export.excel_engines import computed
 
