@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
@@ -90,10 +90,23 @@ def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Se
         if is_cluster(backend) and not work.stays
         else _here(work, backend, timed, rest, "generator_unordered")
     )
-    for place, result, seconds in work.shown(results, len(rest)):
-        found[place] = result
-        tasks.add(place, result, seconds)
+    try:
+        for place, result, seconds in work.shown(results, len(rest)):
+            found[place] = result
+            tasks.add(place, result, seconds)
+    except BaseException:
+        _abandon(work.group, results)
+        raise
     return [found[place] for place in range(len(items))]
+
+
+def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
+    """Stop tasks whose results nobody will take; joblib would warn of them."""
+    group.stop()
+    if isinstance(results, Generator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def run_kept(name: str, task: Callable[[_T], _R], item: _T) -> _R:

@@ -19,6 +19,7 @@ VERSION = 1
 _OURS = 0x48464153  # "HFAS", the application id of the file
 _BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a file
 _LEAST_FREE = 1 << 16  # bytes; with less, errors of input and output mean a full disk
+_MOST_PAGES = 256  # of 4 KB: what waits beside the file takes room twice
 _AT_ONCE = 500  # keys in one question
 _TABLES = """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -93,6 +94,7 @@ class Database:
             with suppress(sqlite3.OperationalError):  # on drives that cannot have it
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")  # beside the file
             if not _has_tables(connection):
                 _make(connection)
             own = cls(path, connection)
