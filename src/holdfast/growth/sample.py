@@ -22,7 +22,7 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.growth.histogram import Sample
+from holdfast.kernels.growth.histogram import Samples
 from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
@@ -69,17 +69,30 @@ class FixedPointSample:
         """Length of a vector of statistics."""
         return (max(self.n_classes, 2) if self.n_classes else 3) + (self.weight is not None)
 
-    def sample(self, counts: IntArray) -> Sample:
-        """The rows, each repeated as often as `counts` says."""
+    def samples(self, counts: IntArray, repeats: IntArray, start: LongArray, seed: LongArray) -> Samples:
+        """The rows of trees, each repeated as often as `counts`, of (trees, rows), says.
+
+        `repeats` is what they count for towards the smallest leaf, and `start` where those of each tree begin
+        among all that are repeated at least once.
+        """
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
+        total = square = np.empty((len(counts), 0), np.int64)
+        target = _NO_TARGET if self.n_classes else self.target
         if self.n_classes:
-            return Sample(
-                frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, _NO_TARGET, frozen(counts)
-            )
-        if self.criterion.quantile is not None:
-            return Sample(frozen(weight), frozen(self.total), _NOTHING, self.target, frozen(counts))
-        total, square = counts * self.total, counts * self.square
-        return Sample(frozen(weight), frozen(total), frozen(square), self.target, frozen(counts))
+            weight = weight << self.label_bits | self.label
+        elif self.criterion.quantile is not None:
+            total = np.tile(self.total, (len(counts), 1))
+        else:
+            total, square = counts * self.total, counts * self.square
+        return Samples(
+            frozen(weight),
+            frozen(total),
+            frozen(square),
+            frozen(target),
+            frozen(repeats),
+            frozen(start),
+            frozen(seed),
+        )
 
 
 _NOTHING = frozen(np.empty(0, np.int64))

@@ -73,8 +73,9 @@ def bootstrap_draws(
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     if not replacement and n_draws in (None, n_all):
         return _draws_of(np.ones(n_rows, np.int32), repeats)
-    if n_all == n_rows:
-        return _draws_of(_times_drawn(keys, stream, n_draws, replacement), repeats)
+    if n_all == n_rows:  # each row stands for itself
+        times = _times_drawn(keys, stream, n_draws, replacement)
+        return Draws(times, (times > 0).astype(np.int32), np.square(times, dtype=np.int64))
     if n_all > MOST_DRAWS * n_rows:
         rate = (n_all if n_draws is None else n_draws) / n_all
         counts = _of_many(repeats, keys, stream, rate, replacement)

@@ -8,11 +8,12 @@ together: those of a group have the key of its label.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, frozen
 from holdfast.data.canonical_order import target_order
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
@@ -191,6 +192,7 @@ def poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArra
     return counts
 
 
+@lru_cache(64)
 def _poisson_cdf(rate: float) -> FloatArray:
     """The chances of at most 0, 1, 2, ... draws, as far as a random number can tell them from 1."""
     chance, total = math.exp(-rate), 0.0
@@ -198,7 +200,7 @@ def _poisson_cdf(rate: float) -> FloatArray:
     while (total := total + chance) < 1.0 - 2.0**-53 and len(chances) < rate + 40 * math.sqrt(rate + 1):
         chances.append(total)
         chance *= rate / len(chances)
-    return np.array(chances)
+    return frozen(np.array(chances))
 
 
 def lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
