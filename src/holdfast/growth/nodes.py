@@ -12,10 +12,11 @@ from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.ready import Task
 from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import first_of
 from holdfast.kernels.growth import grow as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.guide import N_GUIDED
-from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.search import FULL_ROWS
 from holdfast.kernels.quantiles.grow import grow_quantiles
 
@@ -53,10 +54,7 @@ def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[...,
     """What grows the trees, and what it is given first."""
     plan, limits, samples, rows, guide = task.plan, task.limits, task.samples, task.rows, task.guide
     if task.pinball is not None:
-        sample = Sample(
-            samples.weight[0], samples.total[0], samples.square[0], samples.target, samples.repeats[0]
-        )
-        given = (plan, task.pinball, limits, coded, sample, rows, int(samples.seed[0]), guide)
+        given = (plan, task.pinball, limits, coded, first_of(samples), rows, int(samples.seed[0]), guide)
         return _one_tree(grow_quantiles), given
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)

@@ -22,7 +22,7 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.growth.histogram import Samples
+from holdfast.kernels.growth.histogram import Sample, Samples
 from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
@@ -93,6 +93,12 @@ class FixedPointSample:
             frozen(start),
             frozen(seed),
         )
+
+
+def first_of(samples: Samples) -> Sample:
+    """The rows of the first tree."""
+    weight, total, square, target, repeats, _, _ = samples
+    return Sample(weight[0], total[0], square[0], target, repeats[0])
 
 
 _NOTHING = frozen(np.empty(0, np.int64))
