@@ -6,6 +6,7 @@ from holdfast.adapters import base_score as base_score
 from holdfast.adapters import forest_trees as forest_trees
 from holdfast.audit.retrain_audit import retrain_audit as retrain_audit
 from holdfast.audit.table import RetrainAudit as RetrainAudit
+from holdfast.backends.clusters.active import use_cluster as use_cluster
 from holdfast.comparison.compare import compare_models as compare_models
 from holdfast.comparison.table import ModelComparison as ModelComparison
 from holdfast.data.schema import Feature as Feature
@@ -26,6 +27,7 @@ from holdfast.ensembles.tree_correlation import tree_correlation as tree_correla
 from holdfast.errors import AboutError as AboutError
 from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
+from holdfast.errors import ClusterError as ClusterError
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
 from holdfast.errors import EditError as EditError

@@ -53,6 +53,10 @@ class ModelError(HoldfastError):
     """A model that is compared with others failed."""
 
 
+class ClusterError(HoldfastError):
+    """A cluster is not there, has other versions, or lost what it was to do."""
+
+
 class DataWarning(UserWarning):
     """Something in the data was handled, and the user would want to know."""
 

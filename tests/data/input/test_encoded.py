@@ -71,8 +71,8 @@ def test_an_order_and_its_unused_categories_are_kept():
     assert_array_equal(column.values, [2.0, np.nan, 0.0])
 
 
-def test_categories_that_are_numbers_are_numbers():
-    years = pd.Series(pd.Categorical([2019, None, 2021, 2019]))
+def test_numbers_that_are_categories_stay_categories():
+    years = pd.Series(pd.Categorical([2019, None, 2021, 2019], [2018, 2019, 2021]))
     column = read_column(nw.from_native(years, series_only=True), "column 'year'")
-    assert column.kind == "numeric"
-    assert_array_equal(column.values, [2019.0, np.nan, 2021.0, 2019.0])
+    assert (column.kind, column.labels) == ("nominal", (2019, 2021))
+    assert_array_equal(column.values, [0.0, np.nan, 1.0, 0.0])
