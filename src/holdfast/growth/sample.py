@@ -171,7 +171,8 @@ def weights_of(
     )
     exponent = of_weight + of_class
     with np.errstate(over="ignore"):
-        total = float(np.ldexp((repeats * importance).sum(), exponent))  # not as a product: BLAS waits for its threads
+        # Not as a product of vectors: BLAS would wait for its threads.
+        total = float(np.ldexp((repeats * importance).sum(), exponent))
     if not math.isfinite(total):
         raise DataError(
             "The weights of the rows times class_weight add up to more than a number can hold: divide the "
