@@ -28,6 +28,7 @@ from holdfast.kernels.growth.random_split import RankValues, best_random_split, 
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
+from holdfast.kernels.reference import by_reference
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -228,6 +229,9 @@ def grow(
     `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
     again by the compiler, and six of them took a minute.
     """
+    plan, guide, values = by_reference(plan), by_reference(guide), by_reference(values)
+    coded, compact = by_reference(coded), by_reference(compact)
+    growing, grown = by_reference(growing), by_reference(grown)
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     zero, one, is_random, guided, top = int64(0), int64(1), len(values.start) > 0, growing.guided, guide.top
@@ -235,20 +239,21 @@ def grow(
     for tree in range(len(samples.seed)):
         most_rows = max(most_rows, start[tree + 1] - start[tree])
     buffer = np.empty(most_rows, np.int32)
-    scratch = new_scratch(plan, coded, guide, most_rows)
+    scratch = by_reference(new_scratch(plan, coded, guide, most_rows))
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     tree, n_nodes, n_before, n_set_before = zero, zero, zero, zero
     while True:
         if n_nodes == 0:  # the next tree: its root alone
             rows = all_rows[start[tree] : start[tree + 1]]
-            sample = Sample(
+            own_numbers = Sample(
                 samples.weight[tree],
                 samples.total[tree],
                 samples.square[tree],
                 samples.target,
                 samples.repeats[tree],
             )
+            sample = by_reference(own_numbers)
             for slot in range(1, len(histograms)):
                 free[slot - 1] = slot
             n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
@@ -408,7 +413,7 @@ def grow(
                 grown.in_set[n_set_before:],
                 grown.counters[tree],
             )
-            in_preorder(plan, coded, growing, n_nodes, room)
+            in_preorder(plan, coded, growing, n_nodes, by_reference(room))
             grown.counters[tree, N_OPEN], grown.counters[tree, STATE] = n_open, state
             n_before += n_nodes
             n_set_before += grown.counters[tree, N_SET]
