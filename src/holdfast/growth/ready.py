@@ -10,6 +10,7 @@ from holdfast.arrays import IntArray
 from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
+from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.constraints import monotone_of
 from holdfast.growth.guide import guide_for
 from holdfast.growth.memory import leaves_within
@@ -183,10 +184,24 @@ def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: in
         min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
         min_impurity_decrease=_scaled(rules.min_impurity_decrease, fixed) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
+        min_impurity=_scaled(_least_risk(rules, fixed), fixed) * (weight / gain_unit),
         n_drawn=features_drawn(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
         row_weight=0.0,
     )
+
+
+def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
+    """The risk up to which a node ends as a leaf whatever grows below it, because that is pruned; else 0.
+
+    Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of errors
+    is at most the impurity. Left to pruning where anything else than these two has a say.
+    """
+    is_simple = fixed.criterion.name in ("gini", "squared_error") and fixed.losses is None
+    by_alpha = rules.pruning_confidence is None and rules.ccp_risk in (None, "misclassification")
+    if is_simple and by_alpha and not rules.is_best_first and not is_guided(rules):
+        return rules.ccp_alpha * (1.0 - 1e-9)  # not where they are equal but for rounding
+    return 0.0
 
 
 def _scaled(gain: float, fixed: FixedPointSample) -> float:

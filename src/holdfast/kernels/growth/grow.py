@@ -28,7 +28,7 @@ from holdfast.kernels.growth.random_split import RankValues, best_random_split, 
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
-from holdfast.kernels.reference import by_reference
+from holdfast.kernels.reference import by_reference, keep
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -46,6 +46,7 @@ class Limits(NamedTuple):
     min_rows_to_split: int
     min_impurity_decrease: float  # in units of weight times impurity
     min_relative_gain: float  # as a fraction of the node's impurity
+    min_impurity: float  # of a node that is split, in units of weight times impurity: it has more
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     row_weight: float  # of squared weights by weights, what chance takes for a row; 0: no means are shrunk
@@ -239,7 +240,8 @@ def grow(
     for tree in range(len(samples.seed)):
         most_rows = max(most_rows, start[tree + 1] - start[tree])
     buffer = np.empty(most_rows, np.int32)
-    scratch = by_reference(new_scratch(plan, coded, guide, most_rows))
+    memory = new_scratch(plan, coded, guide, most_rows)
+    scratch = by_reference(memory)
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     tree, n_nodes, n_before, n_set_before = zero, zero, zero, zero
@@ -321,7 +323,7 @@ def grow(
                     for code in range(coded.n_codes[feature]):
                         scratch.in_set[code] = top.in_set[first + code]
             elif (
-                node.impurity > 0.0
+                node.impurity > limits.min_impurity
                 and fields[at, DEPTH] < limits.max_depth
                 and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
             ):
@@ -452,6 +454,7 @@ def grow(
                 if given != NONE:
                     guided[n_nodes, GIVEN] = top.left[given] if side == 0 else top.right[given]
             n_nodes += 1
+    keep(memory)
 
 
 @allocating
