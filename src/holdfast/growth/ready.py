@@ -194,8 +194,8 @@ def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: in
 def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
     """The risk up to which a node ends as a leaf whatever grows below it, because that is pruned; else 0.
 
-    Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of errors
-    is at most the impurity. Left to pruning where anything else than these two has a say.
+    Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of
+    errors is at most the impurity. Left to pruning where anything else than these two has a say.
     """
     is_simple = fixed.criterion.name in ("gini", "squared_error") and fixed.losses is None
     by_alpha = rules.pruning_confidence is None and rules.ccp_risk in (None, "misclassification")
