@@ -81,16 +81,17 @@ def ready(
     n_rows = counts.sum(axis=1, dtype=np.int64)
     if not n_rows.all():
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
-    first_rows = int(n_rows[0])
-    weight = first_rows if fixed.weight is None else int(counts[0] @ fixed.weight)
+    # Of several trees, the least: nothing depends on it but what pruning would cut from all of them.
+    least_rows = int(n_rows.min())
+    weight = least_rows if fixed.weight is None else int((counts @ fixed.weight).min())
     coded = coded_for(table, rules)
-    plan, repeats = _plan(rules, fixed, first_rows, weight), counts
+    plan, repeats = _plan(rules, fixed, least_rows, weight), counts
     if draws is not None and asks_for_rows(rules):
         drawn = draws[0].rows[None] if len(draws) == 1 else np.stack([own.rows for own in draws])
         if (drawn != counts).any():
             plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
             repeats = drawn
-    limits, room = _limits(rules, fixed, first_rows, weight, len(coded.ranks)), NO_LIMIT
+    limits, room = _limits(rules, fixed, least_rows, weight, len(coded.ranks)), NO_LIMIT
     if _shrinks(table, rules):
         own = None if draws is None else draws[0]
         limits = limits._replace(row_weight=row_weight(fixed, counts[0], own))
@@ -195,9 +196,10 @@ def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
     """The risk up to which a node ends as a leaf whatever grows below it, because that is pruned; else 0.
 
     Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of
-    errors is at most the impurity. Left to pruning where anything else than these two has a say.
+    errors is at most the impurity. Left to pruning where anything else than these two has a say, and with
+    numbers, the last bits of whose means come from the leaves.
     """
-    is_simple = fixed.criterion.name in ("gini", "squared_error") and fixed.losses is None
+    is_simple = fixed.criterion.name == "gini" and fixed.losses is None
     by_alpha = rules.pruning_confidence is None and rules.ccp_risk in (None, "misclassification")
     if is_simple and by_alpha and not rules.is_best_first and not is_guided(rules):
         return rules.ccp_alpha * (1.0 - 1e-9)  # not where they are equal but for rounding
