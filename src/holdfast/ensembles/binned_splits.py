@@ -9,8 +9,8 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, thread_blocks
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.grow import has_many_categories
 from holdfast.growth.guide import guide_for
+from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import advance as kernels
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks
