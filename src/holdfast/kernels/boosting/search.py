@@ -30,7 +30,9 @@ class Limits(NamedTuple):
     min_impurity_decrease: float  # in units of gradient squared over hessian
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
-    rows_to_share: int  # nodes with more rows are counted by several threads
+    n_threads: int
+    rows_to_share: int  # a part has as many rows or more
+    cells_to_share: int  # a node with fewer rows times features, and bins, is counted by one thread
     dispersion: float  # of gradients by chance, in units; 0: categories are searched exactly
 
 
@@ -396,10 +398,12 @@ def best_split(
     paths: Paths,
     lowest: float,
     highest: float,
+    first: int,
+    last: int,
 ) -> Best:
-    """The best split of a node over all features, or over drawn ones; its feature is -1 if there is none."""
+    """The best split of a node over some features, or over drawn ones; its feature is -1 if there is none."""
     best = Best(0.0, 1.0, NONE, int64(0), int64(0))
-    n_features, n_varied, n_ready, n_least = coded.ranks.shape[0], int64(0), int64(0), limits.n_drawn
+    n_varied, n_ready, n_least = int64(0), int64(0), limits.n_drawn
     below, has_paths = float(other >> bits) + limits.l2, paths.is_set[0] > 0
     whole = clipped = 0.0
     is_bound = lowest > -math.inf or highest < math.inf
@@ -407,7 +411,7 @@ def best_split(
         whole = float(total) * float(total) / below
         clipped = reached(float(total), below, min(max(-float(total) / below, lowest), highest))
     reach = Reach(False, int64(0), lowest, highest, whole, clipped, 1.0)
-    for i in range(n_features):
+    for i in range(first, last):
         feature = int64(i)
         if limits.n_drawn > 0:
             while i >= n_ready:
