@@ -37,7 +37,7 @@ class ThreadPool:
         return results
 
     @contextmanager
-    def helped(self, help_out: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
+    def helped(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
         """All other threads run `help_out` while the caller works; when it has finished, `end` stops them."""
         waiting = []
         try:

@@ -203,7 +203,7 @@ class _Memory:
 def _widest(table: Table) -> int:
     """The greatest number of categories of a column."""
     coded = table.coded
-    return max([1, *coded.n_ranks[coded.is_subset > 0].tolist()])
+    return int(coded.n_ranks[coded.is_subset > 0].max(initial=1))
 
 
 def _scratch(table: Table) -> Scratch:

@@ -52,13 +52,13 @@ from holdfast.kernels.growth.grow import Growing as GrowingTree
 from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, Guide, Paths, open_paths
 from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.instructions import add, give_way, read
+from holdfast.kernels.instructions import add, give_way, read, stay_apart
 from holdfast.kernels.jit import inner, int64, kernel
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
 DONE, ROOM = 0, 1  # why `advance` comes back
-# The counters of a tree that is growing. A work is about a node, and the other child of its parent if that one
-# is to be made from its parent's histogram; each has a slot for its own.
+# The counters of a tree that is growing. A work is about a node, and about the other child of its parent if
+# that one is to be made from its parent's histogram; each has a slot for its own.
 N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, FRESH = range(6)
 NODE, SLOT_OF_NODE, OTHER, SLOT_OF_OTHER, N_PARTS, GATHERS_LEFT = range(6, 12)
 N_COUNTERS = 12
@@ -142,6 +142,7 @@ def do_part(
     limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, work: int, part: int
 ) -> None:
     """Do a part of a work."""
+    stay_apart()
     fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
     node, n_parts = counters[NODE], counters[N_PARTS]
     if work == GATHER:
@@ -192,6 +193,7 @@ def do_all(
     is_shared: bool,
 ) -> None:
     """Do all parts of a work, if it is shared, with all threads that have time."""
+    stay_apart()
     queue = growing.queue
     if not is_shared:
         for part in range(n_parts):
@@ -396,6 +398,7 @@ def count_and_search(
     slot_of_other: int,
 ) -> None:
     """Count a node into a slot, take it from its parent's, which is the other child's then, search both."""
+    stay_apart()
     counters, fields, n_features = growing.counters, growing.fields, coded.ranks.shape[0]
     counters[NODE], counters[SLOT_OF_NODE] = node, slot
     counters[OTHER], counters[SLOT_OF_OTHER] = other, slot_of_other
@@ -410,6 +413,7 @@ def gather_node(
     limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, total: LongArray
 ) -> None:
     """Put the gradients of a node side by side, and write what they add up to."""
+    stay_apart()
     n_parts = parts_of(limits, growing.fields[node, END] - growing.fields[node, START])
     growing.counters[NODE], growing.counters[N_PARTS] = node, n_parts
     do_all(limits, coded, gradients, growing, GATHER, n_parts, n_parts > 1)
@@ -428,6 +432,7 @@ def wait_in_heap(
     in_set: SignArray,
 ) -> None:
     """Put a node that was counted on the heap, if it can be split; it keeps its histogram."""
+    stay_apart()
     counters = growing.counters
     if can_split(limits, growing, at, bits) and search(
         limits, coded, bits, at, which, growing.histograms[slot], growing, in_set

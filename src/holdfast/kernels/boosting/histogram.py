@@ -29,7 +29,7 @@ def clear(coded: Coded, feature: int, histogram: LongArray) -> None:
     """Make the histogram of a feature empty."""
     begin = 2 * coded.start[feature]
     for i in range(begin, begin + 2 * coded.n_codes[feature]):
-        histogram[i] = 0
+        histogram[uint64(i)] = 0
     last = place_of_missing(coded, feature)
     histogram[last] = histogram[last + 1] = 0
 
@@ -64,7 +64,7 @@ def count_block(
     block: int,
     histogram: LongArray,
 ) -> None:
-    """The histograms of the four features of a block; `ordered` has what the rows add, one after the other."""
+    """The histograms of the four features of a block; `ordered` has what each row adds."""
     first = 4 * block
     n_features = coded.ranks.shape[0]
     for feature in range(first, first + 4):
@@ -95,7 +95,7 @@ def subtract(coded: Coded, block: int, whole: LongArray, part: LongArray) -> Non
     for feature in range(4 * block, min(4 * block + 4, coded.ranks.shape[0])):
         begin = 2 * coded.start[feature]
         for i in range(begin, begin + 2 * coded.n_codes[feature]):
-            whole[i] -= part[i]
+            whole[uint64(i)] -= part[uint64(i)]
         last = place_of_missing(coded, int64(feature))
         whole[last] -= part[last]
         whole[last + 1] -= part[last + 1]

@@ -11,6 +11,7 @@ from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.shrinkage import MOST_LISTED
+from holdfast.kernels.instructions import stay_apart
 from holdfast.kernels.jit import inner, int64, uint64
 
 NONE = int64(-1)
@@ -402,6 +403,7 @@ def best_split(
     last: int,
 ) -> Best:
     """The best split of a node over some features, or over drawn ones; its feature is -1 if there is none."""
+    stay_apart()
     best = Best(0.0, 1.0, NONE, int64(0), int64(0))
     n_varied, n_ready, n_least = int64(0), int64(0), limits.n_drawn
     below, has_paths = float(other >> bits) + limits.l2, paths.is_set[0] > 0
