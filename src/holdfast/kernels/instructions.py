@@ -87,14 +87,6 @@ def _build_add_two(_typing: Any, cells: Any, at: Any, first: Any, second: Any) -
     return types.void(cells, types.uint64, types.int64, types.int64), write
 
 
-def _build_stay_apart(_typing: Any) -> Any:
-    def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), write
-
-
 @_instruction(_build_read)
 def read(cells: LongArray, at: int) -> int:
     """A number that another thread may have changed, and with it all that this one wrote before."""
@@ -127,8 +119,3 @@ def add_two(cells: LongArray, at: int, first: int, second: int) -> None:
     """Add to two neighbours in one go: a fifth less time for a histogram than one after the other."""
     cells[at] += first
     cells[at + 1] += second
-
-
-@_instruction(_build_stay_apart)
-def stay_apart() -> None:
-    """The function that says so is not copied to where it is called: copies take long to compile."""

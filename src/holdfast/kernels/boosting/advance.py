@@ -52,7 +52,7 @@ from holdfast.kernels.growth.grow import Growing as GrowingTree
 from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, Guide, Paths, open_paths
 from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.instructions import add, give_way, read, stay_apart
+from holdfast.kernels.instructions import add, give_way, read
 from holdfast.kernels.jit import inner, int64, kernel
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
@@ -142,7 +142,6 @@ def do_part(
     limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, work: int, part: int
 ) -> None:
     """Do a part of a work."""
-    stay_apart()
     fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
     node, n_parts = counters[NODE], counters[N_PARTS]
     if work == GATHER:
@@ -193,7 +192,6 @@ def do_all(
     is_shared: bool,
 ) -> None:
     """Do all parts of a work, if it is shared, with all threads that have time."""
-    stay_apart()
     queue = growing.queue
     if not is_shared:
         for part in range(n_parts):
@@ -398,7 +396,6 @@ def count_and_search(
     slot_of_other: int,
 ) -> None:
     """Count a node into a slot, take it from its parent's, which is the other child's then, search both."""
-    stay_apart()
     counters, fields, n_features = growing.counters, growing.fields, coded.ranks.shape[0]
     counters[NODE], counters[SLOT_OF_NODE] = node, slot
     counters[OTHER], counters[SLOT_OF_OTHER] = other, slot_of_other
@@ -413,7 +410,6 @@ def gather_node(
     limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, total: LongArray
 ) -> None:
     """Put the gradients of a node side by side, and write what they add up to."""
-    stay_apart()
     n_parts = parts_of(limits, growing.fields[node, END] - growing.fields[node, START])
     growing.counters[NODE], growing.counters[N_PARTS] = node, n_parts
     do_all(limits, coded, gradients, growing, GATHER, n_parts, n_parts > 1)
@@ -432,7 +428,6 @@ def wait_in_heap(
     in_set: SignArray,
 ) -> None:
     """Put a node that was counted on the heap, if it can be split; it keeps its histogram."""
-    stay_apart()
     counters = growing.counters
     if can_split(limits, growing, at, bits) and search(
         limits, coded, bits, at, which, growing.histograms[slot], growing, in_set
