@@ -6,6 +6,7 @@ from holdfast.adapters import base_score as base_score
 from holdfast.adapters import forest_trees as forest_trees
 from holdfast.audit.retrain_audit import retrain_audit as retrain_audit
 from holdfast.audit.table import RetrainAudit as RetrainAudit
+from holdfast.backends.clusters.active import use_cluster as use_cluster
 from holdfast.comparison.compare import compare_models as compare_models
 from holdfast.comparison.table import ModelComparison as ModelComparison
 from holdfast.data.schema import Feature as Feature
@@ -26,10 +27,12 @@ from holdfast.ensembles.tree_correlation import tree_correlation as tree_correla
 from holdfast.errors import AboutError as AboutError
 from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
+from holdfast.errors import ClusterError as ClusterError
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
 from holdfast.errors import EditError as EditError
 from holdfast.errors import ExportError as ExportError
+from holdfast.errors import FullDiskError as FullDiskError
 from holdfast.errors import GrowthWarning as GrowthWarning
 from holdfast.errors import HoldfastError as HoldfastError
 from holdfast.errors import ModelError as ModelError
@@ -41,6 +44,7 @@ from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
 from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
+from holdfast.errors import StoreWarning as StoreWarning
 from holdfast.errors import TrendWarning as TrendWarning
 from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier
@@ -98,8 +102,11 @@ from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_
 from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
+from holdfast.runs.resumable import resumable as resumable
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
+from holdfast.runs.status import RunStatus as RunStatus
+from holdfast.runs.status import run_status as run_status
 from holdfast.runs.update_result import UpdateRun as UpdateRun
 from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score

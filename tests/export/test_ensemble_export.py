@@ -1,4 +1,4 @@
-"""Ensembles that take a mean become genuine forests of scikit-learn; all others say why they cannot."""
+"""Ensembles that take a mean become genuine forests of scikit-learn, or weighted votes."""
 
 import pickle
 
@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 
+from holdfast import check_export
 from holdfast.adapters import forest_trees
 from holdfast.data.table import Table
 from holdfast.errors import ExportError
@@ -85,18 +91,33 @@ def test_a_forest_of_scikit_learn_survives_the_journey() -> None:
     assert np.array_equal(forest.predict_proba(CELLS), original.predict_proba(CELLS))
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"votes": True}, "its trees vote"),
-        ({"weights": [1.0, 2.0, 1.0]}, "its trees weigh from 1 to 2"),
-        ({"link": "softmax"}, "has the link 'softmax'"),
-    ],
-)
-def test_an_ensemble_that_is_no_plain_mean_is_refused(changes: dict[str, object], reason: str) -> None:
-    ensemble = grown(IRIS, NAMED, n_estimators=3).replace(**changes)
-    with pytest.raises(ExportError, match=rf"{reason}.*to_sklearn\(ensemble\[0\]\)"):
-        to_sklearn(ensemble)
+def test_trees_that_vote_become_a_forest_whose_leaves_are_certain() -> None:
+    ensemble = grown(with_gaps(CELLS), MALIGNANT).replace(votes=True)
+    forest = to_sklearn(ensemble)
+    assert isinstance(forest, RandomForestClassifier)
+    assert forest.predict(CELLS).tolist() == ensemble.predict(CELLS).tolist()
+    assert set(np.unique(forest.predict_proba(CELLS)[:, 1] * 5)) <= {0, 1, 2, 3, 4, 5}
+    assert check_export(ensemble, "sklearn", with_gaps(CELLS), forest).is_equal
+
+
+@pytest.mark.parametrize("votes", [False, True])
+def test_trees_that_weigh_differently_become_a_vote_that_knows_their_weights(votes: bool) -> None:
+    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    ensemble = grown(frame, NAMED, n_estimators=3).replace(weights=[0.5, 2.0, 1.25], votes=votes)
+    model = to_sklearn(ensemble)
+    assert isinstance(model, VotingClassifier)
+    assert model.predict(frame).tolist() == ensemble.predict(frame).tolist()
+    assert model.predict_proba(frame) == pytest.approx(ensemble.predict_proba(frame), abs=1e-14)
+    assert check_export(ensemble, "sklearn", frame, model).is_equal
+    assert pickle.loads(pickle.dumps(model)).score(frame, NAMED) > 0.9
+    assert clone(model).fit(frame, NAMED).score(frame, NAMED) > 0.9
+
+
+def test_numbers_of_trees_that_weigh_differently_become_a_weighted_mean() -> None:
+    ensemble = grown(PATIENTS, PROGRESSION, "squared_error", 3).replace(weights=[1.0, 2.0, 4.0])
+    model = to_sklearn(ensemble)
+    assert isinstance(model, VotingRegressor)
+    assert check_export(ensemble, "sklearn", PATIENTS, model).is_equal
 
 
 def test_a_set_of_categories_is_refused_with_the_number_of_the_tree() -> None:

@@ -62,10 +62,10 @@ def test_quotes_are_doubled() -> None:
 
 def test_deep_trees_are_walked_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     from holdfast import check_export
-    from holdfast.export import sql
+    from holdfast.export import sql_query
 
-    monkeypatch.setattr(sql, "LEVELS", 2)
-    monkeypatch.setattr(sql, "TREES", 2)
+    monkeypatch.setattr(sql_query, "LEVELS", 2)
+    monkeypatch.setattr(sql_query, "TREES", 2)
     for name in ("deep tree", "boosted four"):
         check = check_export(model(name), "sql", rows(), dialect="sqlite")
         assert check.is_equal, str(check)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from functools import reduce
+from functools import reduce, wraps
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,30 @@ _COMPARED = {
 
 # A page of a second or two at the end of a run.
 report_option = click.option("--no-report", is_flag=True, help="Write no report.html.")
+restart_option = click.option(
+    "--restart", is_flag=True, help="Begin anew, where the same command would go on with a run that stopped."
+)
+ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
+
+
+def cluster_option(command: Command) -> Command:
+    """The command with an option that lets its tasks run on a cluster."""
+
+    @click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on a cluster, with the same results: tcp://HOST:PORT of a Dask scheduler, or ray.",
+    )
+    @wraps(command)
+    def on_cluster(*args: Any, cluster: str | None = None, **options: Any) -> Any:
+        if cluster is None:
+            return command(*args, **options)
+        from holdfast.backends.clusters.active import use_cluster
+
+        with use_cluster(cluster):
+            return command(*args, **options)
+
+    return on_cluster
 
 
 def fit_options(command: Command) -> Command:
@@ -159,7 +183,7 @@ def update_options(command: Command) -> Command:
     )
     cells = {each.name for each in fields(CellSettings)}
     own = [_option(each, {}) for each in fields(UpdateRunSettings) if each.name not in cells]
-    return _with_options([folder, *own, *_options(CellSettings)], command)
+    return _with_options([folder, *own, cluster_option, *_options(CellSettings)], command)
 
 
 def cell_options(command: Command) -> Command:
@@ -216,7 +240,8 @@ def _learning_options(kind: type[DataSettings], helps: Mapping[str, str] | None 
     learning = [each for each in fields(kind) if each.name not in of_data]
     last = ("random_state", "n_jobs")
     ordered = sorted(learning, key=lambda each: each.name in last)
-    return [*_options(ColumnSettings, helps), *(_option(each, helps or {}) for each in ordered)]
+    options = [_option(each, helps or {}) for each in ordered]
+    return [*_options(ColumnSettings, helps), *options, cluster_option]
 
 
 def _options(kind: Any, helps: Mapping[str, str] | None = None) -> list[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, KeyArray, frozen
+from holdfast.backends.shared import Shared
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
 from holdfast.data.input.frame import frame_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Shared):
     """Rows ready for growing: one column per feature, a target, weights.
 
     Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are

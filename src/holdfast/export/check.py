@@ -38,7 +38,7 @@ def check_export(model: Any, to: str, X: Any, exported: Any = None, **options: A
         raise ExportError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
     found, plain = found_model(model), plain_model(model)
     rows = _rows_of(found, plain, X)
-    edges = edge_rows(plain, rows, getattr(module, "SCALE", None))
+    edges = edge_rows(plain, rows, module.scale_of(exported) if hasattr(module, "scale_of") else None)
     results = []
     for part in (rows, edges):
         ours = our_predictions(found, part) if n_rows_of(part) else None

@@ -172,7 +172,9 @@ def _beside(number: float, side: float) -> float:
     return copysign(max(abs(number) * APART, 1e-300), side) + number
 
 
-SCALE = Scale(_beside)
+def scale_of(exported: bytes) -> Scale:
+    """A spreadsheet tells 15 digits apart."""
+    return Scale(_beside)
 
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows, **options: Any) -> Scored:

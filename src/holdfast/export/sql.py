@@ -1,280 +1,50 @@
-"""A model as one SQL query: a CASE for each tree, and arithmetic for the rest.
+"""A model as SQL: one query, or a view for each tree and one that combines them."""
 
-The query is a chain of common table expressions. The first ones walk the trees, a dozen levels at a time, as
-SQLite takes no deeper nesting, and leave the number of the leaf; the next ones add up what the leaves say,
-some trees at a time; the last ones are the link.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, count
+from collections.abc import Sequence
 from typing import Any
 
-from holdfast.errors import ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored
-from holdfast.export.sql_text import Dialect, identifier, literal, number
-from holdfast.tree.wording import class_names
+import numpy as np
 
-LEVELS = 12  # of a tree in one expression
-TREES = 50  # in one sum
-PREDICTION = "prediction"
-INDENT = "\n      "  # of what belongs to a column of a step
+from holdfast.errors import ExportError
+from holdfast.export.plain_model import PlainModel, plain_model
+from holdfast.export.scored import Rows, Scored
+from holdfast.export.sql_query import Query
+from holdfast.export.sql_text import Dialect
+from holdfast.export.sql_views import Views
 
 
 def to_sql(
-    model: Any, *, table: str = "rows", keep: Sequence[str] | None = None, dialect: str = "duckdb"
+    model: Any,
+    *,
+    table: str = "rows",
+    keep: Sequence[str] | None = None,
+    dialect: str = "duckdb",
+    view: str | None = None,
+    key: str | None = None,
 ) -> str:
     """A query that selects, for every row of the table, the columns to keep and what the model predicts.
 
     `keep` are the columns that come along, by default those that the model asks about. The prediction is
     `prediction` and, of classes, `p(class)` for each of them. Missing is NULL, not NaN. "duckdb", "postgres"
     and "sqlite" are written directly, any other dialect of SQL by sqlglot.
+
+    With `view` it is a script that creates a view of this name, which any query can select from. The view of
+    an ensemble rests on one for each tree and joins them by `key`, a column of the table that no two rows
+    share: no statement is longer than a tree, however many there are.
     """
-    query = _Query(plain_model(model), table, _kept(model, keep), Dialect.of(dialect))
-    return query.dialect.translated(query.text())
+    plain, kept, words = plain_model(model), _kept(model, keep), Dialect.of(dialect)
+    if view is None:
+        if key is not None:
+            raise ExportError(f"key={key!r} joins views: name the view that predicts, view='scored'.")
+        return words.translated(Query(plain, table, kept, words).text())
+    statements = Views(plain, table, kept, words, view, key).statements()
+    return ";\n\n".join(words.translated(each).rstrip() for each in statements) + ";\n"
 
 
 def _kept(model: Any, keep: Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(keep, str):
         raise ExportError(f"keep={keep!r} is a text: it is a list of columns, also of one.")
     return tuple(feature.name for feature in plain_model(model).columns) if keep is None else tuple(keep)
-
-
-@dataclass
-class _Query:
-    """A query that is being written, step after step."""
-
-    model: PlainModel
-    table: str
-    keep: tuple[str, ...]
-    dialect: Dialect
-    steps: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)  # names, without their capital letters
-
-    def __post_init__(self) -> None:
-        read = (feature.name for feature in self.model.columns)
-        self.carried = tuple(dict.fromkeys((*self.keep, *read)))  # columns of every step
-        self.source = identifier(self.table)  # what the next step selects from
-        self._check_names()
-        self.taken.update(name.casefold() for name in (self.table, *self.carried))
-
-    def text(self) -> str:
-        """The whole query."""
-        leaves = self._walked()
-        if self.model.link is None:
-            columns = self._said_by_leaf(leaves[0])
-        else:
-            columns = self._linked(self._summed(leaves))
-        kept = [identifier(name) for name in self.keep]
-        selected = ",\n  ".join([*kept, *columns])
-        return self._with_steps(f"SELECT\n  {selected}\nFROM {self.source}\n")
-
-    def _check_names(self) -> None:
-        seen: dict[str, str] = {}
-        for name in self.carried:
-            other = seen.setdefault(name.casefold(), name)
-            if other != name:
-                raise ExportError(
-                    f"the columns {other!r} and {name!r} are one to SQL, which does not tell capital letters "
-                    "apart: rename one of them and grow the model again."
-                )
-
-    # -- steps --------------------------------------------------------------------------------------------
-
-    def _free(self, name: str) -> str:
-        """The name, or the first of name_2, name_3 ... that nothing has."""
-        free = next(
-            each
-            for each in chain([name], (f"{name}_{n}" for n in count(2)))
-            if each.casefold() not in self.taken
-        )
-        self.taken.add(free.casefold())
-        return free
-
-    def _step(self, name: str, before: Sequence[str], columns: Sequence[tuple[str, str]]) -> list[str]:
-        """Add a table with the columns of before and new ones; the names of the new ones, quoted."""
-        quoted = [identifier(each) for each in self.carried]
-        new = [f"{expression} AS {alias}" for alias, expression in columns]
-        step = identifier(self._free(name))
-        body = ",\n    ".join([*quoted, *before, *new])
-        self.steps.append(
-            f"{step} AS {self.dialect.materialized}(\n  SELECT\n    {body}\n  FROM {self.source}\n)"
-        )
-        self.source = step
-        return [alias for alias, _ in columns]
-
-    def _aliases(self, name: str, number: int) -> list[str]:
-        names = [name] if number == 1 else [f"{name}_{place}" for place in range(number)]
-        return [identifier(self._free(each)) for each in names]
-
-    def _with_steps(self, select: str) -> str:
-        return f"WITH {', '.join(self.steps)}\n{select}" if self.steps else select
-
-    # -- trees --------------------------------------------------------------------------------------------
-
-    def _walked(self) -> list[str]:
-        """Columns with the number of the leaf of each tree."""
-        trees = self.model.trees
-        open_nodes: list[list[int]] = [[0] for _ in trees]
-        names: list[str] = []
-        while any(open_nodes) or not names:
-            aliases = self._aliases("leaf", len(trees))
-            columns = []
-            for place, (alias, tree) in enumerate(zip(aliases, trees, strict=True)):
-                before = names[place] if names else None
-                text, open_nodes[place] = _walk(tree, open_nodes[place], before)
-                columns.append((alias, text))
-            names = self._step("walked", [], columns)
-        return names
-
-    def _said_by_leaf(self, leaf: str) -> list[str]:
-        """What a tree alone says, as columns of the result."""
-        leaves, target = self.model.trees[0].leaves, self.model.target
-        values = [
-            _by_leaf(leaf, {node: number(each.values[place]) for node, each in leaves.items()})
-            for place in range(len(next(iter(leaves.values())).values))
-        ]
-        if not target.is_classes:
-            return [f"{values[0]} AS {identifier(self._free(PREDICTION))}"]
-        classes = self._class_literals()
-        outcome = _by_leaf(leaf, {node: classes[each.outcome] for node, each in leaves.items()})
-        return self._classes(outcome, values)
-
-    def _classes(self, outcome: str, values: Sequence[str]) -> list[str]:
-        names = [self._free(PREDICTION), *(self._free(f"p({n})") for n in class_names(self.model.target))]
-        return [
-            f"{column} AS {identifier(name)}" for name, column in zip(names, [outcome, *values], strict=True)
-        ]
-
-    def _class_literals(self) -> list[str]:
-        classes = self.model.target.classes
-        is_mixed = len({isinstance(label, str) for label in classes}) > 1
-        return (
-            [literal(name) for name in class_names(self.model.target)]
-            if is_mixed
-            else [*map(literal, classes)]
-        )
-
-    # -- scores and links ---------------------------------------------------------------------------------
-
-    def _summed(self, leaves: Sequence[str]) -> list[str]:
-        scores = [number(each) for each in self.model.start]
-        for begin in range(0, len(leaves), TREES):
-            terms: list[list[str]] = [[each] for each in scores]
-            for leaf, tree in zip(
-                leaves[begin : begin + TREES], self.model.trees[begin : begin + TREES], strict=True
-            ):
-                for place, term in _terms(leaf, tree):
-                    terms[place].append(term)
-            aliases = self._aliases("score", len(scores))
-            columns = [(alias, " + ".join(each)) for alias, each in zip(aliases, terms, strict=True)]
-            left = list(leaves[begin + TREES :])
-            scores = self._step("summed", left, columns)
-        return scores
-
-    def _linked(self, scores: list[str]) -> list[str]:
-        """The columns of the result."""
-        values = getattr(self, f"_link_{self.model.link}")(scores)
-        if not self.model.target.is_classes:
-            return [f"{values[0]} AS {identifier(self._free(PREDICTION))}"]
-        values = self._step("linked", [], list(zip(self._aliases("value", len(values)), values, strict=True)))
-        (best,) = self._step("best", values, [(self._aliases("most", 1)[0], self.dialect.greatest(values))])
-        whens = [
-            f"WHEN {value} = {best} THEN {label}"
-            for value, label in zip(values, self._class_literals(), strict=True)
-        ]
-        return self._classes(f"CASE {' '.join(whens)} END", values)
-
-    def _link_mean(self, scores: list[str]) -> list[str]:
-        return [f"{score} / {number(self.model.total_weight)}" for score in scores]
-
-    def _link_identity(self, scores: list[str]) -> list[str]:
-        return scores
-
-    def _link_exp(self, scores: list[str]) -> list[str]:
-        return [f"EXP({self.dialect.least([scores[0], number(709.0)])})"]
-
-    def _link_logistic(self, scores: list[str]) -> list[str]:
-        both = (scores[0], f"-{scores[0]}")
-        return [f"1e0 / (1e0 + EXP({self.dialect.least([each, number(709.0)])}))" for each in both]
-
-    def _link_double_logistic(self, scores: list[str]) -> list[str]:
-        return self._link_logistic([f"(2e0 * {scores[0]})"])
-
-    def _link_softmax(self, scores: list[str]) -> list[str]:
-        (top,) = self._step("top", scores, [(self._aliases("highest", 1)[0], self.dialect.greatest(scores))])
-        powers = [f"EXP({score} - {top})" for score in scores]
-        aliases = self._aliases("power", len(powers))
-        powers = self._step("powers", [], list(zip(aliases, powers, strict=True)))
-        (total,) = self._step("total", powers, [(self._aliases("sum", 1)[0], " + ".join(powers))])
-        return [f"{power} / {total}" for power in powers]
-
-
-# -- nodes ------------------------------------------------------------------------------------------------
-
-
-def _walk(tree: PlainTree, begin: Sequence[int], before: str | None) -> tuple[str, list[int]]:
-    """The number of the node that a row comes to from those that it stands at, and those that still ask."""
-    left: list[int] = []
-    texts = {node: _nested(tree, node, left) for node in begin}
-    if before is None:
-        return texts[0], left
-    if not texts:
-        return before, left
-    whens = "".join(f"{INDENT}WHEN {node} THEN {text}" for node, text in texts.items())
-    return f"CASE {before}{whens}{INDENT}ELSE {before} END", left
-
-
-def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> str:
-    node = tree.nodes[number]
-    if isinstance(node, Leaf):
-        return str(number)
-    if level == LEVELS:
-        left.append(number)
-        return str(number)
-    yes, no = (_nested(tree, child, left, level + 1) for child in (node.yes, node.no))
-    line = INDENT + "  " * level
-    return f"CASE WHEN {_condition(node)}{line}THEN {yes}{line}ELSE {no} END"
-
-
-def _condition(split: Split) -> str:
-    """True, or false, of every row: what is missing is spelt out."""
-    x = identifier(split.feature.name)
-    known = f"{x} IS NULL OR" if split.missing_yes else f"{x} IS NOT NULL AND"
-    if split.is_known:
-        return "1 = 1" if split.missing_yes else f"{x} IS NOT NULL"
-    if split.threshold is not None:
-        return f"({known} {x} <= {number(split.threshold)})"
-    labels, is_yes = split.listed
-    _check_kinds(split)
-    if not labels:
-        return "1 = 0" if is_yes else "1 = 1"
-    return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(literal, labels))}))"
-
-
-def _check_kinds(split: Split) -> None:
-    if len({isinstance(label, str) for label in split.feature.categories}) > 1:
-        raise ExportError(
-            f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL "
-            "holds one of them: turn all into text, and grow the model again."
-        )
-
-
-def _by_leaf(leaf: str, said: dict[int, str]) -> str:
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return f"CASE {leaf} {' '.join(f'WHEN {node} THEN {text}' for node, text in said.items())} END"
-
-
-def _terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
-    """What the tree adds, with the score that it adds to."""
-    leaves = tree.leaves
-    for place in range(len(next(iter(leaves.values())).values)):
-        yield (
-            tree.output + place,
-            _by_leaf(leaf, {n: number(each.values[place]) for n, each in leaves.items()}),
-        )
 
 
 # -- running it -------------------------------------------------------------------------------------------
@@ -287,19 +57,14 @@ def scored(
     *,
     table: str = "rows",
     keep: Sequence[str] | None = None,
-    dialect: str = "duckdb",
+    **options: Any,
 ) -> Scored:
-    """What the query says of the rows, by DuckDB or by SQLite."""
+    """What the query or the view says of the rows, by DuckDB or by SQLite."""
     from holdfast.export.sql_engines import run_query
 
-    n_kept = len(rows) if keep is None else len(keep)
-    result, engine = run_query(exported, plain, rows, table=table, extra=keep or (), dialect=dialect)
-    return _scored(plain, [record[n_kept:] for record in result], engine)
-
-
-def _scored(plain: PlainModel, records: Sequence[Sequence[Any]], engine: str) -> Scored:
-    import numpy as np
-
+    result, engine = run_query(exported, plain, rows, table=table, extra=keep or (), **options)
+    n_predicted = len(plain.target.classes) + 1  # the last columns
+    records = [record[-n_predicted:] for record in result]
     if not plain.target.is_classes:
         return Scored(np.array(records, np.float64), None, engine)
     values = np.array([record[1:] for record in records], np.float64)

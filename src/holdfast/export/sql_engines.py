@@ -14,12 +14,55 @@ Result = tuple[list[tuple[Any, ...]], str]
 
 
 def run_query(
-    query: str, plain: PlainModel, rows: Rows, *, table: str, extra: Sequence[str], dialect: str
+    script: str,
+    plain: PlainModel,
+    rows: Rows,
+    *,
+    table: str,
+    extra: Sequence[str],
+    dialect: str = "duckdb",
+    view: str | None = None,
+    key: str | None = None,
 ) -> Result:
-    """The records of the result, in the order of the rows, and the name of the database."""
+    """The records of the result, in the order of the rows, and the name of the database.
+
+    With a view, the script creates it; the rows get numbers as their key.
+    """
     connection, engine = _connected(dialect)
+    rows = dict(rows)
+    if key is not None:
+        _check_key(key, rows)
+        rows[key] = [*range(n_rows_of(rows))]
+    _insert(connection, plain, rows, table=table, extra=extra, key=key)
+    query = script
+    if view is not None:
+        _run_script(connection, script)
+        query = f"SELECT * FROM {identifier(view)}" + (f" ORDER BY {identifier(key)}" if key else "")
+    result = connection.execute(query).fetchall()
+    connection.close()
+    return result, engine
+
+
+def _run_script(connection: Any, script: str) -> None:
+    run = getattr(connection, "executescript", connection.execute)  # SQLite executes one statement at a time
+    run(script)
+
+
+def _check_key(key: str, rows: Rows) -> None:
+    if key in rows:
+        raise ExportError(
+            f"key={key!r} is a column that the model asks about, and rows at its edges share their values: "
+            "verify the views with another key."
+        )
+
+
+def _insert(
+    connection: Any, plain: PlainModel, rows: Rows, *, table: str, extra: Sequence[str], key: str | None
+) -> None:
     names = list(dict.fromkeys((*rows, *extra)))
     types = {feature.name: _type(feature) for feature in plain.columns}
+    if key is not None:
+        types[key] = "INTEGER PRIMARY KEY"
     columns = ", ".join(f"{identifier(name)} {types.get(name, 'VARCHAR')}" for name in names)
     connection.execute(f"CREATE TABLE {identifier(table)} ({columns})")
     missing = [None] * n_rows_of(rows)
@@ -27,9 +70,6 @@ def run_query(
     for begin in range(0, len(records), BATCH):
         batch = ", ".join(f"({', '.join(map(_cell, record))})" for record in records[begin : begin + BATCH])
         connection.execute(f"INSERT INTO {identifier(table)} VALUES {batch}")
-    result = connection.execute(query).fetchall()
-    connection.close()
-    return result, engine
 
 
 def _connected(dialect: str) -> tuple[Any, str]:

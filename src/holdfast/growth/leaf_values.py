@@ -43,13 +43,18 @@ def refit_all_leaf_values(
     stays as it is.
     """
     check_jobs(n_jobs)
-    tasks = list(zip(trees, samples, strict=True))
+    known = {id(sample): sample for sample in samples}
+    place = {own: number for number, own in enumerate(known)}  # trees travel, and the samples stay
+    tasks = [(tree, place[id(sample)]) for tree, sample in zip(trees, samples, strict=True)]
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
-    return run_all(partial(_refitted, table, taken), tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
+    task = partial(_refitted, table, taken, tuple(known.values()))
+    return run_all(task, tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
 
 
-def _refitted(table: Table, taken: BoolArray, task: tuple[Tree, FixedPointSample | None]) -> Tree:
-    tree, fixed = task
+def _refitted(
+    table: Table, taken: BoolArray, samples: Sequence[FixedPointSample | None], task: tuple[Tree, int]
+) -> Tree:
+    tree, fixed = task[0], samples[task[1]]
     if fixed is None:
         return tree
     return with_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))

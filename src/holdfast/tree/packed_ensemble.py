@@ -66,7 +66,7 @@ class Packed:
         parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
-        added = run_all(task, items, n_jobs if len(parts) > 1 else 1)
+        added = run_all(task, items, n_jobs if len(parts) > 1 else 1, stays=True)
         return added[0] if len(added) == 1 else np.concatenate(added)
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
@@ -74,7 +74,8 @@ class Packed:
         check_jobs(n_jobs)
         parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
-        return np.concatenate(run_all(partial(_leaves, self.trees), items, n_jobs if len(parts) > 1 else 1))
+        task, n_jobs = partial(_leaves, self.trees), n_jobs if len(parts) > 1 else 1
+        return np.concatenate(run_all(task, items, n_jobs, stays=True))
 
 
 # -- the work of one task ---------------------------------------------------------------------------------

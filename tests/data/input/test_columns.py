@@ -376,3 +376,10 @@ def test_integers_that_run_together_are_told_of(column):
 )
 def test_large_numbers_that_stay_apart_are_no_surprise(column):
     assert read_column(column, "x").kind == "numeric"
+
+
+def test_a_categorical_of_numbers_is_nominal_as_it_says():
+    for values in (pd.Categorical([20, 10, 20]), pd.Categorical([20.0, 10.0, 20.0])):
+        column = read(pd.Series(values))
+        assert (column.kind, column.labels) == ("nominal", (10, 20))
+    assert read(pd.Series(pd.Categorical([20, 10, 20])), "numbers").kind == "numeric"

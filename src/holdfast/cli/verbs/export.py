@@ -33,6 +33,8 @@ from holdfast.runs.data_settings import CellSettings
 @click.option("--dialect", help="Of SQL, as sqlglot names them.  [default: duckdb]")
 @click.option("--table", help="Of SQL, the table to select from.  [default: rows]")
 @click.option("--keep", multiple=True, help="Of SQL, a column to select besides; may be repeated.")
+@click.option("--view", help="Of SQL, a script that creates this view, for ensembles on one for each tree.")
+@click.option("--key", help="Of SQL with --view, the column that no two rows share.")
 @cell_options
 def command(model: Path, to: str | None, output: Path | None, verify: Path | None, **options: Any) -> None:
     """Write the tree or ensemble in the file MODEL, or in a run folder, for other programs.
@@ -41,6 +43,6 @@ def command(model: Path, to: str | None, output: Path | None, verify: Path | Non
     """
     from holdfast.cli.export import asked_for, run
 
-    sql = {name: options.pop(name) for name in ("dialect", "table", "keep")}
+    sql = {name: options.pop(name) for name in ("dialect", "table", "keep", "view", "key")}
     reading = CellSettings(**options).reading_options
     run(model, asked_for(to, output, sql), output, verify, reading)

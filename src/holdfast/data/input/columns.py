@@ -127,6 +127,8 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
     order = _declared_order(series)
     if order is not None and reading != "categories":
         return _ordered(series.to_list(), order, what)
+    if dtype == nw.Categorical and reading == "by dtype":
+        reading = "categories"  # also those of numbers: whoever says that zip codes are categories means it
     # integers with gaps come as floats, and as labels large ones would run together.
     gaps = reading == "categories" and dtype.is_integer() and series.null_count() > 0
     in_numpy = dtype == nw.Boolean or (

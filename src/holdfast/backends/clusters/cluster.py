@@ -1,0 +1,103 @@
+"""What a cluster has to offer, whatever its kind, and what of ours lies on it."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from holdfast.arrays import ByteArray
+from holdfast.backends.clusters.packing import packed
+from holdfast.backends.shared import Shared
+
+
+class LostError(Exception):
+    """The cluster lost a tile, or what it needs, and it has to be sent once more."""
+
+
+class Cluster(Protocol):
+    """One run on a cluster of some kind."""
+
+    sent: "Sent"
+
+    def n_slots(self) -> int:
+        """How many tiles can run at the same time."""
+        ...
+
+    def put(self, blob: ByteArray) -> Any:
+        """Send the bytes to the cluster, once for all workers; a handle of them."""
+        ...
+
+    def submit(self, order: bytes, handles: list[Any]) -> Hashable:
+        """Let a worker do `run_tile` with the order and the bytes of the handles; a future of its reply."""
+        ...
+
+    def next_done(self) -> Hashable:
+        """Wait for any of the futures."""
+        ...
+
+    def reply(self, future: Any) -> bytes:
+        """The reply of a future that is done; a LostError or a ClusterError if there is none."""
+        ...
+
+    def stop(self, run: str, futures: list[Any]) -> None:
+        """Let nobody work on these futures of the run any more."""
+        ...
+
+
+class Part(NamedTuple):
+    """A value that lies on the cluster, after those that it holds."""
+
+    key: str
+    handle: Any
+    n_bytes: int
+    holds: tuple["Part", ...]
+    state: frozenset[str]  # what had been worked out of the value when it was sent
+
+    def flat(self) -> dict[str, Any]:
+        """The handles of all parts, by key, each after those that it holds."""
+        return {key: handle for part in self.holds for key, handle in part.flat().items()} | {
+            self.key: self.handle
+        }
+
+
+@dataclass(eq=False)
+class Sent:
+    """The values that lie on a cluster, for as long as they are alive in this process."""
+
+    parts: WeakKeyDictionary[Any, dict[str, Part]] = field(default_factory=WeakKeyDictionary)
+    n_bytes: int = 0  # in all so far
+
+    def part(self, value: Any, put: Callable[[ByteArray], Any]) -> Part:
+        """The part of a value; it is sent unless it was before, and nothing more was worked out of it since.
+
+        Methods are known by the value that they are bound to: each look at one is a new object.
+        """
+        owner, name = getattr(value, "__self__", value), getattr(value, "__name__", "")
+        state = frozenset(getattr(owner, "__dict__", ()))
+        known = self._known(owner)
+        if name not in known or known[name].state != state:
+            known[name] = self._sent(value, put, state)
+        return known[name]
+
+    def _known(self, owner: Any) -> dict[str, Part]:
+        try:
+            return self.parts.setdefault(owner, {})
+        except TypeError:  # no weak references to it, or no hash: it is sent every time
+            return {}
+
+    def _sent(self, value: Any, put: Callable[[ByteArray], Any], state: frozenset[str]) -> Part:
+        holds: dict[str, Part] = {}
+
+        def key_of(shared: Shared) -> str:
+            part = self.part(shared, put)
+            holds[part.key] = part
+            return part.key
+
+        blob = packed(value, key_of)
+        self.n_bytes += blob.nbytes
+        return Part(uuid4().hex, put(blob), blob.nbytes, tuple(holds.values()), state)
+
+    def forget(self) -> None:
+        """Send all anew: the cluster has lost something."""
+        self.parts.clear()

@@ -1,0 +1,100 @@
+"""dask.distributed: `with joblib.parallel_config(backend="dask")`, once a Client is open."""
+
+import threading
+from collections.abc import Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from holdfast.arrays import ByteArray
+from holdfast.backends.clusters.cluster import LostError, Sent
+from holdfast.backends.clusters.tile import run_tile, stop_run
+from holdfast.backends.interruption import GRACE
+from holdfast.errors import ClusterError
+
+WAIT = 30  # seconds for a first worker
+
+_sent: WeakKeyDictionary[Any, Sent] = WeakKeyDictionary()  # by client
+
+
+def is_within() -> bool:
+    """True in a task of a worker, which must neither scatter nor wait for others: all workers could wait."""
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+class DaskCluster:
+    """One run on the workers of a client.
+
+    It talks to the client itself. The way through joblib's backend scatters arguments by guesses of its own,
+    sends what tasks share with each of them, and cannot tell a worker to stop.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        from distributed import as_completed
+
+        self._client = backend.client
+        self._done = as_completed(loop=self._client.loop)
+        self.sent = _sent.setdefault(self._client, Sent())
+        self._wait_for_workers()
+
+    def _wait_for_workers(self) -> None:
+        from distributed import TimeoutError as Timeout
+
+        try:
+            self._client.wait_for_workers(1, timeout=WAIT)
+        except Timeout as error:
+            address = self._client.scheduler.address
+            raise ClusterError(
+                f"The cluster at {address} has no worker, and none came within {WAIT} seconds: start some "
+                f"with dask worker {address}."
+            ) from error
+
+    def n_slots(self) -> int:
+        """Threads of all workers: compiled loops release the lock of the interpreter."""
+        n_threads = int(sum(self._client.nthreads().values()))
+        return max(n_threads, 1)
+
+    def put(self, blob: ByteArray) -> Any:
+        """A copy for every worker that there is; one that comes later gets it from another."""
+        return self._client.scatter(blob, broadcast=True, hash=False, direct=False)
+
+    def submit(self, order: bytes, handles: list[Any]) -> Hashable:
+        """A task of the scheduler, which gives it to another worker if the first one dies."""
+        future: Hashable = self._client.submit(run_tile, order, *handles, pure=False)
+        self._done.add(future)
+        return future
+
+    def next_done(self) -> Hashable:
+        """The next future that is done."""
+        future: Hashable = next(self._done)
+        return future
+
+    def reply(self, future: Any) -> bytes:
+        """The reply; what is not an error of the task itself is one of the cluster."""
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            reply: bytes = future.result()
+            return reply
+        except CancelledError as error:
+            raise LostError(str(error)) from error
+        except KilledWorker as error:
+            raise ClusterError(
+                f"Every worker that tried one of the tasks died, {error.last_worker.address} the last: the "
+                "task may need more memory than a worker has."
+            ) from error
+        except ModuleNotFoundError as error:
+            raise ClusterError(f"A worker cannot load what it needs: {error}. Install it there.") from error
+
+    def stop(self, run: str, futures: list[Any]) -> None:
+        """Take back what has not begun, and tell the workers to leave what has."""
+        self._client.cancel(futures)
+        # In a thread: a worker that does not answer must not hold up whoever pressed Ctrl-C.
+        thread = threading.Thread(target=self._client.run, args=(stop_run, run), daemon=True)
+        thread.start()
+        thread.join(GRACE)

@@ -1,0 +1,94 @@
+"""Ray: `with joblib.parallel_config(backend="ray")`, after `ray.util.joblib.register_ray()`."""
+
+from collections.abc import Hashable
+from functools import cache
+from typing import Any
+
+from holdfast.arrays import ByteArray
+from holdfast.backends.clusters.cluster import Sent
+from holdfast.backends.clusters.tile import run_tile
+from holdfast.backends.interruption import GRACE
+from holdfast.errors import ClusterError
+
+ATTEMPTS = 5  # to interrupt a task
+RETRIES = 3  # times that a task is given to another worker
+
+_sent: dict[str, Sent] = {}  # of the one cluster that this process is connected to
+
+
+def is_within() -> bool:
+    """True in a task of a worker, where the cores are taken already."""
+    import ray
+
+    return bool(ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE)
+
+
+class RayCluster:
+    """One run on Ray. The workers of a machine share the arrays of a value: they see them where they lie."""
+
+    def __init__(self, backend: Any = None) -> None:
+        import ray
+
+        if not ray.is_initialized():
+            ray.init()
+        self._ray = ray
+        self._under_way: set[Any] = set()
+        self.sent = _sent_to(ray.get_runtime_context().get_job_id())
+
+    def n_slots(self) -> int:
+        """Cores of the cluster."""
+        return max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
+
+    def put(self, blob: ByteArray) -> Any:
+        """One copy in the store of this machine; another one gets its own when a task there needs it."""
+        return self._ray.put(blob)
+
+    def submit(self, order: bytes, handles: list[Any]) -> Hashable:
+        """A task of Ray, which gives it to another worker if the first one dies."""
+        future: Hashable = _remote_tile().remote(order, *handles)
+        self._under_way.add(future)
+        return future
+
+    def next_done(self) -> Hashable:
+        """The next future that is done."""
+        (future,), _ = self._ray.wait(list(self._under_way), num_returns=1)
+        self._under_way.discard(future)
+        return future  # type: ignore[no-any-return]
+
+    def reply(self, future: Any) -> bytes:
+        """The reply; what is not an error of the task itself is one of the cluster."""
+        from ray.exceptions import RayError
+
+        try:
+            reply: bytes = self._ray.get(future)
+            return reply
+        except RayError as error:
+            raise ClusterError(
+                f"Ray could not do one of the tasks. {type(error).__name__}: {error}"
+            ) from error
+
+    def stop(self, run: str, futures: list[Any]) -> None:
+        """Take back what has not begun; the others get a KeyboardInterrupt, as by Ctrl-C.
+
+        Ray may lose one that comes as a task begins. A worker that does not heed several is ended.
+        """
+        for attempt in range(ATTEMPTS):
+            for future in futures:
+                self._ray.cancel(future, force=attempt == ATTEMPTS - 1)
+            _, futures = self._ray.wait(futures, num_returns=len(futures), timeout=GRACE / ATTEMPTS)
+            if not futures:
+                break
+
+
+@cache
+def _remote_tile() -> Any:
+    import ray
+
+    return ray.remote(num_cpus=1, max_retries=RETRIES)(run_tile)
+
+
+def _sent_to(job: str) -> Sent:
+    if job not in _sent:
+        _sent.clear()  # handles of a connection that is closed mean nothing any more
+        _sent[job] = Sent()
+    return _sent[job]

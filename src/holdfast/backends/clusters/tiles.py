@@ -1,0 +1,85 @@
+"""The process that calls: it cuts tiles of the items, and takes in their results as they come."""
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from math import ceil
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from holdfast.backends.clusters.cluster import Cluster, LostError
+from holdfast.backends.clusters.tile import Reply, order_of
+from holdfast.errors import ClusterError
+
+TILE_SECONDS = 0.05  # the least that a tile should take: sending one costs some milliseconds
+SECONDS_A_SLOT = 0.002  # of work in a tile for every slot, so that this process keeps up with all of them
+AHEAD = 2  # tiles per slot that are on their way, so that no worker waits for the next
+MOST_LOSSES = 5  # in a row, before the cluster counts as lost
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def run_tiles(
+    cluster: Cluster, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None
+) -> Iterator[tuple[int, _R]]:
+    """The place and the result of every item, as they come in.
+
+    The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
+    from how long the last ones took. A tile that gets lost with a worker is sent again.
+    """
+    run, n_slots = uuid4().hex, n_jobs if n_jobs is not None and n_jobs > 0 else cluster.n_slots()
+    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, list[int]](), 1, 0
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < AHEAD * n_slots:
+                tile = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+                under_way[_submitted(cluster, run, task, [items[place] for place in tile])] = tile
+            future = cluster.next_done()
+            tile = under_way.pop(future)
+            try:
+                reply = _reply(cluster, future)
+            except LostError as error:
+                losses += 1
+                _check_losses(losses, error)
+                cluster.sent.forget()
+                waiting.extendleft(reversed(tile))
+                continue
+            losses, size = 0, _tile_size(reply.seconds / len(tile), len(waiting), n_slots)
+            yield from zip(tile, reply.results, strict=True)
+    finally:
+        if under_way:
+            cluster.stop(run, list(under_way))
+
+
+def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
+    parts = cluster.sent.part(task, cluster.put).flat()
+    return cluster.submit(order_of(run, list(parts), items), list(parts.values()))
+
+
+def _reply(cluster: Cluster, future: Any) -> Reply:
+    """What came back of a tile; the error of its task, if there was one, is raised here."""
+    reply: Reply = pickle.loads(cluster.reply(future))
+    if reply.error is not None:
+        raise reply.error
+    return reply
+
+
+def _check_losses(losses: int, error: LostError) -> None:
+    if losses > MOST_LOSSES:
+        raise ClusterError(
+            f"The cluster lost {losses} tasks in a row, and no worker is left that does them: {error}"
+        ) from error
+
+
+def _tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
+    """How many items to send next: enough to be worth it, and few enough that no worker runs out of work.
+
+    >>> _tile_size(0.01, 1000, 2), _tile_size(0.01, 1000, 100), _tile_size(3.0, 1000, 2)
+    (5, 5, 1)
+    >>> _tile_size(0.01, 100_000, 100)
+    20
+    """
+    seconds = max(seconds, 1e-6)
+    least, wanted = ceil(TILE_SECONDS / seconds), ceil(SECONDS_A_SLOT * n_slots / seconds)
+    return max(least, min(wanted, n_waiting // (AHEAD * n_slots)))
