@@ -54,6 +54,7 @@ from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.instructions import add, give_way, read
 from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.reference import by_reference
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
 DONE, ROOM = 0, 1  # why `advance` comes back
@@ -492,6 +493,8 @@ def advance(
 
     One kernel for both: they share most of their code, which is compiled once.
     """
+    limits, coded, gradients = by_reference(limits), by_reference(coded), by_reference(gradients)
+    growing = by_reference(growing)
     if is_helper:
         help_out(limits, coded, gradients, growing)
         return DONE
