@@ -17,7 +17,8 @@ from holdfast.kernels.boosting.losses import LEARNT
 from holdfast.kernels.growth.grow import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
-LEAST_SHARED = 32_768  # rows
+LEAST_SHARED = 131_072  # rows
+ROWS_PER_SUM = 2**16  # sums of floats are over such blocks, and then over these
 
 
 class TreeShape(NamedTuple):
