@@ -32,6 +32,7 @@ from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
 from holdfast.errors import EditError as EditError
 from holdfast.errors import ExportError as ExportError
+from holdfast.errors import FullDiskError as FullDiskError
 from holdfast.errors import GrowthWarning as GrowthWarning
 from holdfast.errors import HoldfastError as HoldfastError
 from holdfast.errors import ModelError as ModelError
@@ -43,6 +44,7 @@ from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
 from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
+from holdfast.errors import StoreWarning as StoreWarning
 from holdfast.errors import TrendWarning as TrendWarning
 from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier
@@ -100,8 +102,11 @@ from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_
 from holdfast.growth.size.table import SizeTable as SizeTable
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
+from holdfast.runs.resumable import resumable as resumable
 from holdfast.runs.run import Run as Run
 from holdfast.runs.run import open_run as open_run
+from holdfast.runs.status import RunStatus as RunStatus
+from holdfast.runs.status import run_status as run_status
 from holdfast.runs.update_result import UpdateRun as UpdateRun
 from holdfast.runs.update_run import update_run as update_run
 from holdfast.scoring.clusters import nmi_score as nmi_score

@@ -53,6 +53,10 @@ class ModelError(HoldfastError):
     """A model that is compared with others failed."""
 
 
+class FullDiskError(HoldfastError, OSError):
+    """The disk is full; what is kept of the work goes on when there is room."""
+
+
 class ClusterError(HoldfastError):
     """A cluster is not there, has other versions, or lost what it was to do."""
 
@@ -79,3 +83,7 @@ class ReportWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk."""
+
+
+class StoreWarning(UserWarning):
+    """What was kept of a run that stopped cannot be used, and is computed anew."""

@@ -57,6 +57,33 @@ class _Refusal:
         return self.error_type(f"{self.start}: {who}. Wait for its end, or {self.way_out}.{more}")
 
 
+@dataclass(frozen=True)
+class LockHolder:
+    """The process that a lock names."""
+
+    pid: int
+    host: str
+    since: str
+    is_there: bool | None  # None: of another machine nobody here can tell
+
+
+def lock_holder(lock: Path) -> LockHolder | None:
+    """The process that the lock names, which may have ended; None if there is no lock, or it names none.
+
+    Nothing is locked by it: whoever wants the lock meanwhile gets it.
+    """
+    try:
+        with lock.open("rb") as file:
+            named = _holder(file)
+    except OSError:
+        return None
+    pid, host = named.get("pid"), named.get("host")
+    if not isinstance(pid, int) or not isinstance(host, str):
+        return None
+    is_here = host == socket.gethostname() and os.name != "nt"
+    return LockHolder(pid, host, str(named.get("since")), not _has_ended(named) if is_here else None)
+
+
 class _HeldError(Exception):
     """Another process holds the lock; the argument is the error that says so."""
 

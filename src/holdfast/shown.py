@@ -53,6 +53,7 @@ _HOME: dict[str, str] = {
     "rule_text": "rules",
     "rules_text": "rules",
     "run_html": "run",
+    "run_status_text": "run_status",
     "size_choice_html": "size_choice",
     "size_choice_text": "size_choice",
     "size_table_html": "size_table",

@@ -17,10 +17,11 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
+from holdfast.kernels.linked import KernelCompiler
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
-compiled: Callable[[Any], Any] = njit
+compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
 @compiled

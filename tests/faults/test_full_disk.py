@@ -100,10 +100,10 @@ def test_where_no_line_can_be_written_the_exit_code_tells() -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 128 KB, nearly full."""
+    """A file system of 1 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)]
     try:
         mounted = subprocess.run(mount, capture_output=True).returncode == 0
     except OSError:

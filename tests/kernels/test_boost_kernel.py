@@ -19,11 +19,12 @@ from holdfast.kernels.boosting import losses
 from holdfast.kernels.boosting.histogram import Gradients, count_blocks, subtract
 from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.linked import KernelCompiler
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
-compiled: Callable[[Any], Any] = njit
+compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
 @compiled

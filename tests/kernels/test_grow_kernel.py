@@ -19,11 +19,12 @@ from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.sort import sort_by, sort_keys
+from holdfast.kernels.linked import KernelCompiler
 from reference.large_tables import large_table
 from reference.scan import findings
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
-compiled: Callable[[Any], Any] = njit
+compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
 @compiled

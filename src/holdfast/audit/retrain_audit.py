@@ -134,7 +134,8 @@ class _Work:
         known: dict[Key, Fitted] = {}
         for trainings in in_order(pairs):
             tasks = [(each, known[each.previous.key] if each.previous else None) for each in trainings]
-            models = run_all(self.fit, tasks, n_jobs, progress="Training again" * progress)
+            text = "Training again"
+            models = run_all(self.fit, tasks, n_jobs, progress=text * progress, kept=text)
             known |= zip((each.key for each in trainings), models, strict=True)
         found = [self._compared(each, known[each.before.key], known[each.after.key]) for each in pairs]
         return self._result(found)

@@ -1,12 +1,15 @@
 """The one place that runs independent tasks: in threads, other processes, or on a cluster."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from holdfast.backends.clusters.active import cluster_of, is_cluster
 from holdfast.backends.clusters.tiles import run_tiles
 from holdfast.backends.interruption import TaskGroup, current_group
+from holdfast.backends.kept import KeptTasks, current_store
 from holdfast.backends.progress import with_bar
 from holdfast.errors import ParameterError
 
@@ -26,6 +29,7 @@ def run_all(
     *,
     progress: str = "",
     stays: bool = False,
+    kept: str = "",
 ) -> list[_R]:
     """The results of the task on every item, in the order of the items.
 
@@ -35,57 +39,99 @@ def run_all(
     one job, or what that config says; -1 is all cores; 1 is this process, whatever the backend. A bar with
     the text of `progress` shows how far it is. After an error or Ctrl-C, tasks under way are stopped. Where
     the items themselves are large and the work is short, `stays` keeps it from a cluster, in threads.
+
+    A list that takes long has a name for `kept`: in work that can be resumed its results are kept under it as
+    they come, and those that are there are not computed again. Lists within tasks are not kept.
     """
     check_jobs(n_jobs)
     if (group := current_group()) is not None:
-        return _run_all(group, task, items, n_jobs, progress, stays)
+        return _run_all(_Work(group, n_jobs, progress, stays), task, items)
+    store = current_store() if kept else None
+    tasks = None if store is None else store.tasks(kept, task, items)
     group = TaskGroup()
     try:
-        return _run_all(group, task, items, n_jobs, progress, stays)
+        work = _Work(group, n_jobs, progress, stays)
+        return _run_all(work, task, items) if tasks is None else _run_kept(work, tasks, task, items)
     except BaseException:
         group.stop()
         raise
 
 
-def _run_all(
-    group: TaskGroup,
-    task: Callable[[_T], _R],
-    items: Sequence[_T],
-    n_jobs: int | None,
-    progress: str,
-    stays: bool,
-) -> list[_R]:
-    from joblib import Parallel, delayed
+class _Work(NamedTuple):
+    """How a list of tasks is done."""
+
+    group: TaskGroup
+    n_jobs: int | None
+    progress: str
+    stays: bool
+
+    def shown(self, results: Iterable[_R], total: int) -> Iterable[_R]:
+        """The results, with a bar if one was asked for."""
+        return with_bar(results, self.progress, total) if self.progress else results
+
+
+def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+    backend = _backend()
+    if is_cluster(backend) and not work.stays:
+        found = dict(work.shown(_on_cluster(work, backend, task, items), len(items)))
+        return [found[place] for place in range(len(items))]
+    results = _here(work, backend, task, items, "generator" if work.progress else "list")
+    return list(work.shown(results, len(items)))
+
+
+def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+    """The same, where results that are there are taken, and others kept as soon as they come."""
+    found: dict[int, _R] = tasks.known()
+    rest = [(place, item) for place, item in enumerate(items) if place not in found]
+    backend, timed = _backend(), partial(_timed, task)
+    results: Iterable[tuple[int, _R, float]] = (
+        (result for _, result in _on_cluster(work, backend, timed, rest))
+        if is_cluster(backend) and not work.stays
+        else _here(work, backend, timed, rest, "generator_unordered")
+    )
+    for place, result, seconds in work.shown(results, len(rest)):
+        found[place] = result
+        tasks.add(place, result, seconds)
+    return [found[place] for place in range(len(items))]
+
+
+def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
+    """The place, the result, and how long it took."""
+    place, item = placed
+    start = time.perf_counter()
+    result = task(item)
+    return place, result, time.perf_counter() - start
+
+
+def _backend() -> Any:
     from joblib.parallel import get_active_backend
 
-    backend, _ = get_active_backend(prefer="threads")
-    on_cluster = is_cluster(backend)
-    if on_cluster and not stays:
-        return _run_on_cluster(group, backend, task, items, n_jobs, progress)
-    # Not every backend can hand out results one by one, which only the bar needs.
-    returned = "generator" if progress and backend.supports_return_generator else "list"
-    here = {"backend": "threading"} if on_cluster else {"prefer": "threads"}
-    parallel = Parallel(n_jobs=n_jobs, return_as=returned, **here)
-    results: Iterable[_R] = parallel(delayed(group.call)(task, item) for item in items)
-    return list(with_bar(results, progress, len(items)) if progress else results)
+    return get_active_backend(prefer="threads")[0]
 
 
-def _run_on_cluster(
-    group: TaskGroup,
-    backend: Any,
-    task: Callable[[_T], _R],
-    items: Sequence[_T],
-    n_jobs: int | None,
-    progress: str,
-) -> list[_R]:
-    cluster = None if n_jobs == 1 or len(items) < 2 else cluster_of(backend)
-    found: Iterable[tuple[int, _R]] = (
-        ((place, group.call(task, item)) for place, item in enumerate(items))
-        if cluster is None
-        else run_tiles(cluster, task, items, n_jobs)
+def _here(
+    work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T], returned: str
+) -> Iterable[_R]:
+    """The results from joblib, `returned` as it calls it, or as a list if they do not come one by one."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(
+        n_jobs=work.n_jobs,
+        return_as=returned if backend.supports_return_generator else "list",
+        **({"backend": "threading"} if is_cluster(backend) else {"prefer": "threads"}),
     )
-    results = dict(with_bar(found, progress, len(items)) if progress else found)
-    return [results[place] for place in range(len(items))]
+    results: Iterable[_R] = parallel(delayed(work.group.call)(task, item) for item in items)
+    return results
+
+
+def _on_cluster(
+    work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T]
+) -> Iterable[tuple[int, _R]]:
+    """The place and the result of every item, as they come."""
+    cluster = None if work.n_jobs == 1 or len(items) < 2 else cluster_of(backend)
+    if cluster is None:
+        return ((place, work.group.call(task, item)) for place, item in enumerate(items))
+    return run_tiles(cluster, task, items, work.n_jobs)
 
 
 def check_jobs(n_jobs: int | None) -> None:

@@ -11,6 +11,7 @@ from holdfast.audit.changes import CHANGES
 from holdfast.audit.methods import check_target, default_names, made, named_methods
 from holdfast.audit.retrain_audit import retrain_audit
 from holdfast.audit.table import RetrainAudit
+from holdfast.cli.continued import continued
 from holdfast.cli.options import AuditSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
 from holdfast.data.files.filetype import is_parquet
@@ -28,7 +29,9 @@ from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
 
-def run(data: Path, output: Path | None, settings: AuditSettings, console: Console) -> None:
+def run(
+    data: Path, output: Path | None, settings: AuditSettings, console: Console, *, restart: bool = False
+) -> None:
     """Audit as the settings say, print what was found, and write all figures to a file."""
     if output is not None:
         _check_name(output, data)
@@ -41,11 +44,12 @@ def run(data: Path, output: Path | None, settings: AuditSettings, console: Conso
         table = rows.table(settings.task)
         size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
         paragraph(console, f"{size}; trained again {counted(settings.repeats, 'time')}.\n", style="dim")
-        audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
+        with continued(output, console, restart=restart):
+            audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
+            if output is not None:
+                write_audit(audit, output, Given(title=f"{rows.target}: what retraining changes"))
     verbatim(console, audit.text(width=console.width))
     paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
-    if output is not None:
-        write_audit(audit, output, Given(title=f"{rows.target}: what retraining changes"))
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from holdfast._version import __version__
+from holdfast.cli.continued import continued
 from holdfast.cli.options import MODELS, CompareSettings
 from holdfast.cli.words import heading, paragraph, plain_warnings, verbatim
 from holdfast.comparison.compare import compare_models, metrics_of
@@ -48,7 +49,9 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 CHOOSING = ("pruned", "stable")  # models that choose by a score of their own: by the one they are compared by
 
 
-def run(data: Path, output: Path | None, settings: CompareSettings, console: Console) -> None:
+def run(
+    data: Path, output: Path | None, settings: CompareSettings, console: Console, *, restart: bool = False
+) -> None:
     """Compare as the settings say, print the table and how to read it, and write all figures to a file."""
     if output is not None:
         _check_name(output, data)
@@ -66,12 +69,13 @@ def run(data: Path, output: Path | None, settings: CompareSettings, console: Con
         models = models_of(wanted, table.schema.target, scoring, settings.random_state, given)
         _show_data(rows, table, _shared(rows, table, settings), console)
         _compile(models, console)
-        comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
+        with continued(output, console, restart=restart):
+            comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
+            if output is not None:
+                write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
     heading(console, "The same folds for every model")
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
-    if output is not None:
-        write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
 
 
 def wanted_models(text: str) -> list[str]:

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -51,8 +51,8 @@ class InputError(click.ClickException):
 class Stopped(click.ClickException):
     """The user, or the system, has ended the command: exit code 128 and the number of the signal."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"Stopped by {signal.Signals(number).name}.")
+    def __init__(self, number: int, notes: Sequence[str] = ()) -> None:
+        super().__init__(" ".join([f"Stopped by {signal.Signals(number).name}.", *notes]))
         vars(self)["exit_code"] = 128 + number
 
     def show(self, file: Any = None) -> None:
@@ -70,12 +70,18 @@ def one_line_errors() -> Iterator[None]:
             raise Stopped(_received[0])
     except BaseException as error:
         if _received or isinstance(error, KeyboardInterrupt):  # whatever became of the exception on its way
-            raise Stopped(_received[0] if _received else signal.SIGINT) from error
+            raise Stopped(_received[0] if _received else signal.SIGINT, _notes(error)) from error
         if isinstance(error, HoldfastError):
-            raise InputError(one_line(on_terminal(str(error), _SETTINGS))) from error
+            said = " ".join([on_terminal(str(error), _SETTINGS), *_notes(error)])
+            raise InputError(one_line(said)) from error
         if isinstance(error, OSError) and error.errno != errno.EPIPE:  # with which click ends quietly
-            raise InputError(one_line(_text_of(error))) from error
+            raise InputError(one_line(" ".join([_text_of(error), *_notes(error)]))) from error
         raise
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What was added to the error on its way: that results are kept, say."""
+    return [str(note) for note in getattr(error, "__notes__", ())]
 
 
 def _text_of(error: OSError) -> str:

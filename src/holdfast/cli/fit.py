@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from holdfast.cli.continued import continued
 from holdfast.cli.data_section import show_data
 from holdfast.cli.model_sections import show_model
 from holdfast.cli.sections import show_files, show_fit
@@ -20,13 +21,27 @@ from holdfast.text.numbers import duration
 COMPILING = "Compiling the kernels, or loading them from disk"
 
 
-def run(data: Path, folder: Path, settings: RunSettings, console: Console, *, report: bool = True) -> None:
+def run(
+    data: Path,
+    folder: Path,
+    settings: RunSettings,
+    console: Console,
+    *,
+    report: bool = True,
+    restart: bool = False,
+) -> None:
     """Fit as the settings say, print what came of it, and leave a run in the folder."""
     with reserved(folder) as place:  # before the work
         with plain_warnings():
-            fitted = _fitted(prepare_run(data, settings), console)
-        with plain_warnings():
-            write_to(place, fitted, report=report)
+            prepared = prepare_run(data, settings)
+            show_data(prepared.roles, console)
+            ready = ready_kernels(prepared, console)
+            if ready.compiled:
+                paragraph(console, f"Kernels {compiled_text()} in {duration(ready.seconds)}.", style="dim")
+            with continued(folder, console, restart=restart):
+                fitted = prepared.fit(verbose=console.is_terminal, ready=ready)
+                with plain_warnings():
+                    write_to(place, fitted, report=report)
         if isinstance(fitted.details, StableFit):
             show_fit(fitted.details, console)
         elif fitted.details is not None:
@@ -45,11 +60,3 @@ def write_to(place: Place, fitted: Run, *, report: bool = True) -> None:
     """Let the run take its place."""
     with place.new_run() as draft:
         write_run_files(fitted, draft, report=report)
-
-
-def _fitted(prepared: PreparedRun, console: Console) -> Run:
-    show_data(prepared.roles, console)
-    ready = ready_kernels(prepared, console)
-    if ready.compiled:
-        paragraph(console, f"Kernels {compiled_text()} in {duration(ready.seconds)}.", style="dim")
-    return prepared.fit(verbose=console.is_terminal, ready=ready)

@@ -9,11 +9,12 @@ import click
 
 from holdfast._version import __version__
 from holdfast.cli.endings import InputError, one_line_errors, signals_end_it
+from holdfast.cli.options import ARGUMENTS
 
 # Each is a file of verbs/, in the order of the help.
 VERBS = (
     *("demo", "fit", "compare", "audit", "stages", "show", "plot", "edit", "predict", "explain", "update"),
-    *("export", "diff", "policy", "about", "register", "report", "warmup"),
+    *("export", "diff", "policy", "about", "register", "report", "status", "warmup"),
 )
 
 
@@ -39,6 +40,7 @@ class Commands(click.Group):
         for each in args:
             if "\0" in each:
                 raise InputError(f"Cannot use {each!r}: it holds a NUL character.")
+        ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

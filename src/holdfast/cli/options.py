@@ -97,6 +97,10 @@ _COMPARED = {
 
 # A page of a second or two at the end of a run.
 report_option = click.option("--no-report", is_flag=True, help="Write no report.html.")
+restart_option = click.option(
+    "--restart", is_flag=True, help="Begin anew, where the same command would go on with a run that stopped."
+)
+ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
 
 
 def cluster_option(command: Command) -> Command:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.errors import CacheWarning, DataWarning, GrowthWarning, ReportWarning
+from holdfast.errors import CacheWarning, DataWarning, GrowthWarning, ReportWarning, StoreWarning
 from holdfast.text.lines import printable
 
 WIDEST_NOTE = 300  # letters; the summary of a run has all
@@ -43,7 +43,7 @@ def plain_warnings() -> Iterator[list[str]]:
             console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
 
     with warnings.catch_warnings():
-        for category in (DataWarning, GrowthWarning, CacheWarning, ReportWarning):
+        for category in (DataWarning, GrowthWarning, CacheWarning, ReportWarning, StoreWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = show
         yield notes

@@ -114,18 +114,20 @@ class _Work:
         known soon. Then the fastest go first.
         """
         first = [(name, 0) for name in self.models]
-        trials = dict(zip(first, self._run(first, n_jobs, "First fold" * progress), strict=True))
+        trials = dict(zip(first, self._run(first, n_jobs, "First fold", progress), strict=True))
         seconds = {
             name: trials[name, 0].fit_seconds + trials[name, 0].predict_seconds for name in self.models
         }
         by_speed = sorted(self.models, key=lambda name: np.nan_to_num(seconds[name], nan=np.inf))
         rest = [(name, place) for name in by_speed for place in range(1, len(self.folds))]
         if rest:
-            trials |= zip(rest, self._run(rest, n_jobs, "Other folds" * progress), strict=True)
+            trials |= zip(rest, self._run(rest, n_jobs, "Other folds", progress), strict=True)
         return trials
 
-    def _run(self, tasks: Sequence[tuple[str, int]], n_jobs: int | None, progress: str) -> list[Trial]:
-        return run_all(self.trial, tasks, n_jobs, progress=progress)
+    def _run(
+        self, tasks: Sequence[tuple[str, int]], n_jobs: int | None, name: str, progress: bool
+    ) -> list[Trial]:
+        return run_all(self.trial, tasks, n_jobs, progress=name * progress, kept=name)
 
 
 # -- what is given ----------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def _measured(
     """The distances of the pairs in units, or lower bounds of them."""
     task = partial(_measured_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
-    parts = run_all(task, batches, n_jobs, progress=progress)
+    parts = run_all(task, batches, n_jobs, progress=progress, kept="Distances" * (len(batches) > 1))
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 

@@ -81,7 +81,8 @@ def grow_bagging(
     bags = Bags.of(table, fixed.repeats, sampling)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, fixed, bags, are_draws), tasks, n_jobs, progress=progress)
+    grown = partial(_grown, table, rules, fixed, bags, are_draws)
+    parts = run_all(grown, tasks, n_jobs, progress=progress, kept="Trees")
     trees = [tree for part in parts for tree in part]
     notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
     for note in notes:

@@ -69,7 +69,7 @@ def permutation_importance(
     X, keys = table.rows(range(table.n_features)), row_keys(table)
     task = partial(_lost_by_some, bagging, X, TrueValues.of(table), keys, metric)
     tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(task, tasks, n_jobs, progress=progress)
+    parts = run_all(task, tasks, n_jobs, progress=progress, kept="Permutations")
     lost = np.array([each for part in parts for each in part])
     telling = ~np.isnan(lost[:, 0])
     if not telling.any():

@@ -69,7 +69,8 @@ def replicate(
     _check(n_replications, test_fraction)
     plan = _plan(table, settings, selection_rule, stage, groups, test_fraction)
     text = "Replications" if settings.verbose else ""
-    found = run_all(partial(_replication, plan), range(n_replications), settings.n_jobs, progress=text)
+    task, numbers = partial(_replication, plan), range(n_replications)
+    found = run_all(task, numbers, settings.n_jobs, progress=text, kept="Replications")
     deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
     metric = metric_of(settings.scoring, table.schema.target)

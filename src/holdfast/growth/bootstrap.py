@@ -34,7 +34,8 @@ def grow_bootstraps(
     fixed = fixed_point_sample(table, rules)
     _ = table.coded  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    parts = run_all(partial(_grown, table, rules, fixed, Units.of(table), random_state), tasks, n_jobs)
+    task = partial(_grown, table, rules, fixed, Units.of(table), random_state)
+    parts = run_all(task, tasks, n_jobs, kept="Trees")
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)

@@ -1,6 +1,8 @@
 """The one place for compiler flags."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
@@ -8,6 +10,7 @@ import numpy as np
 
 from holdfast.backends.interruption import call_aside, in_main_thread
 from holdfast.kernels.cache import keep_on_disk
+from holdfast.kernels.linked import InnerCompiler, KernelCompiler
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
@@ -17,6 +20,12 @@ _compile: Any = numba.njit  # numba's own annotations leave out some of its flag
 int64 = cast(Callable[[Any], int], np.int64)
 uint64 = cast(Callable[[Any], int], np.uint64)
 
+# Functions that kernels call: no wrappers for Python, which cost more to compile.
+_INNER: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": InnerCompiler,
+}
 # No fastmath: floating-point sums keep their order, so that the bits never depend on the machine's vectors.
 _FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
@@ -31,7 +40,7 @@ def kernel(function: _F) -> _F:
     _check_name(function)
     if function.__annotations__.get("return", tuple) not in RETURNS:
         raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
-    compiled = _compile(_nrt=True, **_FLAGS)(function)
+    compiled = _compile(pipeline_class=KernelCompiler, _nrt=True, **_FLAGS)(function)
     if not hasattr(compiled, "overloads"):  # the compiler is switched off
         return function
     keep_on_disk(compiled)
@@ -61,25 +70,38 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         """What the compiled function returns."""
-        if self.compiled.overloads or not in_main_thread():
+        if self.compiled.overloads:
             return self.compiled(*args)
-        return call_aside(self.compiled, args)
+        with _collector_at_rest():
+            return call_aside(self.compiled, args) if in_main_thread() else self.compiled(*args)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Hold back the search for cyclic garbage: it takes a tenth of the time of compiling, and finds none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def inner(function: _F) -> _F:
-    """A function called from kernels alone: without the wrappers for Python, which cost more to compile.
+    """A function called from kernels alone, and compiled as a part of them.
 
     It makes no arrays, and does not count who refers to those that it is given: that took a sixth of the time
     of growing a forest.
     """
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **_FLAGS)(function))
+    return cast(_F, _compile(_nrt=False, **_INNER, **_FLAGS)(function))
 
 
 def allocating(function: _F) -> _F:
     """An inner function that makes arrays."""
     _check_name(function)
-    return cast(_F, _compile(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True, **_FLAGS)(function))
+    return cast(_F, _compile(_nrt=True, **_INNER, **_FLAGS)(function))
 
 
 def _check_name(function: Callable[..., Any]) -> None:

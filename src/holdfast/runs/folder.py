@@ -102,7 +102,7 @@ def reserved(folder: Path) -> Iterator["Place"]:
     """
     check_place(folder)
     target = resolved(folder)
-    made = _made_parents(target)
+    made = made_parents(target)
     place = Place(folder, target, aside(target))
     try:
         with locked(place.work / "lock", f"Cannot write the run to '{folder}'"):
@@ -115,7 +115,7 @@ def reserved(folder: Path) -> Iterator["Place"]:
         place.rename_in(error)
         raise
     finally:
-        to_the_end(partial(_remove_empty, (place.work, *made)))
+        to_the_end(partial(remove_empty, (place.work, *made)))
 
 
 @contextmanager
@@ -193,14 +193,15 @@ def _keep_foreign(former: Path, target: Path) -> None:
             entry.rename(next(target / name for name in names if not os.path.lexists(target / name)))
 
 
-def _remove_empty(folders: Iterable[Path]) -> None:
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove the folders, the innermost first, as far as there is nothing in them."""
     for folder in folders:
         with suppress(OSError):  # unless there is something in it
             folder.rmdir()
 
 
-def _made_parents(target: Path) -> list[Path]:
-    """The folders above that had to be made, the innermost first."""
+def made_parents(target: Path) -> list[Path]:
+    """Make the folders above the target; those that were not there come back, the innermost first."""
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return absent

@@ -88,7 +88,7 @@ def grow_collection(
         for place in range(n_combinations)
         for run in batches(number[combination == place].tolist(), size)
     ]
-    parts = run_all(task, tasks, n_jobs, progress=progress)
+    parts = run_all(task, tasks, n_jobs, progress=progress, kept="Trees")
     grown = {
         index: tree
         for (_, run), trees in zip(tasks, parts, strict=True)

@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from holdfast.cli.endings import check_there
-from holdfast.cli.options import AuditSettings, audit_options
+from holdfast.cli.options import AuditSettings, audit_options, restart_option
 
 
 @click.command("audit", context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @audit_options
-def command(data: Path, output: Path | None, **options: Any) -> None:
+@restart_option
+def command(data: Path, output: Path | None, restart: bool, **options: Any) -> None:
     """Audit retraining: how much the model of each method moves on the file DATA (CSV or Parquet).
 
     Every method is trained on pairs of samples, and after small changes of one: fewer rows, another seed, a
@@ -24,4 +25,4 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
 
     from holdfast.cli.audit import run
 
-    run(data, output, settings, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False), restart=restart)

@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from holdfast.cli.endings import check_there
-from holdfast.cli.options import CompareSettings, compare_options
+from holdfast.cli.options import CompareSettings, compare_options, restart_option
 
 
 @click.command("compare", context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @compare_options
-def command(data: Path, output: Path | None, **options: Any) -> None:
+@restart_option
+def command(data: Path, output: Path | None, restart: bool, **options: Any) -> None:
     """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
 
     Every model learns from the same rows and is scored on the same others, time after time, so that the
@@ -24,4 +25,4 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
 
     from holdfast.cli.compare import run
 
-    run(data, output, settings, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False), restart=restart)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli.endings import check_there
-from holdfast.cli.options import fit_options, given_options, report_option
+from holdfast.cli.options import fit_options, given_options, report_option, restart_option
 from holdfast.runs.settings import RunSettings
 
 
@@ -14,7 +14,8 @@ from holdfast.runs.settings import RunSettings
 @click.argument("data", type=click.Path(path_type=Path))
 @fit_options
 @report_option
-def command(data: Path, output: Path, no_report: bool, **options: Any) -> None:
+@restart_option
+def command(data: Path, output: Path, no_report: bool, restart: bool, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
 
     A teacher, the mean of several models, learns from the rows, and a tree of few leaves learns from the
@@ -27,4 +28,4 @@ def command(data: Path, output: Path, no_report: bool, **options: Any) -> None:
 
     from holdfast.cli.fit import run
 
-    run(data, output, settings, Console(highlight=False), report=not no_report)
+    run(data, output, settings, Console(highlight=False), report=not no_report, restart=restart)

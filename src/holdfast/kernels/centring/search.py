@@ -19,6 +19,7 @@ from holdfast.kernels.centring.state import (
     sort_rows,
 )
 from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.reference import by_reference
 
 
 @inner
@@ -47,6 +48,7 @@ def centre(problem: Problem, work: Work, stop: ByteArray) -> None:
     Of moves as good as each other the first is made: by node, in preorder, then questions, the leaf, and
     subtrees. Ends early once `stop[0]` is raised.
     """
+    problem, work = by_reference(problem), by_reference(work)
     current, least = work.current, work.scratch.least
     settle(problem, work)
     while problem.bounds.most_leaves > 0:

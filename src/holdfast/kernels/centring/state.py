@@ -75,7 +75,7 @@ class Work(NamedTuple):
 @inner
 def number_nodes(current: Current) -> None:
     """Fill the paths and the leaves of the nodes, and the number of leaves."""
-    ask, right = current.nodes
+    ask, right = current.nodes.ask, current.nodes.right
     current.path[0] = 1
     n_nodes, n_leaves, node = 1, 0, 0
     while node < n_nodes:

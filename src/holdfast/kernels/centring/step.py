@@ -20,6 +20,7 @@ from holdfast.kernels.centring.problem import LEAF, NO_PATH, Nodes, Problem
 from holdfast.kernels.centring.search import settle
 from holdfast.kernels.centring.state import Work, copy_nodes, is_held, replace_nodes
 from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.reference import by_reference
 
 LEAST_GAIN = 1e-9  # of the sum of squares: less is rounding
 FLOOR = 0.05  # of distance: a move that adds less, or takes distance away, is counted as if it added that
@@ -120,6 +121,7 @@ def take_step(problem: Problem, work: Work, stop: ByteArray) -> None:
     Of moves as good as each other the first is made, in the order of the search for a central tree. A move
     must keep to the most leaves and the fewest rows in a leaf. Ends early once `stop[0]` is raised.
     """
+    problem, work = by_reference(problem), by_reference(work)
     current = work.current
     settle(problem, work)
     work.scratch.least[0] = 0.0

@@ -6,6 +6,7 @@ from holdfast.arrays import ByteArray, LongArray
 from holdfast.kernels.distance.assignment import PAD, Prices, assign, padded, reduce_costs
 from holdfast.kernels.distance.rules import count_bits
 from holdfast.kernels.jit import inner, int64, kernel, uint64
+from holdfast.kernels.reference import by_reference
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
 
@@ -177,6 +178,7 @@ def measure(
 
     Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is raised.
     """
+    packed, scratch, prices = by_reference(packed), by_reference(scratch), by_reference(prices)
     lowest = prices.v
     for k in range(len(first)):
         if stop[0]:

@@ -28,6 +28,7 @@ from holdfast.kernels.growth.random_split import RankValues, best_random_split, 
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
+from holdfast.kernels.reference import by_reference
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -228,10 +229,13 @@ def grow(
     `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
     again by the compiler, and six of them took a minute.
     """
+    plan, guide, values = by_reference(plan), by_reference(guide), by_reference(values)
+    coded, sample, compact = by_reference(coded), by_reference(sample), by_reference(compact)
+    growing, grown = by_reference(growing), by_reference(grown)
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    scratch = new_scratch(plan, coded, guide, len(rows))
+    scratch = by_reference(new_scratch(plan, coded, guide, len(rows)))
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):

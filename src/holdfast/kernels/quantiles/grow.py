@@ -45,6 +45,7 @@ from holdfast.kernels.growth.split import Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.quantiles.search import Room, choose_set, search
 from holdfast.kernels.quantiles.sides import Pinball, Targets, all_rows, loss_of
+from holdfast.kernels.reference import by_reference
 
 NO_DIRECTION = int64(0)
 
@@ -159,10 +160,13 @@ def grow_quantiles(
     They are put in the order of the leaves, and stay in that of the targets within each. `sample.total` is
     the target alone, in units. Another thread may raise `stop[0]`: growth ends with the best tree so far.
     """
+    plan, pinball, guide = by_reference(plan), by_reference(pinball), by_reference(guide)
+    coded, sample = by_reference(coded), by_reference(sample)
+    growing, grown = by_reference(growing), by_reference(grown)
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, value, heap = np.empty(capacity), np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    room = new_room(coded, guide, len(rows))
+    room = by_reference(new_room(coded, guide, len(rows)))
     zero, one, bounds, top = int64(0), int64(1), growing.guided, guide.top
     n_nodes, n_leaves, n_open, n_set, state, parent = one, one, zero, zero, COMPLETE, NONE
     for k in range(N_FIELDS):

@@ -62,7 +62,7 @@ class CentreSearch:
         as each other the one that explains more is taken, then the one that was found first.
         """
         bounds = self.bounds(tolerance)
-        found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs)
+        found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs, kept="Central trees")
         return min(found, key=lambda each: (each.distance, -each.explained))
 
     def loss(self, found: Found) -> float:

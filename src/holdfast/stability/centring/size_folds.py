@@ -55,7 +55,8 @@ def choose_size(
         report_unscored_folds(metric, len(telling), len(folds))
     # One after the other: the teacher has use for all cores.
     progress = "Sizes" if settings.verbose else ""
-    found = run_all(partial(_fold_scores, table, groups, metric, students), telling, 1, progress=progress)
+    scores_of = partial(_fold_scores, table, groups, metric, students)
+    found = run_all(scores_of, telling, 1, progress=progress, kept="Sizes")
     scores = np.array([[score.value for score in each.scores] for each in found]).T
     by_size = list(zip(*(each.differences for each in found), strict=True))
     return SizeChoice(

@@ -133,7 +133,8 @@ class Lesson:
         """The students of bootstrap samples, which can be cut to fewer leaves."""
         _ = self.lesson.coded  # before the threads start
         tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
-        parts = run_all(partial(self._sampled, repeats, units, stream), tasks, n_jobs, progress=progress)
+        sampled = partial(self._sampled, repeats, units, stream)
+        parts = run_all(sampled, tasks, n_jobs, progress=progress, kept="Students")
         return self._taught([tree for part in parts for tree in part], n_jobs=n_jobs)
 
     def _taught(self, grown: list[Tree], n_jobs: int | None = None) -> list[Student]:

@@ -1,0 +1,44 @@
+"""Commands that go on where they stopped: what is kept beside their output, and the line that says so."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from holdfast.cli.options import ARGUMENTS
+from holdfast.cli.words import paragraph, plain_warnings
+from holdfast.runs.resumable import resumable
+from holdfast.storage.tasks.database import StoreContent
+from holdfast.text.numbers import counted
+
+
+@contextmanager
+def continued(output: Path | None, console: Console, *, restart: bool) -> Iterator[None]:
+    """Within it, results are kept beside the output, if there is one, and a run that stopped goes on."""
+    if output is None:
+        yield
+        return
+    with ExitStack() as stack:
+        with plain_warnings():
+            stopped = stack.enter_context(resumable(output, restart=restart, command=_command()))
+        if stopped is not None:
+            paragraph(console, _line(stopped), style="dim")
+        yield
+
+
+def _line(stopped: StoreContent) -> str:
+    there = f"{counted(stopped.n_results, 'result')} {'is' if stopped.n_results == 1 else 'are'} there"
+    if stopped.stages:
+        last = stopped.stages[-1]
+        there += f", in the last stage, {last.name.lower()}, {last.kept:,} of {last.total:,}"
+    return f"Continues a run that stopped at {stopped.written}: {there}."
+
+
+def _command() -> str:
+    """The command as it was given; nothing where it was not given to a terminal."""
+    context = click.get_current_context(silent=True)
+    arguments = None if context is None else context.find_root().meta.get(ARGUMENTS)
+    return "" if arguments is None else shlex.join(["holdfast", *arguments])

@@ -1,0 +1,89 @@
+"""Work that can be stopped at any moment, and goes on where it was when it is done again."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from holdfast.backends.kept import kept_in
+from holdfast.errors import FullDiskError, HoldfastError
+from holdfast.files import aside, resolved, to_the_end
+from holdfast.lock import locked
+from holdfast.runs.folder import made_parents, remove_empty
+from holdfast.storage.tasks.database import Database, StoreContent, store_content
+from holdfast.storage.tasks.store import TaskStore
+from holdfast.text.numbers import counted
+
+STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written
+_AGAIN = "the same command goes on from there."
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def resumable(
+    path: str | os.PathLike[str], *, restart: bool = False, command: str = ""
+) -> Iterator[StoreContent | None]:
+    """Within it, the results of long work are kept beside `path` as they come.
+
+    Work that stops, by Ctrl-C, a kill or a full disk, is done again in another such block: it goes on where
+    it was, and ends with the same bits. What is kept belongs to the data, the settings and the version of
+    holdfast that it came from, and is used for nothing else. When the block ends well it is removed. `path`
+    is the folder or the file that will be written in the end: write it within the block. What comes in is
+    what is known of work that stopped there, None if there was none; `restart` removes it first.
+
+    >>> import tempfile
+    >>> from holdfast import TreeClassifier
+    >>> with tempfile.TemporaryDirectory() as folder, resumable(f"{folder}/run"):
+    ...     TreeClassifier().fit([[20.0], [70.0]], ["no", "yes"]).get_n_leaves()
+    2
+    """
+    path = Path(path)
+    target = resolved(path)
+    made = made_parents(target)
+    work = aside(target)
+    try:
+        with locked(work / LOCK, f"Cannot work on '{path}'", way_out="give another name"):
+            if restart:
+                Database.remove(work / STORE)
+            before = store_content(work / STORE) if (work / STORE).exists() else None
+            store = TaskStore(work / STORE, {"command": command})
+            with _kept(store, path):
+                yield before if store.n_kept else None
+    finally:
+        to_the_end(partial(remove_empty, (work, *made)))
+
+
+@contextmanager
+def _kept(store: TaskStore, path: Path) -> Iterator[None]:
+    """Within it, results are kept in the store, which is removed if it ends well."""
+    try:
+        with kept_in(store):
+            yield
+    except BaseException as error:
+        n_kept = _let_go(store)
+        if isinstance(error, OSError) and error.filename == os.fspath(store.path):
+            error.filename = os.fspath(path)  # the name that the user knows
+        if n_kept:
+            kept = f"{counted(n_kept, 'result')} {'is' if n_kept == 1 else 'are'} kept"
+            if isinstance(error, OSError) and error.errno in _FULL and error.filename is not None:
+                raise FullDiskError(
+                    f"The disk of '{path}' is full. {kept}: make room, and {_AGAIN}"
+                ) from error
+            error.add_note(f"{kept}: {_AGAIN}")
+        raise
+    else:
+        store.remove()
+
+
+def _let_go(store: TaskStore) -> int:
+    """Write what waits, as far as there is room, and close the store; the number of results in it."""
+    with suppress(HoldfastError, OSError):
+        to_the_end(store.write)
+    n_kept = store.n_kept
+    if n_kept:
+        store.close()
+    else:
+        store.remove()
+    return n_kept

@@ -1,0 +1,229 @@
+"""A key for a task: a hash of what it is made from, down to the bytes of the data.
+
+Tasks are functions of modules and partials of them; what they are given are values: numbers, texts, arrays,
+frames, dataclasses. Whatever else there may be has no key, and then nothing is kept: two tasks that differ
+must never have one key.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache, partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.storage.tasks.columns import columns_of
+
+# Of what is ours: no result depends on them.
+WITHOUT_EFFECT = frozenset({"n_jobs", "verbose"})
+LARGE = 1 << 16  # bytes of an array whose digest is worth remembering
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+class NoKeyError(TypeError):
+    """There is something in a task that cannot be told from others by its content."""
+
+
+class Keys:
+    """Keys of tasks. Digests of large arrays that nobody can write to are remembered while they live."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, tuple[ref[Any], bytes]] = {}
+
+    def key(self, *parts: Any) -> bytes:
+        """The key of these parts; a NoKeyError if one of them has none."""
+        return _Walk(self._array).of(parts)
+
+    def _array(self, array: NDArray[Any]) -> bytes:
+        if array.nbytes < LARGE or array.flags.writeable:
+            return _array_digest(array)
+        known, digest = self._arrays.get(id(array), (None, b""))
+        if known is None or known() is not array:
+            digest = _array_digest(array)
+            self._arrays[id(array)] = ref(array, self._forgotten(id(array))), digest
+        return digest
+
+    def _forgotten(self, number: int) -> Callable[[Any], None]:
+        return lambda _: self._arrays.pop(number, None) and None
+
+
+class _Walk:
+    """One walk over a value. Objects that are met twice are hashed once."""
+
+    def __init__(self, array: Callable[[NDArray[Any]], bytes]) -> None:
+        self._array = array
+        self._met: dict[int, tuple[Any, bytes]] = {}  # with the object itself, so that it lives on
+        self._open: set[int] = set()
+
+    def of(self, value: Any) -> bytes:
+        """The digest of the value."""
+        if type(value) in _PLAIN:
+            return _joined(type(value).__name__, _plain_bytes(value))
+        if id(value) in self._met:
+            return self._met[id(value)][1]
+        if id(value) in self._open:
+            raise NoKeyError(f"a {type(value).__name__} that holds itself")
+        self._open.add(id(value))
+        digest = self._digest(value)
+        self._open.discard(id(value))
+        self._met[id(value)] = value, digest
+        return digest
+
+    def _digest(self, value: Any) -> bytes:
+        if isinstance(value, np.ndarray):
+            return self._vector(value)
+        if isinstance(value, np.generic):
+            return _joined("scalar", str(value.dtype), value.tobytes())
+        if isinstance(value, type):
+            return _joined("class", *_named(value))
+        if isinstance(value, FunctionType | BuiltinFunctionType | MethodType | partial | np.ufunc):
+            return _joined("function", *map(self.of, _function_parts(value)))
+        kind = _joined("of", *_named(type(value)))
+        if (columns := columns_of(value)) is not None:
+            return _joined("frame", kind, self.of(columns))
+        return _joined("object", kind, *map(self.of, _content(value)))
+
+    def _vector(self, array: NDArray[Any]) -> bytes:
+        if type(array) is not np.ndarray:
+            raise NoKeyError(f"an array of the type {type(array).__name__}")
+        if array.dtype.hasobject:
+            if array.dtype != np.dtype(object):
+                raise NoKeyError(f"an array of {array.dtype}")
+            return _joined("objects", repr(array.shape), self.of(array.ravel().tolist()))
+        return self._array(array)
+
+
+# -- what things are made of ------------------------------------------------------------------------------
+
+
+def _content(value: Any) -> Iterator[Any]:
+    """The parts that make up the value, in an order of their own."""
+    if isinstance(value, tuple | list | range):
+        if isinstance(value, list | tuple) and all(type(each) is str for each in value):
+            yield from ("texts", *_texts(value))  # columns of texts are long
+        else:
+            yield from ("entries", *value)
+    elif isinstance(value, set | frozenset):
+        yield from sorted(value, key=repr)
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from (name, entry)
+    elif isinstance(value, slice):
+        yield from (value.start, value.stop, value.step)
+    elif isinstance(value, Enum):
+        yield value.name
+    elif is_dataclass(value):
+        for field in fields(value):
+            if field.name not in _ignored(value):
+                yield from (field.name, getattr(value, field.name))
+    elif _is_ours(type(value)) or hasattr(value, "get_params"):
+        yield from _attributes(value)
+    else:
+        raise NoKeyError(f"a {type(value).__module__}.{type(value).__qualname__}")
+
+
+def _texts(texts: Iterable[str]) -> Iterator[Any]:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    yield np.array([len(each) for each in encoded], np.int64)
+    yield b"".join(encoded)
+
+
+def _attributes(value: Any) -> Iterator[Any]:
+    """What an estimator, ours or another's, consists of: its parameters, and what it has learnt."""
+    if not hasattr(value, "__dict__"):
+        raise NoKeyError(f"a {type(value).__qualname__}")
+    for name, entry in sorted(vars(value).items()):
+        if name not in _ignored(value):
+            yield from (name, entry)
+
+
+def _ignored(value: Any) -> frozenset[str]:
+    return WITHOUT_EFFECT if _is_ours(type(value)) else frozenset()
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "holdfast"
+
+
+def _function_parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, partial):
+        yield from ("partial", value.func, value.args, value.keywords)
+    elif isinstance(value, MethodType):
+        yield from ("method", value.__self__, value.__name__)
+    elif isinstance(value, np.ufunc):
+        yield from ("ufunc", value.__name__)
+    elif isinstance(value, BuiltinFunctionType):
+        if not (value.__self__ is None or type(value.__self__).__name__ == "module"):
+            raise NoKeyError(f"the method {value.__qualname__} of an object")
+        yield from _named(value)
+    else:
+        yield from _named(value)
+        yield _code_parts(value.__code__)  # of two functions that are called <lambda>
+        yield from (value.__defaults__, value.__kwdefaults__)
+        yield [cell.cell_contents for cell in value.__closure__ or ()]
+
+
+def _code_parts(code: CodeType) -> list[Any]:
+    consts = [_code_parts(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+    return [code.co_firstlineno, code.co_code, code.co_names, consts]
+
+
+def _named(thing: Any) -> tuple[str, ...]:
+    return thing.__module__ or "", thing.__qualname__, _origin(thing.__module__ or "builtins")
+
+
+@cache
+def _origin(module: str) -> str:
+    """What tells versions of a module apart: nothing for our own, which the environment speaks for."""
+    root = module.partition(".")[0]
+    if module != "__main__" and root in ("holdfast", "builtins", *sys.stdlib_module_names):
+        return ""
+    known = sys.modules.get(module)
+    stated = str(getattr(sys.modules.get(root), "__version__", ""))
+    file = getattr(known, "__file__", None)
+    source = b""
+    if file is not None:
+        try:
+            source = Path(file).read_bytes()
+        except OSError as error:
+            raise NoKeyError(f"the module {module}, whose file cannot be read") from error
+    elif not stated:
+        raise NoKeyError(f"something defined in {module}, which has no file")
+    return f"{stated} {hashlib.sha256(source).hexdigest()}"
+
+
+# -- bytes ------------------------------------------------------------------------------------------------
+
+
+def _plain_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, float):
+        return value.hex().encode()
+    return (value if isinstance(value, str) else repr(value)).encode("utf-8", "surrogatepass")
+
+
+def _array_digest(array: NDArray[Any]) -> bytes:
+    head = f"{array.dtype.str} {array.shape}".encode()
+    if array.dtype.names is not None:
+        head = f"{array.dtype.descr} {array.shape}".encode()
+    digest = hashlib.sha256(b"array" + len(head).to_bytes(8) + head)
+    digest.update(np.ascontiguousarray(array).data if array.size else b"")
+    return digest.digest()
+
+
+def _joined(*parts: str | bytes) -> bytes:
+    """The digest of the parts, each with its length, so that no two lists of parts look alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8))
+        digest.update(data)
+    return digest.digest()

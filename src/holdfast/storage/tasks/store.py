@@ -1,0 +1,169 @@
+"""The store: results of tasks in a SQLite file, each under the key of its task.
+
+One process writes, in transactions of at most a second, so that one that is killed at any moment leaves a
+whole file behind. What is read is checked: a result that is damaged is computed again.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
+from holdfast.storage.tasks.database import Database
+from holdfast.storage.tasks.environment import environment
+from holdfast.storage.tasks.keys import Keys, NoKeyError
+
+LEAST_SECONDS = 0.002  # what takes less is not kept
+MOST_SHARE = 0.25  # of the time that a result took: what it may take to turn it into bytes
+PAUSE = 1.0  # seconds between two transactions
+LONG = 0.1  # seconds of a task whose result is written at once
+
+
+@dataclass
+class TaskList:
+    """How far a list of tasks is."""
+
+    name: str
+    total: int
+    number: int = 0  # of the list
+    done: int = 0  # tasks whose results are there, kept or not
+    kept: int = 0
+
+
+@dataclass
+class _Pending:
+    """What is not written yet."""
+
+    results: dict[bytes, bytes] = field(default_factory=dict)  # contents, by their keys
+    lists: dict[int, TaskList] = field(default_factory=dict)  # by their numbers
+    since: float = 0.0  # when the last transaction ended
+
+
+class TaskStore:
+    """Results by the keys of their tasks. The file is made with the first result that is worth it."""
+
+    def __init__(self, path: Path, about: dict[str, str] | None = None) -> None:
+        self.path = path
+        self._about = about or {}
+        self._database: Database | None = None
+        self._keys = Keys()
+        self._pending = _Pending()
+        self._n_lists = 0
+        self._is_off = False  # True where there is no room
+        self._lock = threading.RLock()
+        if path.exists():
+            self._database = Database.opened(path, environment(), self._about)
+
+    @property
+    def n_kept(self) -> int:
+        """How many results are on the disk."""
+        return 0 if self._database is None else self._database.n_results
+
+    def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> "StoredTasks | None":
+        """The list of these tasks; None if they have no keys."""
+        with self._lock:
+            try:
+                keys = self._keys_of(task, items)
+            except NoKeyError:
+                return None
+            self._n_lists += 1
+            return StoredTasks(self, TaskList(name, len(items), self._n_lists), keys)
+
+    def _keys_of(self, task: Callable[[Any], Any], items: Sequence[Any]) -> list[bytes]:
+        start = self._keys.key(environment(), task)
+        return [self._keys.key(start, item) for item in items]
+
+    def read(self, listed: TaskList, keys: Sequence[bytes]) -> dict[int, Any]:
+        """The results that are there, by the places of their keys."""
+        with self._lock:
+            contents = {} if self._database is None else self._database.contents(keys)
+            found: dict[int, Any] = {}
+            for place, key in enumerate(keys):
+                if key in contents:
+                    try:
+                        found[place] = result_in(contents[key])
+                    except BrokenContentError:  # of somebody else's making: computed again
+                        continue
+            listed.done = listed.kept = len(found)
+            self._pending.lists[listed.number] = listed
+            return found
+
+    def add(self, listed: TaskList, key: bytes, result: Any, seconds: float) -> None:
+        """Keep the result, if it is worth it, and write what waits if it is time."""
+        with self._lock:
+            listed.done += 1
+            self._pending.lists[listed.number] = listed
+            if (content := _worth_keeping(result, seconds)) is not None:
+                listed.kept += 1
+                self._pending.results[key] = content
+            if seconds >= LONG or time.monotonic() - self._pending.since >= PAUSE:
+                self.write()
+
+    def write(self) -> None:
+        """Write what waits, in one transaction."""
+        with self._lock:
+            pending = self._pending
+            if self._database is not None:
+                self._database.write(pending.results, list(pending.lists.values()))
+            elif pending.results:
+                self._begin(pending)
+            else:
+                return
+            self._pending = _Pending(since=time.monotonic())
+
+    def _begin(self, pending: _Pending) -> None:
+        """Make the file with the first results; where there is no room for these, nothing is kept."""
+        if self._is_off:
+            return
+        try:
+            database = Database.opened(self.path, environment(), self._about)
+            database.write(pending.results, list(pending.lists.values()))
+        except OSError:
+            self._is_off = True
+            Database.remove(self.path)
+        else:
+            self._database = database
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def remove(self) -> None:
+        """Remove the file: all that it was for is done."""
+        self.close()
+        Database.remove(self.path)
+
+
+@dataclass(frozen=True)
+class StoredTasks:
+    """One list of tasks, and what the store knows of it."""
+
+    store: TaskStore
+    listed: TaskList
+    keys: Sequence[bytes]
+
+    def known(self) -> dict[int, Any]:
+        """The results that are there, by the places of their items."""
+        return self.store.read(self.listed, self.keys)
+
+    def add(self, place: int, result: Any, seconds: float) -> None:
+        """Keep the result of the item at this place, which took so long."""
+        self.store.add(self.listed, self.keys[place], result, seconds)
+
+
+def _worth_keeping(result: Any, seconds: float) -> bytes | None:
+    """The result as bytes; None if it cannot be kept, or is computed as fast as read."""
+    if seconds < LEAST_SECONDS:
+        return None
+    start = time.perf_counter()
+    try:
+        content = content_of(result)
+    except NoContentError:
+        return None
+    return content if time.perf_counter() - start <= MOST_SHARE * seconds else None

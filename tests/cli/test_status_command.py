@@ -1,0 +1,116 @@
+"""Commands that are stopped and go on, and what `holdfast status` says of them."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import holdfast, write_patients
+
+from holdfast.backends import tasks as run_tasks
+from holdfast.storage.tasks import store as task_store
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
+COLUMNS = ("--target", "outcome", "--drop", "year", "--drop", "patient", "--drop", "weight")
+TIMES = re.compile(r'("\w*(?:seconds(?:_error)?|reading|compiling|fitting)": )[-.\de]+')
+COMMANDS = {
+    "fit": ("--method", "bootstrap", "--n-estimators", 6, "--no-report", "-o", "run"),
+    "audit": ("--methods", "c4.5", "--changes", "overlap", "--repeats", 2, "-o", "audit.json"),
+    "compare": ("--models", "tree,pruned", "--folds", 2, "-o", "compared.json"),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_patients(tmp_path / "patients.csv")
+    monkeypatch.setattr(task_store, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(task_store, "MOST_SHARE", np.inf)
+
+
+def command(verb: str, *more: Any) -> list[Any]:
+    return [verb, "patients.csv", *COLUMNS, "--n-jobs", 1, *COMMANDS[verb], *more]
+
+
+def _ended_after(n_tasks: int) -> Callable[..., Any]:
+    timed, left = run_tasks._timed, iter(range(n_tasks))
+
+    def task(*args: Any) -> Any:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return timed(*args)
+
+    return task
+
+
+def stopped(verb: str, n_tasks: int) -> Any:
+    """The command, which SIGTERM ends after so many tasks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_tasks, "_timed", _ended_after(n_tasks))
+        return holdfast(*command(verb))
+
+
+def contents() -> dict[str, str]:
+    """What was written, without the times that it states."""
+    files = (path for path in Path().rglob("*") if path.is_file() and path.name != "patients.csv")
+    return {path.as_posix(): TIMES.sub(r"\1", path.read_text(errors="replace")) for path in files}
+
+
+def hidden() -> list[str]:
+    return [path.name for path in Path().iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(("verb", "n_tasks"), [("fit", 2), ("audit", 3), ("compare", 1)])
+def test_a_command_that_was_stopped_goes_on_and_writes_the_same_bits(verb: str, n_tasks: int) -> None:
+    output = Path(COMMANDS[verb][-1])
+    assert holdfast(*command(verb)).exit_code == 0
+    undisturbed = contents()
+    assert hidden() == []
+    ended = stopped(verb, n_tasks)
+    kept = "1 result is kept" if n_tasks == 1 else f"{n_tasks} results are kept"
+    assert ended.exit_code == 143
+    assert ended.stderr == f"Stopped by SIGTERM. {kept}: the same command goes on from there.\n"
+    again = holdfast(*command(verb, "--n-jobs", 2))
+    assert again.exit_code == 0, again.output
+    assert "Continues a run that stopped at 20" in " ".join(again.stdout.split())
+    assert contents() == undisturbed
+    assert (hidden(), output.exists()) == ([], True)
+
+
+def test_status_tells_how_far_a_run_is_and_how_it_goes_on() -> None:
+    nothing = holdfast("status", "run")
+    assert nothing.exit_code == 2
+    assert nothing.stderr.startswith("Error: There is no run at 'run', finished or not.")
+    stopped("fit", 2)
+    lines = holdfast("status", "run").stdout.splitlines()
+    assert lines[0] == "run: stopped before its end"
+    told = {line[2:11].strip(): line[12:] for line in lines[1:]}
+    assert told["stage"] == "1, trees: 2 of 6 tasks"
+    assert re.fullmatch(r"2 results, \d+\.\d kB", told["kept"])
+    assert told["go on"].startswith("holdfast fit patients.csv --target outcome --drop year")
+    facts = json.loads(holdfast("status", "run", "--json").stdout)
+    assert (facts["state"], facts["kept"], facts["finished"]) == ("stopped", 2, None)
+    assert facts["stages"] == [{"name": "Trees", "total": 6, "done": 2, "kept": 2}]
+    holdfast(*command("fit"))
+    assert holdfast("status", "run").stdout.startswith("run: finished\n  written   20")
+
+
+def test_an_earlier_run_stays_until_the_next_is_finished() -> None:
+    holdfast(*command("fit"))
+    before = contents()
+    stopped("fit", 2)
+    assert {name: text for name, text in contents().items() if not name.startswith(".")} == before
+    assert "by an earlier run, which stays until this one ends" in holdfast("status", "run").stdout
+
+
+def test_a_run_can_be_begun_anew() -> None:
+    stopped("fit", 2)
+    again = holdfast(*command("fit", "--restart"))
+    assert again.exit_code == 0
+    assert "Continues" not in again.stdout
+    assert hidden() == []

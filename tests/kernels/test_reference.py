@@ -1,0 +1,56 @@
+"""Tuples that kernels pass on by one pointer."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.reference import by_reference
+
+
+class Scale(NamedTuple):
+    factor: float
+    offsets: FloatArray
+
+
+class Job(NamedTuple):
+    numbers: LongArray
+    is_signed: bool
+    scale: Scale
+    first: int
+
+
+@inner
+def scaled(scale: Scale, number: int) -> float:
+    return scale.factor * number + scale.offsets[1]
+
+
+@inner
+def shifted(job: Job, i: int) -> float:
+    number = job.numbers[job.first + i]
+    return scaled(job.scale, -number if job.is_signed else number)
+
+
+@kernel
+def fill(job: Job, other: Job, out: FloatArray) -> None:
+    """out[i] = scaled numbers of the one job, then of the other."""
+    job, other = by_reference(job), by_reference(other)
+    here = job
+    for i in range(len(out)):
+        if i >= 2:
+            here = other
+        out[i] = shifted(here, i % 2)
+        here.numbers[here.first + i % 2] += 1
+
+
+@pytest.mark.kernel
+def test_what_a_reference_gives_is_what_the_tuple_has() -> None:
+    job = Job(np.array([7, 8, 9]), False, Scale(10.0, np.array([0.0, 0.5])), 1)
+    other = Job(np.array([1, 2]), True, Scale(2.0, np.array([0.0, 0.25])), 0)
+    out = np.zeros(4)
+    fill(job, other, out)
+    assert out.tolist() == [80.5, 90.5, -1.75, -3.75]  # 10 * 8 + .5, 10 * 9 + .5, 2 * -1 + .25, 2 * -2 + .25
+    assert job.numbers.tolist() == [7, 9, 10]  # arrays are shared, not copied
+    assert other.numbers.tolist() == [2, 3]
