@@ -2,7 +2,7 @@
 
 import pickle
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -22,7 +22,7 @@ _R = TypeVar("_R")
 
 def run_tiles(
     cluster: Cluster, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None
-) -> Iterator[tuple[int, _R]]:
+) -> Generator[tuple[int, _R], None, None]:
     """The place and the result of every item, as they come in.
 
     The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
