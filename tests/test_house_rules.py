@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 SHOWS_AN_UNSTABLE_ORDER = "processor.py"
+RANKS_SHARED_BY_TIES = "holdfast/data/coding.py"  # a dense rank does not see in which order they come
 # A product of matrices decides nothing here: it is of integers, only shown, rounded, or has a margin.
 WITH_PRODUCTS = {
     "stability/centring/design_matrix.py",
@@ -56,7 +57,7 @@ def test_every_order_is_a_stable_one(folder: str) -> None:
         f"{file}:{node.lineno}"
         for file, tree in parsed(ROOT / folder, "argsort|argpartition")
         for node in ast.walk(tree)
-        if is_unstable(node) and file != SHOWS_AN_UNSTABLE_ORDER
+        if is_unstable(node) and file not in (SHOWS_AN_UNSTABLE_ORDER, RANKS_SHARED_BY_TIES)
     ]
     assert unstable == [], 'write kind="stable"'
 

@@ -44,19 +44,12 @@ class Case(NamedTuple):
 
 
 def load_case(name: str, folder: Path) -> Case:
-    entries = {entry["name"]: entry for entry in json.loads((folder / "datasets.json").read_text())}
-    entry = entries[name]
-    kinds = dict.fromkeys(entry["categorical"], "str")
-    frame = pd.read_csv(folder / entry["file"], dtype=kinds, low_memory=False)
+    entry, frame = _listed(name, folder)
     frame, note = _part(frame, entry["group_column"])
-    aside = {*entry["ids"], *ASIDE.get(name, ()), *entry["constant"], *entry["all_missing"]}
     stage, groups = _stage(frame, entry), _column(frame, entry["group_column"])
     if stage is not None:
-        aside.add(entry["time_column"])
         note = f"staged by {entry['time_column']}{note}"
-    features = frame.drop(columns=[*aside & set(frame.columns), entry["target"]])
-    for column in entry["ordinal"]:
-        features[column] = _ordered(features[column])
+    features = _features(frame, entry, stage is not None)
     nominal = [
         column for column in entry["categorical"] if column in features and column not in entry["ordinal"]
     ]
@@ -65,6 +58,29 @@ def load_case(name: str, folder: Path) -> Case:
         features, frame[entry["target"]], task=task, categorical_features=nominal, target=entry["target"]
     )
     return Case(name, table, stage, groups, note.removeprefix(", "))
+
+
+def listed_frame(name: str, folder: Path) -> tuple[pd.DataFrame, pd.Series]:
+    """All rows of the features, and the target."""
+    entry, frame = _listed(name, folder)
+    return _features(frame, entry, has_stages=False), frame[entry["target"]]
+
+
+def _listed(name: str, folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    entries = {entry["name"]: entry for entry in json.loads((folder / "datasets.json").read_text())}
+    entry = entries[name]
+    kinds = dict.fromkeys(entry["categorical"], "str")
+    return entry, pd.read_csv(folder / entry["file"], dtype=kinds, low_memory=False)
+
+
+def _features(frame: pd.DataFrame, entry: dict[str, Any], has_stages: bool) -> pd.DataFrame:
+    aside = {*entry["ids"], *ASIDE.get(entry["name"], ()), *entry["constant"], *entry["all_missing"]}
+    if has_stages:
+        aside.add(entry["time_column"])
+    features = frame.drop(columns=[*aside & set(frame.columns), entry["target"]])
+    for column in entry["ordinal"]:
+        features[column] = _ordered(features[column])
+    return features
 
 
 def _part(frame: pd.DataFrame, group: str | None) -> tuple[pd.DataFrame, str]:

@@ -12,6 +12,9 @@ from holdfast.comparison.table import ModelComparison as ModelComparison
 from holdfast.data.schema import Feature as Feature
 from holdfast.data.schema import Schema as Schema
 from holdfast.data.schema import Target as Target
+from holdfast.data.stored.building import store_table as store_table
+from holdfast.data.stored.table import StoredTable as StoredTable
+from holdfast.data.stored.table import open_table as open_table
 from holdfast.data.table import Table as Table
 from holdfast.distance.costs import rule_distance as rule_distance
 from holdfast.distance.costs import rule_weight as rule_weight
@@ -100,6 +103,8 @@ from holdfast.growth.size.search import SizeSearch as SizeSearch
 from holdfast.growth.size.search import choose_size as choose_size
 from holdfast.growth.size.search import choose_size_and_leaf as choose_size_and_leaf
 from holdfast.growth.size.table import SizeTable as SizeTable
+from holdfast.growth.subsamples import grow_parts as grow_parts
+from holdfast.growth.subsamples import grow_subsamples as grow_subsamples
 from holdfast.runs.about import About as About
 from holdfast.runs.fit_run import fit_run as fit_run
 from holdfast.runs.resumable import resumable as resumable

@@ -54,6 +54,8 @@ class Branch(IntEnum):
     # Ensembles: bags and, one step further down, the features drawn at splits; columns permuted among rows
     BAGS = 50
     PERMUTATIONS = 51
+    # Trees on few rows of a large table: these rows and, one step further down, the features drawn at splits
+    SUBSAMPLES = 58
     # Boosting: the rows and features of each round, and the rows held out to stop by
     BOOSTING_SAMPLES = 52
     BOOSTING_VALIDATION = 53

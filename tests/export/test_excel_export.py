@@ -2,11 +2,14 @@
 
 from io import BytesIO
 
+import numpy as np
 import pandas as pd
 import pytest
 from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
+from holdfast.export import excel, excel_engines, excel_scores
+from holdfast.export.plain_model import plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")
 
@@ -47,3 +50,32 @@ def test_a_model_too_wide_for_a_sheet_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(excel, "MOST_COLUMNS", 5)
     with pytest.raises(ExportError, match="columns to walk its trees, and a sheet of Excel has room for 5"):
         to_excel(model("tree"))
+
+
+def test_more_formulas_than_a_program_computes_are_refused_with_the_rows_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(excel_scores, "MOST_FORMULAS", 100)
+    with pytest.raises(
+        ExportError, match=r"a row takes \d+ formulas to walk 3 trees, and 100 rows .* rows=\d"
+    ):
+        to_excel(model("forest"))
+    assert to_excel(model("forest"), rows=1)
+    monkeypatch.setattr(excel_scores, "MOST_FORMULAS", 5)
+    with pytest.raises(ExportError, match="take a model of fewer trees, or export the model to SQL"):
+        to_excel(model("forest"), rows=1)
+
+
+def test_rows_beyond_one_sheet_are_computed_by_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def computed(exported: bytes, plain: object, rows: dict[str, list[float]]) -> object:
+        sizes.append(len(rows["age"]))
+        return np.zeros((len(rows["age"]), 2)), ["no"] * len(rows["age"]), "a program"
+
+    monkeypatch.setattr(excel_engines, "_computed", computed)
+    monkeypatch.setattr(excel_scores.ScoreSheet, "most_rows", 4)
+    assert excel.scored(b"", plain_model(model("tree")), {"age": [1.0]}, rows=1).engine == "a program"
+    sizes.clear()
+    values, outcomes, engine = excel_engines.computed(b"", plain_model(model("tree")), {"age": [1.0] * 10})
+    assert (sizes, len(values), len(outcomes), engine) == ([4, 4, 2], 10, 10, "a program")

@@ -98,6 +98,18 @@ def test_a_kernel_is_compiled_once_and_found_again(source: Path) -> None:
     assert used(source) == (2, [])
 
 
+def test_a_folder_with_blanks_and_letters_of_several_scripts_is_a_place_like_any_other(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "a pläce 目 'x'" / "small_kernel.py"
+    elsewhere.parent.mkdir()
+    source.rename(elsewhere)
+    assert [used(elsewhere), used(elsewhere)] == [(0, []), (2, [])]
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "кэш of ours"))
+    assert [used(elsewhere), used(elsewhere)] == [(0, []), (2, [])]
+    assert len(kept(elsewhere.parent)) == len(kept(tmp_path / "кэш of ours")) == 2
+
+
 def test_without_a_place_kernels_are_compiled_in_memory_with_one_warning(source: Path) -> None:
     hits, texts = said_by(started(source, **no_place_at_all(source)))
     assert (hits, len(texts)) == (0, 1)

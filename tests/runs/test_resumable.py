@@ -66,6 +66,11 @@ def stable(n_jobs: int | None) -> bytes:
     return model_to_json(model.tree_)
 
 
+def bootstrapped(seed: int = 0) -> bytes:
+    model = StableTreeClassifier(method="bootstrap", n_estimators=6, random_state=seed)
+    return model_to_json(model.fit(X, Y).tree_)
+
+
 def audited(n_jobs: int | None) -> bytes:
     audit = retrain_audit(
         ["pruned-1se", "c4.5"], X, Y, changes=["overlap", "noise column"], n_repeats=2, n_jobs=n_jobs
@@ -101,7 +106,7 @@ def stop(path: Path, n_tasks: int = 3) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_tasks, "_timed", _stopping(done))
         with pytest.raises(KeyboardInterrupt) as caught, resumable(path):
-            stable(1)
+            bootstrapped()
     assert caught.value.__notes__ == [f"{n_tasks} results are kept: the same command goes on from there."]
 
 
@@ -123,10 +128,9 @@ def test_to_begin_anew_what_is_kept_is_removed(tmp_path: Path) -> None:
 
 def test_other_settings_take_nothing_that_is_not_theirs(tmp_path: Path) -> None:
     stop(tmp_path / "run", 5)
-    other = StableTreeClassifier(max_leaf_nodes=4, n_estimators=6, teacher="forest", random_state=1)
     with resumable(tmp_path / "run"):
-        found = model_to_json(other.fit(X, Y).tree_)
-    assert found == model_to_json(other.fit(X, Y).tree_)
+        found = bootstrapped(seed=1)
+    assert found == bootstrapped(seed=1) != bootstrapped()
 
 
 def test_an_error_that_leaves_nothing_to_keep_leaves_no_file(tmp_path: Path) -> None:
@@ -141,6 +145,22 @@ def test_a_run_is_saved_within_its_block(tmp_path: Path) -> None:
         fit_run(X.assign(y=Y), "y", model="pruned").save(tmp_path / "run", report=False)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert run_status(tmp_path / "run").state == "finished"
+
+
+def test_a_fit_with_a_folder_is_saved_and_goes_on(tmp_path: Path) -> None:
+    rows, settings = X.assign(y=Y), {"method": "bootstrap", "n_estimators": 4}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_tasks, "_timed", _stopping(iter(range(2))))
+        with pytest.raises(KeyboardInterrupt):
+            fit_run(rows, "y", folder=tmp_path / "run", **settings)
+    assert run_status(tmp_path / "run").state == "stopped"
+    run = fit_run(rows, "y", folder=tmp_path / "run", **settings)
+    assert model_to_json(run.model) == model_to_json(fit_run(rows, "y", **settings).model)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("")
+    with pytest.raises(DataError, match="no earlier run"):
+        fit_run(rows, "y", folder=tmp_path / "mine", **settings)
 
 
 def test_two_cannot_work_on_one_run(tmp_path: Path) -> None:

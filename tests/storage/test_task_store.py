@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from holdfast.backends.kept import kept_in
-from holdfast.backends.tasks import run_all
-from holdfast.errors import DataError, StoreWarning
+from holdfast.backends.tasks import run_all, run_kept
+from holdfast.errors import DataError, GrowthWarning, StoreWarning
 from holdfast.storage.tasks import store as task_store
 from holdfast.storage.tasks.database import Stage, store_content
 from holdfast.storage.tasks.store import TaskStore
@@ -82,6 +82,52 @@ def test_only_the_outermost_tasks_are_kept(n_jobs: int, path: Path) -> None:
     store.write()
     assert store.n_kept == 2
     store.close()
+
+
+def total(n_items: int) -> int:
+    return int(sum(each[1] for each in run_all(squared, range(n_items), kept="Within")))
+
+
+def test_a_piece_of_work_stands_for_the_lists_within_it(path: Path) -> None:
+    for _ in range(2):
+        store = TaskStore(path)
+        with kept_in(store):
+            assert run_kept("Total", total, 4) == 14
+        store.write()
+        assert store.n_kept == 1
+        store.close()
+    assert len(CALLS) == 4
+
+
+def test_a_piece_of_work_that_is_stopped_goes_on_with_its_lists(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: int) -> int:
+        total(4)
+        raise KeyboardInterrupt
+
+    store = TaskStore(path)
+    with pytest.raises(KeyboardInterrupt), kept_in(store):
+        run_kept("Total", stop, 4)
+    with kept_in(store):
+        assert run_kept("Total", total, 4) == 14
+    store.write()
+    assert (store.n_kept, len(CALLS)) == (1, 4)
+    store.close()
+
+
+def warned(n_items: int) -> int:
+    warnings.warn("few", GrowthWarning, stacklevel=1)
+    return total(n_items)
+
+
+def test_a_piece_of_work_that_warns_does_so_every_time(path: Path) -> None:
+    store = TaskStore(path)
+    for _ in range(2):
+        with kept_in(store), pytest.warns(GrowthWarning, match="few"):
+            assert run_kept("Warned", warned, 4) == 14
+    assert len(CALLS) == 4  # but its lists are kept
+    store.remove()
 
 
 def test_lists_without_a_name_are_not_kept_and_short_ones_leave_no_file(

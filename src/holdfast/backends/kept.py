@@ -1,7 +1,7 @@
 """Results that are kept as they come, so that work that stops can go on from there."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -14,6 +14,9 @@ class KeptTasks(Protocol):
 
     def add(self, place: int, result: Any, seconds: float) -> None:
         """Keep the result of the item at this place, which took so long."""
+
+    def replacing(self) -> AbstractContextManager[None]:
+        """Within it, what other lists keep is there only until this one has its result."""
 
 
 class ResultStore(Protocol):

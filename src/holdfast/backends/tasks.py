@@ -1,7 +1,8 @@
 """The one place that runs independent tasks: in threads, other processes, or on a cluster."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
@@ -89,10 +90,46 @@ def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Se
         if is_cluster(backend) and not work.stays
         else _here(work, backend, timed, rest, "generator_unordered")
     )
-    for place, result, seconds in work.shown(results, len(rest)):
-        found[place] = result
-        tasks.add(place, result, seconds)
+    try:
+        for place, result, seconds in work.shown(results, len(rest)):
+            found[place] = result
+            tasks.add(place, result, seconds)
+    except BaseException:
+        _abandon(work.group, results)
+        raise
     return [found[place] for place in range(len(items))]
+
+
+def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
+    """Stop tasks whose results nobody will take; joblib would warn of them."""
+    group.stop()
+    if isinstance(results, Generator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+def run_kept(name: str, task: Callable[[_T], _R], item: _T) -> _R:
+    """The result of a task that is no list, and takes long; lists of tasks within it are kept, too.
+
+    In work that can be resumed its result is kept under the name, in place of theirs. One that came with
+    warnings is not: they would be missing the next time.
+    """
+    store = current_store() if current_group() is None else None
+    tasks = None if store is None else store.tasks(name, task, [item])
+    if tasks is None:
+        return task(item)
+    found: dict[int, _R] = tasks.known()
+    if found:
+        return found[0]
+    with tasks.replacing(), warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        _, result, seconds = _timed(task, (0, item))
+    for each in given:
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if not given:
+        tasks.add(0, result, seconds)
+    return result
 
 
 def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:

@@ -1,55 +1,110 @@
 """Columns as small integers, once per table and shared by every tree grown from it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.backends.tasks import LEAST_SHARED
+from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Feature
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
 from holdfast.kernels.growth.random_split import RankValues
 
+_R = TypeVar("_R")
+_NO_TOPS = np.empty(0, np.int64)
+
+
+class Room(NamedTuple):
+    """Where codes and ranks are written."""
+
+    codes: ByteArray  # (features / 4, rows, 4)
+    ranks: IntArray  # (features, rows)
+
+    @classmethod
+    def in_memory(cls, n_features: int, n_rows: int) -> "Room":
+        """New arrays; the codes of columns that only fill up a block of four are 0."""
+        return cls(
+            np.zeros((-(-n_features // 4), n_rows, 4), np.uint8), np.empty((n_features, n_rows), np.int32)
+        )
+
 
 def code_columns(
-    features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None = None
+    features: Sequence[Feature],
+    columns: Sequence[FloatArray],
+    repeats: LongArray | None = None,
+    *,
+    n_jobs: int | None = None,
+    room: Room | None = None,
 ) -> Coded:
     """The columns as ranks and as bins that never divide equal values.
 
-    `repeats` says how many rows each row stands for: bins hold about equal numbers of these.
+    `repeats` says how many rows each row stands for: bins hold about equal numbers of these. Columns of large
+    tables are coded side by side, on the threads of this process. `room` is where the large arrays are
+    written, on disk perhaps; None: in new memory.
 
     >>> ages = np.array([40.0, 20.0, np.nan, 40.0])
     >>> code_columns([Feature("age")], [ages]).ranks.tolist()
     [[1, 0, -1, 1]]
     """
     n_features, n_rows = len(columns), len(columns[0])
-    n_padded = -(-n_features // 4) * 4
-    codes = np.zeros((n_padded // 4, n_rows, 4), np.uint8)
-    ranks = np.empty((n_features, n_rows), np.int32)
+    room = room or Room.in_memory(n_features, n_rows)
+    task = partial(_code_column, features, columns, repeats, room)
+    coded = _all_columns(task, n_features, n_jobs if n_rows >= LEAST_SHARED else 1)
+    n_padded = 4 * len(room.codes)
     n_codes, n_ranks = np.ones(n_padded, np.int32), np.ones(n_padded, np.int32)
     is_subset, is_wide = np.ones(n_padded, np.uint8), np.zeros(n_padded, np.uint8)
     top_rank = np.zeros((n_features, 256), np.int32)
-    for j, (feature, column) in enumerate(zip(features, columns, strict=True)):
-        is_subset[j] = _subset_kind(feature)
-        if is_subset[j]:
-            n_ranks[j] = n_codes[j] = len(feature.categories)
-            is_wide[j] = n_codes[j] > MOST_BINS
-            ranks[j] = np.where(np.isnan(column), -1, column)
-            bins = ranks[j]
-        else:
-            n_ranks[j] = rank_values(column, ranks[j])
-            bins, tops = bin_ranks(ranks[j], int(n_ranks[j]), repeats)
-            n_codes[j] = len(tops)
-            top_rank[j, : len(tops)] = tops
-        if not is_wide[j]:
-            codes[j // 4, :, j % 4] = np.where(ranks[j] < 0, MISSING_CODE, bins)
+    for j, column in enumerate(coded):
+        n_codes[j], n_ranks[j], is_subset[j], is_wide[j], tops = column
+        top_rank[j, : len(tops)] = tops
     sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
-    start = np.concatenate(([0], np.cumsum(sizes)))
-    packed = codes.view("<u4")[:, :, 0]
+    start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    packed = room.codes.view("<u4")[:, :, 0]
     keys = np.array([name_key(feature.name) for feature in features], np.int64)
-    arrays = (packed, ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start.astype(np.int64), keys)
+    arrays = (packed, room.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
     return Coded(*map(frozen, arrays))
+
+
+def _all_columns(task: Callable[[int], _R], n_features: int, n_jobs: int | None) -> list[_R]:
+    if n_jobs == 1:
+        return [task(j) for j in range(n_features)]
+    with ThreadPool(n_jobs) as threads:
+        return threads.run(task, range(n_features))
+
+
+class CodedColumn(NamedTuple):
+    """What is known of one column besides the codes and the ranks of its rows."""
+
+    n_codes: int
+    n_ranks: int
+    is_subset: int
+    is_wide: bool
+    tops: LongArray  # the highest rank in each bin; empty for categories
+
+
+def _code_column(
+    features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None, room: Room, j: int
+) -> CodedColumn:
+    """Write the codes and the ranks of column j."""
+    codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
+    ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
+    if not kind:
+        rows_below = rank_values(np.array(columns[j]), ranks)  # a copy, since the column may be a file too
+        room.ranks[j] = ranks
+        bins, tops = bin_ranks(ranks, rows_below, repeats)
+        codes[:] = bins[ranks]  # the rank -1 reads the last
+        return CodedColumn(len(tops), len(rows_below) - 1, kind, False, tops)
+    n_categories = len(features[j].categories)
+    room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
+    is_wide = n_categories > MOST_BINS
+    if not is_wide:
+        codes[:] = np.where(ranks < 0, MISSING_CODE, ranks)
+    return CodedColumn(n_categories, n_categories, kind, is_wide, _NO_TOPS)
 
 
 def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
@@ -89,41 +144,68 @@ def text_key(text: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-def rank_values(column: FloatArray, out: IntArray) -> int:
-    """Write the dense rank of every value, -1 for the missing ones; the number of distinct values."""
-    order = np.argsort(column, kind="stable")  # missing values come last
+def rank_values(column: FloatArray, out: IntArray) -> LongArray:
+    """Write the dense rank of every value, -1 for the missing ones; how many values lie below each rank.
+
+    After the last rank comes the number of all values. A column without values has one rank, of no row.
+
+    >>> ranks = np.empty(4, np.int32)
+    >>> rank_values(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
+    (array([0, 1, 3]), array([ 1,  0, -1,  1], dtype=int32))
+    """
+    order = column.argsort()  # missing values come last; equal ones in any order, since they share a rank
     n_known = len(column) - int(np.count_nonzero(np.isnan(column)))
-    known = column[order[:n_known]]
     out[order[n_known:]] = -1
     if n_known == 0:
-        return 1
-    steps = np.empty(n_known, np.int32)
-    steps[0] = 0
-    np.not_equal(known[1:], known[:-1], out=steps[1:], casting="unsafe")
-    np.cumsum(steps, out=steps)
-    out[order[:n_known]] = steps
-    return int(steps[-1]) + 1
+        return np.zeros(2, np.int64)
+    order = order[:n_known]
+    known = column[order]
+    is_new = np.empty(n_known + 1, np.bool_)
+    is_new[0] = False
+    np.not_equal(known[1:], known[:-1], out=is_new[1:-1])
+    del known
+    out[order] = is_new[:-1].cumsum(dtype=np.int32)
+    is_new[0] = is_new[-1] = True
+    return is_new.nonzero()[0]
 
 
-def bin_ranks(ranks: IntArray, n_ranks: int, repeats: LongArray | None = None) -> tuple[IntArray, IntArray]:
-    """The bin of every row, bins of about equal numbers of rows, and the highest rank in each bin.
+def bin_ranks(
+    ranks: IntArray, rows_below: LongArray, repeats: LongArray | None = None
+) -> tuple[ByteArray, LongArray]:
+    """The bin of every rank, MISSING_CODE after the last, and the highest rank in each bin.
 
-    A value whose rows stand for none shares a bin with one that has some.
+    Bins hold about equal numbers of rows. A value whose rows stand for none shares a bin with one that has
+    some.
+
+    >>> bin_ranks(np.array([1, 0, -1, 1]), np.array([0, 1, 3]))
+    (array([  0,   1, 255], dtype=uint8), array([0, 1]))
     """
-    if n_ranks <= MOST_BINS and repeats is None:
-        return ranks, np.arange(n_ranks, dtype=np.int32)
-    known = ranks >= 0
-    weights = None if repeats is None else repeats[known]
-    rows_at = np.bincount(ranks[known], weights, n_ranks).astype(np.int64)
-    if np.count_nonzero(rows_at) <= MOST_BINS:
-        bin_of_rank = np.maximum(np.cumsum(rows_at > 0) - 1, 0)
-    else:
-        rows_below = np.cumsum(rows_at) - rows_at
-        fraction = rows_below * MOST_BINS // max(int(rows_at.sum()), 1)
-        bin_of_rank = np.concatenate(([0], np.cumsum(np.diff(fraction) > 0)))
-    bin_of_rank = bin_of_rank.astype(np.int32)
-    tops = np.flatnonzero(np.append(np.diff(bin_of_rank) > 0, True)).astype(np.int32)
-    return bin_of_rank[ranks], tops  # missing rows read the last rank's bin, which the caller overwrites
+    n_ranks = len(rows_below) - 1
+    begins = np.zeros(n_ranks + 1, np.uint8)
+    begins[_first_ranks(ranks, rows_below, repeats)] = 1
+    begins[0], begins[-1] = 0, 1
+    tops = begins[1:].nonzero()[0]
+    bins = begins.cumsum(dtype=np.uint8)
+    bins[-1] = MISSING_CODE
+    return bins, tops
+
+
+def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | None) -> LongArray | slice:
+    """The ranks that begin the second bin and those after it, some perhaps twice or one past the last."""
+    if repeats is None:
+        return _at_borders(rows_below) if len(rows_below) > MOST_BINS + 1 else slice(None)
+    known, n_ranks = ranks >= 0, len(rows_below) - 1
+    rows_at = np.bincount(ranks[known], repeats[known], n_ranks).astype(np.int64)
+    with_rows = rows_at.nonzero()[0]
+    if len(with_rows) <= MOST_BINS:
+        return with_rows[1:]
+    return _at_borders(np.concatenate(([0], rows_at.cumsum())))
+
+
+def _at_borders(rows_below: LongArray) -> LongArray:
+    """Where each 240th of the rows begins: the first rank with at least so many below."""
+    borders = -(-np.arange(1, MOST_BINS) * rows_below[-1] // MOST_BINS)
+    return np.asarray(rows_below[:-1].searchsorted(borders), np.int64)
 
 
 def _subset_kind(feature: Feature) -> int:

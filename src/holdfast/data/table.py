@@ -22,6 +22,7 @@ from holdfast.errors import DataWarning
 from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
+    from holdfast.data.coding import Room
     from holdfast.kernels.growth.histogram import Coded
     from holdfast.kernels.growth.random_split import RankValues
 
@@ -60,6 +61,11 @@ class Table(Shared):
         """Number of rows."""
         return len(self.target)
 
+    @cached_property
+    def known_keys(self) -> KeyArray | None:
+        """The keys of the rows, where they were made with the table; None: to be made of what rows say."""
+        return None
+
     @property
     def n_features(self) -> int:
         """Number of features, questions included."""
@@ -68,13 +74,29 @@ class Table(Shared):
     @cached_property
     def coded(self) -> "Coded":
         """The columns, by name, as small integers: made once, shared by every tree grown from them."""
+        return self._coded_in(None, None)
+
+    def code(self, n_jobs: int | None = None, room: "Room | None" = None) -> "Coded":
+        """The same, columns side by side on so many threads: to be called before trees grow in several.
+
+        With a `room`, its large arrays are written there.
+
+        >>> Table.from_arrays([[20.0], [30.0], [30.0]], ["no", "yes", "yes"]).code(n_jobs=2).ranks
+        array([[0, 1, 1]], dtype=int32)
+        """
+        if "coded" not in self.__dict__:
+            self.__dict__["coded"] = self._coded_in(room, n_jobs)
+        return self.coded
+
+    def _coded_in(self, room: "Room | None", n_jobs: int | None) -> "Coded":
         from holdfast.data.coding import code_columns
 
         repeats = None
         if self.weight is not None:
             repeats = (self.weight if are_repetitions(self.weight) else self.weight > 0).astype(np.int64)
         order, features = self.schema.name_order, self.schema.features
-        return code_columns([features[i] for i in order], [self.columns[i] for i in order], repeats)
+        columns = [self.columns[i] for i in order]
+        return code_columns([features[i] for i in order], columns, repeats, n_jobs=n_jobs, room=room)
 
     @cached_property
     def coded_questions(self) -> "Coded":
@@ -145,9 +167,7 @@ class Table(Shared):
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))
         table = cls(schema, columns, values, weight)
-        rows = table if weighted is None else table.taken(weighted)
-        _warn_of_one_class(rows)
-        _warn_of_constant_columns(rows)
+        warn_of_data(table)
         return table
 
     @classmethod
@@ -225,6 +245,14 @@ def _frozen_all(entry: Any) -> Any:
 # -- warnings ---------------------------------------------------------------------------------------------
 
 
+def warn_of_data(table: Table) -> None:
+    """Warn of what is there and of no use: a single class, columns of a single value."""
+    weighted = weighted_rows(table.weight)
+    rows = table if weighted is None else table.taken(weighted)
+    _warn_of_one_class(rows)
+    _warn_of_constant_columns(rows)
+
+
 def _warn_of_one_class(table: Table) -> None:
     classes = table.schema.target.classes
     if classes and (table.target == table.target[0]).all():
@@ -232,7 +260,7 @@ def _warn_of_one_class(table: Table) -> None:
         warnings.warn(
             f"the target has one class, {only!r}, so that the tree will be a single leaf.",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -246,7 +274,7 @@ def _warn_of_constant_columns(table: Table) -> None:
         warnings.warn(
             f"no question can be asked of columns that hold one value only, or none: {listed(constant)}.",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -79,7 +79,7 @@ def grow_bagging(
         )
     fixed = fixed_point_sample(table, rules)
     bags = Bags.of(table, fixed.repeats, sampling)
-    _ = table.coded  # before the threads start
+    table.code(n_jobs)  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     grown = partial(_grown, table, rules, fixed, bags, are_draws)
     parts = run_all(grown, tasks, n_jobs, progress=progress, kept="Trees")

@@ -84,7 +84,7 @@ class Rounds:
             start[:] = best_constant(loss, y, weight, settings.level, n_outputs)
         growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
         of_outputs = [score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)]
-        _ = table.coded
+        table.code(pool.size)
         state = cls(
             table=table,
             settings=settings,

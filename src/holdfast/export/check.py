@@ -37,7 +37,7 @@ def check_export(model: Any, to: str, X: Any, exported: Any = None, **options: A
     if not hasattr(module, "scored"):
         raise ExportError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
     found, plain = found_model(model), plain_model(model)
-    rows = _rows_of(found, plain, X)
+    rows = rows_of(found, plain, X)
     edges = edge_rows(plain, rows, module.scale_of(exported) if hasattr(module, "scale_of") else None)
     results = []
     for part in (rows, edges):
@@ -55,7 +55,7 @@ def _check(to: str, results: Sequence[tuple[Rows, Scored | None, Scored | None]]
             counts.append((0, 0))
             continue
         engine = theirs.engine
-        differs = _differs(ours, theirs)
+        differs = differing(ours, theirs)
         counts.append((len(differs), int(differs.sum())))
         largest = max(largest, float(np.abs(ours.values - theirs.values).max()))
         examples += [_example(rows, ours, theirs, place) for place in np.flatnonzero(differs)[:MOST_EXAMPLES]]
@@ -65,7 +65,8 @@ def _check(to: str, results: Sequence[tuple[Rows, Scored | None, Scored | None]]
     )
 
 
-def _differs(ours: Scored, theirs: Scored) -> BoolArray:
+def differing(ours: Scored, theirs: Scored) -> BoolArray:
+    """Which rows get another class, or a number that is not within the margin."""
     gap = np.abs(ours.values - theirs.values)
     differs = ~(gap <= MARGIN * np.maximum(1.0, np.abs(ours.values))).all(axis=1)
     if ours.outcomes is not None and theirs.outcomes is not None:
@@ -85,7 +86,7 @@ def _example(rows: Rows, ours: Scored, theirs: Scored, place: int) -> Difference
 # -- rows -------------------------------------------------------------------------------------------------
 
 
-def _rows_of(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, list[Any]]:
+def rows_of(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, list[Any]]:
     """The columns that the model asks about, as numbers and categories; what it has not seen is missing."""
     schema = found.schema
     used = [schema.features.index(feature) for feature in plain.columns]

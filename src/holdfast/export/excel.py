@@ -53,7 +53,8 @@ class _Book:
         self._check_size()
 
     def _check_size(self) -> None:
-        scores = ScoreSheet(self.plain).n_columns
+        sheet = ScoreSheet(self.plain)
+        scores = sheet.n_columns
         nodes = sum(len(tree.nodes) for tree in self.plain.trees)
         widest = max((len(split.feature.categories) for split in self.sets), default=0) + 2
         for what, size, most in (
@@ -66,6 +67,12 @@ class _Book:
                     f"the model needs {size} {what}, and a sheet of Excel has room for {most}: prune it, or "
                     "export it to SQL or Python."
                 )
+        if self.rows > sheet.most_rows:
+            raise ExportError(
+                f"a row takes {scores - sheet.n_inputs:,} formulas to walk {len(self.plain.trees):,} trees, "
+                f"and {self.rows:,} rows of them are more than a spreadsheet computes while a person waits: "
+                f"take {_rows(sheet.most_rows)}, or export the model to SQL or Python."
+            )
 
     def write(self, rules: list[list[Any]]) -> None:
         """Fill all sheets."""
@@ -135,6 +142,10 @@ class _Book:
                 put(sheet, row, column, label)
 
 
+def _rows(most: int) -> str:
+    return f"rows={most} or fewer" if most else "a model of fewer trees"
+
+
 def put(sheet: Any, row: int, column: int, value: Any) -> None:
     """Write the value; a text is a text, even one that looks like a formula."""
     from openpyxl.utils.exceptions import IllegalCharacterError
@@ -177,7 +188,7 @@ def scale_of(exported: bytes) -> Scale:
     return Scale(_beside)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows, **options: Any) -> Scored:
+def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> Scored:
     """What the workbook says of the rows, by LibreOffice or by the package formulas."""
     from holdfast.export.excel_engines import computed
 

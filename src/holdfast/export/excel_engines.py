@@ -22,7 +22,20 @@ Computed = tuple[FloatArray, Sequence[Any], str]
 
 
 def computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
-    """What the sheet "Score" says of the rows: numbers, classes, and the name of the program."""
+    """What the sheet "Score" says of the rows: numbers, classes, and the name of the program.
+
+    Rows that are too many for one sheet are computed by several.
+    """
+    size = max(ScoreSheet(plain).most_rows, 1)
+    parts = [
+        _computed(exported, plain, {name: values[begin : begin + size] for name, values in rows.items()})
+        for begin in range(0, n_rows_of(rows), size)
+    ]
+    outcomes = [outcome for _, said, _ in parts for outcome in said]
+    return np.concatenate([values for values, _, _ in parts]), outcomes, parts[0][2]
+
+
+def _computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
     program = which("soffice") or which("libreoffice")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.xlsx"
@@ -58,7 +71,13 @@ def _by_libreoffice(program: str, path: Path) -> Any:
     folder = path.parent / "computed"
     home = f"-env:UserInstallation=file://{path.parent}/profile"
     arguments = [program, home, "--headless", "--convert-to", "xlsx", "--outdir", str(folder), str(path)]
-    subprocess.run(arguments, check=True, capture_output=True, timeout=SECONDS)
+    try:
+        subprocess.run(arguments, check=True, capture_output=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise ExportError(
+            f"LibreOffice did not compute the workbook within {SECONDS} seconds: verify it on fewer rows, or "
+            "export fewer trees."
+        ) from error
     return load_workbook(folder / path.name, data_only=True)["Score"]
 
 

@@ -32,7 +32,7 @@ def grow_bootstraps(
     """
     check_jobs(n_jobs)
     fixed = fixed_point_sample(table, rules)
-    _ = table.coded  # before the threads start
+    table.code(n_jobs)  # before the threads start
     tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     task = partial(_grown, table, rules, fixed, Units.of(table), random_state)
     parts = run_all(task, tasks, n_jobs, kept="Trees")

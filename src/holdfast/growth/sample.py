@@ -8,6 +8,7 @@ does not count takes no part in choosing it.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from holdfast.text.lists import listed
 # Weights of a table that are further apart than this are taken for as far.
 LEAST_SHARE = 2.0**-900
 PRODUCT_BITS = 61  # of weight times target; twice as much fits
+BLOCK = 2**16  # rows that are Python objects at a time
 FINEST = 400  # bits after the point: the square of a unit is not 0
 
 
@@ -95,8 +97,13 @@ def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = 
     """
     weight = np.ones(len(counts)) if fixed.weight is None else fixed.weight.astype(np.float64)
     squares = counts / np.maximum(fixed.repeats, 1) * counts if draws is None else draws.squares
-    # Summed without rounding, so that the order of the rows does not matter.
-    return math.fsum((squares * weight * weight).tolist()) / math.fsum((counts * weight).tolist())
+    return _exact_sum(squares * weight * weight) / _exact_sum(counts * weight)
+
+
+def _exact_sum(values: FloatArray) -> float:
+    """The sum without rounding, so that the order of the rows does not matter."""
+    blocks = (values[at : at + BLOCK].tolist() for at in range(0, len(values), BLOCK))
+    return math.fsum(chain.from_iterable(blocks))
 
 
 def check_table(table: Any) -> None:
@@ -146,6 +153,9 @@ def weights_of(
     repeats, importance = split_weight(table.weight, table.n_rows)
     if taken is not None:
         repeats = (repeats * taken).astype(np.int32)
+    is_plain = rules.class_weight is None and rules.priors is None
+    if is_plain and (table.weight is None or are_repetitions(table.weight)):
+        return repeats, importance, 0
     importance, of_weight = relative(importance, repeats)
     importance, of_class = relative(
         importance * class_importance(table, rules, repeats * importance), repeats
@@ -187,7 +197,7 @@ def fixed_point(
     label = values.astype(np.int64) if n_classes else _NOTHING
     bits = 62 - max(n_classes - 1, 0).bit_length()
     weight, weight_unit = None, 1.0
-    if not np.all(importance[counted] == 1.0):
+    if np.any((importance != 1.0) & counted):
         weight, weight_unit = _weights_in_units(importance, repeats, bits)
     total, square, numbers = _NOTHING, _NOTHING, _NO_TARGET
     total_unit, square_unit, exponent = 1.0, 1.0, 0

@@ -5,7 +5,7 @@ each call, which take long to compile and to run.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from numba import extending
 from numba.core import cgutils, config, imputils, types
@@ -71,6 +71,13 @@ def _refer(typing_context: Any, target: Any) -> Any:
     return Reference(target)(target), code
 
 
+def _nothing(typing_context: Any, target: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(target), code
+
+
 def _itself(target: Any) -> Any:
     return target
 
@@ -79,6 +86,11 @@ _api.register_model(Reference)(_Model)
 _api.infer_getattr(_Fields)
 _api.lower_getattr_generic(Reference)(_load_field)
 
-# What a kernel calls once for each of its tuples, which must live as long as the reference. With the compiler
-# switched off it is the tuple itself.
-by_reference = cast(Callable[[_T], _T], _itself if _config.DISABLE_JIT else _api.intrinsic(_refer))
+# What a kernel calls once for each of its tuples. A reference keeps nothing alive: arrays that the kernel
+# itself has made are freed where their tuple is last named. So it is named once more, by `keep`, at the end.
+by_reference: Callable[[_T], _T]
+keep: Callable[[Any], None]
+if _config.DISABLE_JIT:
+    by_reference = keep = _itself
+else:
+    by_reference, keep = _api.intrinsic(_refer), _api.intrinsic(_nothing)

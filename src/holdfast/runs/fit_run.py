@@ -1,18 +1,22 @@
 """From data to a run, in steps that the terminal tells of and Python takes at once."""
 
+import os
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from holdfast.runs.about import about_of
 from holdfast.runs.change.profile import rows_profile
 from holdfast.runs.facts import stable_facts
+from holdfast.runs.folder import check_place
 from holdfast.runs.json_file import finite
 from holdfast.runs.kernels import Ready, ready_kernels, train_smallest
 from holdfast.runs.model_facts import model_facts
 from holdfast.runs.model_fit import fit_model, fit_smallest
 from holdfast.runs.notes import collect_notes, timed
+from holdfast.runs.resumable import resumable
 from holdfast.runs.roles import RowRoles, assign_roles
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.runs.run import Run
@@ -21,12 +25,26 @@ from holdfast.runs.stable_fit import StableFit, fit_stable
 from holdfast.runs.wording import in_python, python_errors
 
 
-def fit_run(data: Any, target: str, *, verbose: bool = False, **settings: Any) -> Run:
+def fit_run(
+    data: Any,
+    target: str,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    **settings: Any,
+) -> Run:
     """A model for the rows of a frame, or of a CSV or Parquet file, tested on rows set aside before.
 
     `target` names the column to predict. All options of `holdfast fit` are taken by their names,
-    `--max-depth` as `max_depth`: see `RunSettings`. With `verbose`, progress bars are shown.
+    `--max-depth` as `max_depth`: see `RunSettings`. With a `folder` the run is saved there, and one that was
+    stopped on its way goes on where it was: see `resumable`. With `verbose`, progress bars are shown.
     """
+    if folder is not None:
+        check_place(Path(folder))  # before the work
+        with resumable(folder):
+            run = fit_run(data, target, verbose=verbose, **settings)
+            run.save(folder)
+            return run
     given: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as given, python_errors():

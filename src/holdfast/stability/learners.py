@@ -36,6 +36,7 @@ def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
         )
     combinations = combinations_of(grid or {})
     if learner is None:
+        rows.table.code(settings.n_jobs)
         return own_learner(rows.table, settings.rules, combinations)
     return foreign_learner(rows.table, learner, combinations)
 

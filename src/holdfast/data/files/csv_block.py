@@ -121,9 +121,12 @@ def _places(data: ByteArray, ends: LongArray, n_columns: int) -> tuple[LongArray
 
 
 def _are_empty_lines(data: ByteArray, starts: LongArray, ends: LongArray, is_last: BoolArray) -> BoolArray:
-    follows_line = np.append(True, is_last[:-1])
-    is_bare = (starts == ends) | ((ends - starts == 1) & (data[starts] == _RETURN))
-    return cast(BoolArray, is_last & follows_line & is_bare)
+    alone = np.flatnonzero(is_last & np.append(True, is_last[:-1]))  # few, unless there is one column
+    lengths = ends[alone] - starts[alone]
+    is_bare = (lengths == 0) | ((lengths == 1) & (data[starts[alone]] == _RETURN))
+    empty = np.zeros(len(ends), np.bool_)
+    empty[alone[is_bare]] = True
+    return empty
 
 
 def _unquoted(cell: str) -> str:

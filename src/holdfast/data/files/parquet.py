@@ -16,7 +16,7 @@ LIBRARIES = ("pyarrow", "polars", "pandas")
 
 def parquet_frame(file: BinaryIO) -> Any:
     """What is in the Parquet file, as a frame of the first library that is installed."""
-    library = _installed()
+    library = parquet_library()
     try:
         if library == "pyarrow":
             from pyarrow.parquet import read_table
@@ -41,7 +41,7 @@ def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
     import narwhals as nw
 
     frame = nw.from_dict(
-        {name: _of_one_type(values) for name, values in columns.items()}, backend=_installed()
+        {name: _of_one_type(values) for name, values in columns.items()}, backend=parquet_library()
     )
     content = BytesIO()
     try:
@@ -51,7 +51,8 @@ def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
     return content.getvalue()
 
 
-def _installed() -> Any:
+def parquet_library() -> Any:
+    """The name of the library that reads Parquet here; a DataError if none does."""
     for library in LIBRARIES:
         if find_spec(library) is not None:
             return library

@@ -27,7 +27,7 @@ def defined_columns(
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
-    _raise_for_repeated_questions(questions, frame.names)
+    raise_for_repeated_questions(questions, frame.names)
     asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
     return features + asked, values + _answers(questions, features, values)
 
@@ -82,7 +82,8 @@ def check_questions(questions: Sequence[str], schema: Schema) -> None:
         )
 
 
-def _raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+def raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+    """Raise a DataError if a question has the text of another, or the name of a column."""
     texts = [*names, *questions]
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:

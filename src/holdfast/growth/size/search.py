@@ -200,7 +200,7 @@ def path_scores(
 ) -> tuple[FloatArray, FloatArray]:
     """The score of every value on every fold, (values, folds), and the standard error of their mean."""
     n_folds = len(folds.held_out)
-    _ = folds.table.coded  # before the threads start
+    folds.table.code(search.n_jobs)  # before the threads start
     telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
     if len(values) == 1:  # a single size needs no choice
         telling = list(range(n_folds))

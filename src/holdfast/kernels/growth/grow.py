@@ -28,7 +28,7 @@ from holdfast.kernels.growth.random_split import RankValues, best_random_split, 
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
-from holdfast.kernels.reference import by_reference
+from holdfast.kernels.reference import by_reference, keep
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
@@ -235,7 +235,8 @@ def grow(
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    scratch = by_reference(new_scratch(plan, coded, guide, len(rows)))
+    memory = new_scratch(plan, coded, guide, len(rows))
+    scratch = by_reference(memory)
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     for slot in range(1, len(histograms)):
@@ -426,6 +427,7 @@ def grow(
         rows[i] = compact.origin[rows[i]]
     in_preorder(plan, coded, growing, n_nodes, grown)
     grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
+    keep(memory)
 
 
 @allocating

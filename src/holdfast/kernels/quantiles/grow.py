@@ -45,7 +45,7 @@ from holdfast.kernels.growth.split import Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.quantiles.search import Room, choose_set, search
 from holdfast.kernels.quantiles.sides import Pinball, Targets, all_rows, loss_of
-from holdfast.kernels.reference import by_reference
+from holdfast.kernels.reference import by_reference, keep
 
 NO_DIRECTION = int64(0)
 
@@ -166,7 +166,8 @@ def grow_quantiles(
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, value, heap = np.empty(capacity), np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
-    room = by_reference(new_room(coded, guide, len(rows)))
+    memory = new_room(coded, guide, len(rows))
+    room = by_reference(memory)
     zero, one, bounds, top = int64(0), int64(1), growing.guided, guide.top
     n_nodes, n_leaves, n_open, n_set, state, parent = one, one, zero, zero, COMPLETE, NONE
     for k in range(N_FIELDS):
@@ -264,3 +265,4 @@ def grow_quantiles(
             n_nodes += 1
     in_preorder(plan, coded, growing, n_nodes, grown)
     grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
+    keep(memory)

@@ -131,7 +131,7 @@ class Lesson:
         self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
     ) -> list[Student]:
         """The students of bootstrap samples, which can be cut to fewer leaves."""
-        _ = self.lesson.coded  # before the threads start
+        self.lesson.code(n_jobs)  # before the threads start
         tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
         sampled = partial(self._sampled, repeats, units, stream)
         parts = run_all(sampled, tasks, n_jobs, progress=progress, kept="Students")

@@ -5,12 +5,14 @@ The mean of several models of different kinds moves less from sample to sample t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from holdfast.arrays import FloatArray, LongArray
+from holdfast.backends.tasks import run_kept
 from holdfast.data.schema import Target
 from holdfast.data.split.row_keys import row_hashes, unit_keys
 from holdfast.data.table import Table
@@ -82,8 +84,8 @@ def taught(pupils: Pupils, teacher: Any) -> FloatArray:
     if target.is_classes and len(present := np.unique(pupils.table.target)) == 1:  # nothing to learn
         return np.asarray(np.eye(len(target.classes))[np.full(pupils.table.n_rows, present[0])], np.float64)
     for part, share in parts.items():
-        said = PARTS[part](pupils) if isinstance(part, str) else _foreign(pupils, part)
-        answers = answers + (share / total) * said
+        teach = PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part)
+        answers = answers + (share / total) * run_kept("Teacher", teach, pupils)
     return np.clip(answers, 0.0, 1.0)
 
 

@@ -19,6 +19,7 @@ VERSION = 1
 _OURS = 0x48464153  # "HFAS", the application id of the file
 _BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a file
 _LEAST_FREE = 1 << 16  # bytes; with less, errors of input and output mean a full disk
+_MOST_PAGES = 256  # of 4 KB: what waits beside the file takes room twice
 _AT_ONCE = 500  # keys in one question
 _TABLES = """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -68,7 +69,7 @@ class Database:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
-        self.n_results = int(connection.execute("SELECT count(*) FROM results").fetchone()[0])
+        self.n_results = _n_results(connection)
 
     @classmethod
     def opened(cls, path: Path, environment: bytes, about: Mapping[str, str]) -> "Database":
@@ -93,6 +94,7 @@ class Database:
             with suppress(sqlite3.OperationalError):  # on drives that cannot have it
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")  # beside the file
             if not _has_tables(connection):
                 _make(connection)
             own = cls(path, connection)
@@ -117,15 +119,18 @@ class Database:
                 found |= {key: content for key, digest, content in rows if digest == digest_of(key, content)}
         return found
 
-    def write(self, results: Mapping[bytes, bytes], lists: Sequence[Listed]) -> None:
-        """Add the results, and say how far the lists are, all or nothing."""
+    def write(
+        self, results: Mapping[bytes, bytes], lists: Sequence[Listed], replaced: Sequence[bytes] = ()
+    ) -> None:
+        """Add the results, remove those replaced, and say how far the lists are, all or nothing."""
         rows = [(key, digest_of(key, content), content) for key, content in results.items()]
         far = [(each.number, each.name, each.total, each.done, each.kept) for each in lists]
         with _errors(self._path), self._connection as connection:
             connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", rows)
+            connection.executemany("DELETE FROM results WHERE key = ?", [(key,) for key in replaced])
             connection.executemany("INSERT OR REPLACE INTO lists VALUES (?, ?, ?, ?, ?)", far)
             _put_facts(connection, {"written": datetime.now().astimezone().isoformat(" ", "seconds")})
-        self.n_results += len(rows)
+        self.n_results = _n_results(self._connection)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -145,7 +150,7 @@ def store_content(path: Path) -> StoreContent | None:
         with closing(_connected(path, only_read=True)) as connection:
             if _application(connection) != (_OURS, VERSION):
                 return None
-            n_results = connection.execute("SELECT count(*) FROM results").fetchone()[0]
+            n_results = _n_results(connection)
             stages = connection.execute("SELECT name, total, done, kept FROM lists ORDER BY number")
             facts = dict(connection.execute("SELECT name, value FROM facts"))
             return StoreContent(n_results, tuple(Stage(*row) for row in stages), facts, _n_bytes(path))
@@ -190,6 +195,10 @@ def _unusable(path: Path, environment: bytes) -> str:
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
+def _n_results(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM results").fetchone()[0])
 
 
 def _application(connection: sqlite3.Connection) -> tuple[int, int]:

@@ -6,7 +6,8 @@ whole file behind. What is read is checked: a result that is damaged is computed
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class _Pending:
     """What is not written yet."""
 
     results: dict[bytes, bytes] = field(default_factory=dict)  # contents, by their keys
+    replaced: list[bytes] = field(default_factory=list)  # keys of results that nobody needs any more
     lists: dict[int, TaskList] = field(default_factory=dict)  # by their numbers
     since: float = 0.0  # when the last transaction ended
 
@@ -52,6 +54,7 @@ class TaskStore:
         self._keys = Keys()
         self._pending = _Pending()
         self._n_lists = 0
+        self._open: list[list[bytes]] = []  # of the pieces of work that lists are in: the keys of these
         self._is_off = False  # True where there is no room
         self._lock = threading.RLock()
         if path.exists():
@@ -70,6 +73,8 @@ class TaskStore:
             except NoKeyError:
                 return None
             self._n_lists += 1
+            for within in self._open:
+                within.extend(keys)
             return StoredTasks(self, TaskList(name, len(items), self._n_lists), keys)
 
     def _keys_of(self, task: Callable[[Any], Any], items: Sequence[Any]) -> list[bytes]:
@@ -80,6 +85,7 @@ class TaskStore:
         """The results that are there, by the places of their keys."""
         with self._lock:
             contents = {} if self._database is None else self._database.contents(keys)
+            contents |= self._pending.results  # what waits to be written is there, too
             found: dict[int, Any] = {}
             for place, key in enumerate(keys):
                 if key in contents:
@@ -91,7 +97,18 @@ class TaskStore:
             self._pending.lists[listed.number] = listed
             return found
 
-    def add(self, listed: TaskList, key: bytes, result: Any, seconds: float) -> None:
+    @contextmanager
+    def replacing(self, keys: list[bytes]) -> Iterator[None]:
+        """Within it, the keys of all lists that begin are collected."""
+        self._open.append(keys)
+        try:
+            yield
+        finally:
+            self._open.remove(keys)
+
+    def add(
+        self, listed: TaskList, key: bytes, result: Any, seconds: float, replaced: Sequence[bytes]
+    ) -> None:
         """Keep the result, if it is worth it, and write what waits if it is time."""
         with self._lock:
             listed.done += 1
@@ -99,6 +116,7 @@ class TaskStore:
             if (content := _worth_keeping(result, seconds)) is not None:
                 listed.kept += 1
                 self._pending.results[key] = content
+                self._pending.replaced += replaced
             if seconds >= LONG or time.monotonic() - self._pending.since >= PAUSE:
                 self.write()
 
@@ -107,7 +125,7 @@ class TaskStore:
         with self._lock:
             pending = self._pending
             if self._database is not None:
-                self._database.write(pending.results, list(pending.lists.values()))
+                self._database.write(pending.results, list(pending.lists.values()), pending.replaced)
             elif pending.results:
                 self._begin(pending)
             else:
@@ -120,7 +138,7 @@ class TaskStore:
             return
         try:
             database = Database.opened(self.path, environment(), self._about)
-            database.write(pending.results, list(pending.lists.values()))
+            database.write(pending.results, list(pending.lists.values()), pending.replaced)
         except OSError:
             self._is_off = True
             Database.remove(self.path)
@@ -147,6 +165,7 @@ class StoredTasks:
     store: TaskStore
     listed: TaskList
     keys: Sequence[bytes]
+    replaced: list[bytes] = field(default_factory=list)  # keys of lists that the result stands for
 
     def known(self) -> dict[int, Any]:
         """The results that are there, by the places of their items."""
@@ -154,7 +173,11 @@ class StoredTasks:
 
     def add(self, place: int, result: Any, seconds: float) -> None:
         """Keep the result of the item at this place, which took so long."""
-        self.store.add(self.listed, self.keys[place], result, seconds)
+        self.store.add(self.listed, self.keys[place], result, seconds, self.replaced)
+
+    def replacing(self) -> AbstractContextManager[None]:
+        """Within it, what other lists keep is there only until this one has its result."""
+        return self.store.replacing(self.replaced)
 
 
 def _worth_keeping(result: Any, seconds: float) -> bytes | None:

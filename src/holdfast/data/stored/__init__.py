@@ -1,0 +1,1 @@
+"""Tables on disk: for data that is larger than memory."""

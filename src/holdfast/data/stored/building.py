@@ -1,0 +1,182 @@
+"""Data in parts becomes a table on disk, a column at a time."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray
+from holdfast.data.coding import Room
+from holdfast.data.expressions.question import parse_questions
+from holdfast.data.input.categorical import readings
+from holdfast.data.input.columns import Reading
+from holdfast.data.input.features import question_texts, raise_for_repeated_questions
+from holdfast.data.input.target import Task, check_task
+from holdfast.data.input.weight import read_weight, weighted_rows
+from holdfast.data.input.zero_weight import defined_column, defined_target
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.row_keys import row_keys
+from holdfast.data.stored.parts import Parts, parts_of
+from holdfast.data.stored.pieces import read_in_pieces, target_in_pieces
+from holdfast.data.stored.table import (
+    DESCRIPTION,
+    FORMAT,
+    LARGE,
+    VERSION,
+    Description,
+    StoredTable,
+    new_array,
+    open_table,
+)
+from holdfast.data.table import Table, warn_of_data
+from holdfast.errors import DataError, ParameterError
+from holdfast.files import replace_file
+from holdfast.text.lists import listed
+
+BYTES_OF_ROW = 64  # while a column is read and coded, and while rows are given their keys
+SPILLED = "parts"  # the folder for frames that come one after another
+
+
+def store_table(
+    data: Any,
+    folder: str | os.PathLike[str],
+    target: str = "outcome",
+    *,
+    sample_weight: str | None = None,
+    task: Task | None = None,
+    categorical_features: Any = "from_dtype",
+    questions: Sequence[str] = (),
+    positive: Any = None,
+    memory_limit: int | None = None,
+    n_jobs: int | None = None,
+) -> StoredTable:
+    """The table of data that is larger than memory, written to the folder, from which it can be opened again.
+
+    The data is a folder of Parquet files, a file, a lazy frame of polars, an Arrow dataset, a frame of dask,
+    or frames one after another. One column at a time is in memory, and rows: some 64 bytes of each, whatever
+    the number of columns. If that is more than `memory_limit`, nothing is begun. On disk a value takes 13
+    bytes. Everything else is as in `Table.from_frame`, and so are the trees, to the last bit.
+    """
+    check_task(task)
+    questions = question_texts(questions)
+    place = _new_folder(folder)
+    try:
+        parts = parts_of(data, place / SPILLED)
+        _check_size(parts, memory_limit)
+        names = _feature_names(parts, [target, *([] if sample_weight is None else [sample_weight])])
+        weight = None if sample_weight is None else read_weight(parts.column(sample_weight), sum(parts.sizes))
+        weighted = weighted_rows(weight)
+        columns = new_array(place, "columns", np.float64, (len(names) + len(questions), sum(parts.sizes)))
+        features = _read_columns(parts, names, readings(categorical_features, names), weighted, columns)
+        features += _answered(questions, features, columns)
+        values, defined = _target(parts.column(target), target, task, weighted)
+        schema = Schema(features, defined.with_positive(positive))
+        _write_rest(place, Table(schema, tuple(columns), values, weight), parts.sizes, n_jobs)
+        shutil.rmtree(place / SPILLED, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    table = open_table(place)
+    warn_of_data(table)
+    return table
+
+
+def _new_folder(folder: str | os.PathLike[str]) -> Path:
+    place = Path(folder).absolute()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise DataError(
+            f"Cannot make a table in '{folder}': there is something already. Open it with open_table, remove "
+            "it, or give another folder."
+        )
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _check_size(parts: Parts, memory_limit: int | None) -> None:
+    n_rows = sum(parts.sizes)
+    if n_rows == 0:
+        raise DataError("The data has no row: all of its parts are empty.")
+    if memory_limit is not None and n_rows * BYTES_OF_ROW > memory_limit:
+        raise ParameterError(
+            f"memory_limit={memory_limit} is too small: {n_rows} rows need {n_rows * BYTES_OF_ROW} bytes, "
+            f"{BYTES_OF_ROW} each, to be made a table. Raise it, or take fewer rows."
+        )
+
+
+def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
+    absent = [name for name in aside if name not in parts.names]
+    if absent:
+        raise DataError(
+            f"There is no column {listed(absent)} in the data. Its columns are {listed(parts.names, 30)}."
+        )
+    names = tuple(name for name in parts.names if name not in aside)
+    if not names:
+        raise DataError("The data has no column besides the target: there is nothing to split by.")
+    return names
+
+
+# -- columns ------------------------------------------------------------------------------------------------
+
+
+def _read_columns(
+    parts: Parts,
+    names: Sequence[str],
+    how: Sequence[Reading],
+    weighted: BoolArray | None,
+    out: FloatArray,
+) -> tuple[Feature, ...]:
+    """The features that the columns define; their numbers are written to the rows of `out`."""
+    features = []
+    for name, reading, own in zip(names, how, out, strict=False):
+        raw = parts.column(name)
+        if weighted is None:
+            column = read_in_pieces(raw, f"column {name!r}", reading)
+            feature, own[:] = column.feature(name), column.values
+        else:
+            feature, own[:] = defined_column(raw, name, reading, weighted)
+        features.append(feature)
+    return tuple(features)
+
+
+def _answered(
+    questions: Sequence[str], features: Sequence[Feature], columns: FloatArray
+) -> tuple[Feature, ...]:
+    """The questions as features; their answers are written to the last of the columns."""
+    raise_for_repeated_questions(questions, [feature.name for feature in features])
+    asked = parse_questions(questions, features)
+    for question, own in zip(asked, columns[len(features) :], strict=True):
+        own[:] = question.answers([columns[place] for place in question.columns])
+    return tuple(Feature(text, "question", categories=(False, True)) for text in questions)
+
+
+def _target(
+    raw: Any, name: str, task: Task | None, weighted: BoolArray | None
+) -> tuple[NDArray[Any], Target]:
+    if weighted is None:
+        return target_in_pieces(raw, name, task)
+    return defined_target(raw, name, task, weighted)
+
+
+# -- what is made of them -----------------------------------------------------------------------------------
+
+
+def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | None) -> None:
+    """Write target, weights, codes, ranks and keys of the rows, and last what the folder holds."""
+    n_features, n_rows = rows.n_features, rows.n_rows
+    np.save(place / "target.npy", rows.target)
+    if rows.weight is not None:
+        np.save(place / "weight.npy", rows.weight)
+    codes = new_array(place, "codes", np.uint32, (-(-n_features // 4), n_rows))
+    ranks = new_array(place, "ranks", np.int32, (n_features, n_rows))
+    coded = rows.code(n_jobs, Room(codes.view(np.uint8).reshape(len(codes), n_rows, 4), ranks))
+    small = {name: array for name, array in coded._asdict().items() if name not in LARGE}
+    np.savez(place / "coded.npz", **small)
+    np.save(place / "keys.npy", row_keys(rows))
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    known = Description(FORMAT, VERSION, rows.schema, n_rows, tuple(starts), rows.weight is not None)
+    replace_file(place / DESCRIPTION, msgspec.json.encode(known))

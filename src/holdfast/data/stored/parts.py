@@ -1,0 +1,166 @@
+"""Data in parts, of which one column at a time is read into memory."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from holdfast.data.files.parquet import parquet_library
+from holdfast.data.input.frame import frame_of
+from holdfast.errors import DataError
+from holdfast.text.lists import listed
+
+PARQUET = (".parquet", ".pq")
+
+
+class Parts(Protocol):
+    """Rows in parts, of which one column at a time is in memory."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each part."""
+
+    def column(self, name: str) -> Any:
+        """The whole column, as a series."""
+
+
+def parts_of(data: Any, folder: Path) -> Parts:
+    """The parts of whatever holds them; frames that come one by one are first written to the folder."""
+    if isinstance(data, str | os.PathLike):
+        return ParquetParts(parquet_files(Path(data)))
+    if _is_instance(data, "polars", "LazyFrame"):
+        return LazyParts(data)
+    if _is_instance(data, "pyarrow.dataset", "Dataset"):
+        return DatasetParts(data)
+    frames = _dask_partitions(data) if hasattr(data, "get_partition") else data
+    if not isinstance(frames, Iterable) or hasattr(frames, "columns") or hasattr(frames, "shape"):
+        raise DataError(
+            f"The data is a {type(data).__name__}: give a folder of Parquet files, a lazy frame, an Arrow "
+            "dataset or a list of frames. Of a frame in memory, Table.from_frame makes a table."
+        )
+    return ParquetParts(_written(frames, folder))
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """The Parquet files in a folder and below it, by name; or the file itself."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise DataError(f"There is no file or folder '{path}'.")
+    files = sorted(
+        each for each in path.rglob("*") if each.suffix.lower() in PARQUET and not _is_hidden(each, path)
+    )
+    if not files:
+        raise DataError(f"There is no Parquet file in '{path}' (.parquet or .pq).")
+    keys = [part for part in files[0].relative_to(path).parts[:-1] if "=" in part]
+    if keys:
+        raise DataError(
+            f"The names of folders in '{path}' hold values, {listed(keys)}, which are in no file. Give "
+            f"pyarrow.dataset.dataset({str(path)!r}, partitioning='hive'), which reads them."
+        )
+    return files
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _is_instance(data: Any, module: str, name: str) -> bool:
+    loaded = sys.modules.get(module)  # a library that is not imported has made nothing
+    return loaded is not None and isinstance(data, getattr(loaded, name))
+
+
+def _dask_partitions(frame: Any) -> Iterator[Any]:
+    return (frame.get_partition(number).compute() for number in range(frame.npartitions))
+
+
+def _written(frames: Iterable[Any], folder: Path) -> list[Path]:
+    """Each frame as a Parquet file: in memory is one at a time."""
+    import narwhals as nw
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for number, frame in enumerate(frames):
+        native = nw.from_native(frame, eager_only=True)
+        files.append(folder / f"part-{number:06d}.parquet")
+        native.write_parquet(files[-1])
+    if not files:
+        raise DataError("The data has no part: there is not a single frame in it.")
+    return files
+
+
+class ParquetParts:
+    """Parquet files, each of which is a part."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+        self._library = parquet_library()
+        heads = [self._head(file) for file in files]
+        self.names, self.sizes = heads[0][0], tuple(n_rows for _, n_rows in heads)
+        for file, (names, _) in zip(files, heads, strict=True):
+            if set(names) != set(self.names):
+                raise DataError(
+                    f"All parts must have the same columns: '{files[0]}' has {listed(self.names, 30)}, and "
+                    f"'{file}' has {listed(names, 30)}."
+                )
+
+    def column(self, name: str) -> Any:
+        """The column of all files, one below the other; whole numbers give way to others."""
+        if self._library == "pyarrow":
+            import pyarrow
+            from pyarrow.parquet import ParquetFile
+
+            tables = [ParquetFile(file).read(columns=[name], use_threads=False) for file in self._files]
+            whole = pyarrow.concat_tables(tables, promote_options="permissive")
+            return frame_of(whole).columns[0]
+        import polars
+
+        frames = [polars.read_parquet(file, columns=[name]) for file in self._files]
+        return frame_of(polars.concat(frames, how="vertical_relaxed", rechunk=False)).columns[0]
+
+    def _head(self, file: Path) -> tuple[tuple[str, ...], int]:
+        try:
+            if self._library == "pyarrow":
+                from pyarrow.parquet import ParquetFile
+
+                found = ParquetFile(file)
+                return tuple(found.schema_arrow.names), int(found.metadata.num_rows)
+            import polars
+
+            lazy = polars.scan_parquet(file)
+            return tuple(lazy.collect_schema().names()), int(lazy.select(polars.len()).collect().item())
+        except Exception as error:
+            raise DataError(f"Cannot read '{file}': it is no Parquet file, or a broken one.") from error
+
+
+class LazyParts:
+    """A lazy frame of polars, which reads what it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        import polars
+
+        self._frame = frame
+        self.names = tuple(frame.collect_schema().names())
+        self.sizes = (int(frame.select(polars.len()).collect().item()),)
+
+    def column(self, name: str) -> Any:
+        """The column."""
+        return frame_of(self._frame.select(name).collect()).columns[0]
+
+
+class DatasetParts:
+    """A dataset of Arrow, each of whose fragments is a part."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.names = tuple(dataset.schema.names)
+        self.sizes = tuple(int(fragment.count_rows()) for fragment in dataset.get_fragments())
+
+    def column(self, name: str) -> Any:
+        """The column."""
+        return frame_of(self._dataset.to_table(columns=[name])).columns[0]
