@@ -12,8 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import parallel_config
 from rich.console import Console
@@ -38,51 +37,53 @@ from holdfast.storage.model_file import tree_to_json
 
 JOBS = 2
 KILLED = "collection, a worker killed"
-Work = Callable[[], Any]
+
+
+class Work(NamedTuple):
+    """What is timed, and what of its result is equal only if every bit is."""
+
+    done: Callable[[], Any]
+    bits: Callable[[Any], Any]
 
 
 def works(n_rows: int, share: float) -> dict[str, Work]:
-    """What is timed: each gives something that is equal only if every bit is."""
     X, y = make_classification(n_rows, 30, n_informative=10, flip_y=0.1, random_state=0)
-    table, few = Table.from_arrays(X, y), slice(0, n_rows // 5)
-    rules = GrowthRules(max_depth=10)
+    table, rules = Table.from_arrays(X, y), GrowthRules(max_depth=10)
+    few_X, few_y = X[: n_rows // 5], y[: n_rows // 5]
+    few = Table.from_arrays(few_X, few_y)
     n_trees, n_measured = int(200 * share), int(300 * share)
-    trees = grow_bootstraps(
-        Table.from_arrays(X[few], y[few]), rules.replace(max_depth=6), n_measured, n_jobs=JOBS
-    )
+    trees = grow_bootstraps(few, rules.replace(max_depth=6), n_measured, n_jobs=JOBS)
+    forest = ForestClassifier(n_trees // 2, random_state=0, n_jobs=JOBS)
     models = {
         "tree": TreeClassifier(),
         "pruned": TreeClassifier(ccp_alpha="cv"),
         "forest": ForestClassifier(50, random_state=0),
     }
     stable = StabilitySettings(method="bootstrap", n_estimators=int(50 * share), n_jobs=JOBS)
+    changes = {"changes": ("overlap", "fewer rows"), "n_repeats": 3}
     return {
-        f"collection, {n_trees} trees": lambda: [
-            tree_to_json(tree) for tree in grow_bootstraps(table, rules, n_trees, n_jobs=JOBS)
-        ],
-        f"forest, {n_trees // 2} trees": lambda: ensemble_to_json(
-            ForestClassifier(n_trees // 2, random_state=0, n_jobs=JOBS).fit(X, y).ensemble_
+        f"collection, {n_trees} trees": Work(
+            lambda: grow_bootstraps(table, rules, n_trees, n_jobs=JOBS),
+            lambda grown: list(map(tree_to_json, grown)),
         ),
-        f"distances, {n_measured} x {n_measured}": lambda: distance_matrix(trees, n_jobs=JOBS).tobytes(),
-        "replications, 4": lambda: repr(
-            replicate(Table.from_arrays(X[few], y[few]), stable, n_replications=4).rows
+        f"forest, {n_trees // 2} trees": Work(
+            lambda: forest.fit(X, y).ensemble_, lambda ensemble: ensemble_to_json(ensemble)
         ),
-        "audit, 3 methods": lambda: _figures(
-            retrain_audit(
-                models, X[few], y[few], changes=("overlap", "fewer rows"), n_repeats=3, n_jobs=JOBS
-            ).pairs
+        f"distances, {n_measured} x {n_measured}": Work(
+            lambda: distance_matrix(trees, n_jobs=JOBS), lambda distances: distances.tobytes()
         ),
-        "comparison, 3 models": lambda: _figures(compare_models(models, X[few], y[few], n_jobs=JOBS)),
+        "replications, 4": Work(
+            lambda: replicate(few, stable, n_replications=4), lambda found: repr(found.rows)
+        ),
+        "audit, 3 methods": Work(
+            lambda: retrain_audit(models, few_X, few_y, **changes, n_jobs=JOBS).pairs, _figures
+        ),
+        "comparison, 3 models": Work(lambda: compare_models(models, few_X, few_y, n_jobs=JOBS), _figures),
     }
 
 
 def _figures(result: Any) -> str:
     return repr({name: list(values) for name, values in result.columns().items() if "seconds" not in name})
-
-
-@contextmanager
-def here() -> Iterator[None]:
-    yield
 
 
 @contextmanager
@@ -110,10 +111,16 @@ def on_ray() -> Iterator[None]:
     ray.shutdown()
 
 
-def timed(work: Work) -> tuple[Any, float]:
-    start = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - start
+def timed(work: Work, n_times: int = 2) -> tuple[Any, float]:
+    """The bits of the result, and the shortest time of several: the first loads the kernels."""
+    times, found = [], []
+    for _ in range(n_times):
+        start = time.perf_counter()
+        result = work.done()
+        times.append(time.perf_counter() - start)
+        found.append(work.bits(result))
+    assert all(bits == found[0] for bits in found)
+    return found[0], min(times)
 
 
 def process(_: int) -> int:
@@ -121,44 +128,43 @@ def process(_: int) -> int:
     return os.getpid()
 
 
-def killed_after(seconds: float, work: Work) -> Any:
-    """The result of the work, one of whose workers is killed after so many seconds."""
+def killed_after(seconds: float, work: Work) -> Work:
+    """The same work, one of whose workers is killed after so many seconds."""
+
+    def done() -> Any:
+        threading.Timer(seconds, os.kill, (victim, signal.SIGKILL)).start()
+        return work.done()
+
     victim = run_all(process, range(8))[0]
-    threading.Timer(seconds, os.kill, (victim, signal.SIGKILL)).start()
-    return work()
+    return work._replace(done=done)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
     parser.add_argument("--kinds", nargs="+", default=["dask", "ray"], choices=["dask", "ray"])
-    quick, kinds = parser.parse_args().quick, parser.parse_args().kinds
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
-    all_work = works(2_000 if quick else 20_000, 0.1 if quick else 1.0)
-    grid = Grid("work", "here", *(f"{kind}" for kind in kinds), "equal bits")
-    found: dict[str, list[tuple[Any, float]]] = {name: [_best(work)] for name, work in all_work.items()}
-    for kind in kinds:
+    all_work = works(2_000 if given.quick else 20_000, 0.1 if given.quick else 1.0)
+    collection = next(iter(all_work))
+    found = {name: [timed(work)] for name, work in all_work.items()}
+    for kind in given.kinds:
         with {"dask": on_dask, "ray": on_ray}[kind](), parallel_config(backend=kind):
             for name, work in all_work.items():
-                work()  # kernels are loaded
-                found[name].append(_best(work))
-            first = next(iter(all_work))
-            (_, alone), *_, (_, seconds) = found[first]
-            work = partial(killed_after, 0.4 * seconds, all_work[first])
-            found.setdefault(KILLED, found[first][:1]).append(timed(work))
-    for name, results in found.items():
-        (expected, alone), *others = results
+                found[name].append(timed(work))
+            seconds = found[collection][-1][1]
+            work = killed_after(0.4 * seconds, all_work[collection])
+            found.setdefault(KILLED, found[collection][:1]).append(timed(work, 1))
+    show(given.kinds, found)
+
+
+def show(kinds: list[str], found: dict[str, list[tuple[Any, float]]]) -> None:
+    grid = Grid("work", "here", *kinds, "equal bits")
+    for name, ((expected, alone), *others) in found.items():
         cells = [f"{seconds:.2f} s, {seconds / alone:.2f}x" for _, seconds in others]
-        grid.add_row(
-            name, f"{alone:.2f} s", *cells, "yes" if all(each == expected for each, _ in others) else "NO"
-        )
+        are_equal = all(bits == expected for bits, _ in others)
+        grid.add_row(name, f"{alone:.2f} s", *cells, "yes" if are_equal else "NO")
     Console(width=110).print(grid)
-
-
-def _best(work: Work) -> tuple[Any, float]:
-    results = [timed(work) for _ in range(2)]
-    assert results[0][0] == results[1][0]
-    return min(results, key=lambda each: each[1])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from holdfast import (
     retrain_audit,
     use_cluster,
 )
+from holdfast.backends import tasks
 from holdfast.backends.clusters import active, dask_cluster, tile
 from holdfast.backends.interruption import stop_flag
 from holdfast.backends.tasks import run_all
@@ -295,13 +296,19 @@ def _comes_true(check: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.usefixtures("config")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_after_ctrl_c_or_an_error_no_task_runs_on(tmp_path: Path, error: type[BaseException]) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
+def test_after_ctrl_c_or_an_error_no_task_runs_on(
+    tmp_path: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the error is one of a task, or of this process: where a bar cannot be written, say."""
+
     def endless(number: int) -> None:
-        if number == 0 and error is ValueError:
+        if number == 0 and error is not KeyboardInterrupt:
             while not any(tmp_path.iterdir()):
                 time.sleep(0.01)
-            raise ValueError
+            if error is ValueError:
+                raise ValueError
+            return
         (tmp_path / f"begun {number}").write_text(str(os.getpid()))
         try:
             with stop_flag() as raised:
@@ -310,10 +317,15 @@ def test_after_ctrl_c_or_an_error_no_task_runs_on(tmp_path: Path, error: type[Ba
         finally:
             (tmp_path / f"ended {number}").touch()
 
+    def broken_bar(results: Any, *_: Any) -> Iterator[Any]:
+        yield next(iter(results))
+        raise OSError
+
+    monkeypatch.setattr(tasks, "with_bar", broken_bar)
     if error is KeyboardInterrupt:
         threading.Thread(target=_interrupt, args=(tmp_path,), daemon=True).start()
     with pytest.raises(error):
-        run_all(endless, range(4))
+        run_all(endless, range(4), progress="Bar" if error is OSError else "")
 
     def is_over() -> bool:
         begun = [path for path in tmp_path.iterdir() if path.name.startswith("begun")]

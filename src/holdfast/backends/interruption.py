@@ -31,6 +31,7 @@ class TaskGroup:
         self._flags: dict[int, ByteArray] = {}
         self._n_tasks = 0
         self._is_stopped = False
+        self._elsewhere: list[Callable[[], None]] = []  # what stops tasks that no flag here reaches
 
     def __reduce__(self) -> tuple[type["TaskGroup"], tuple[()]]:
         return TaskGroup, ()  # another process has its own threads to stop
@@ -49,8 +50,14 @@ class TaskGroup:
                 self._n_tasks -= 1
                 self._changed.notify_all()
 
+    def stop_by(self, call: Callable[[], None]) -> None:
+        """Call this too when the group is stopped: tasks run where its flags do not reach."""
+        self._elsewhere.append(call)
+
     def stop(self) -> None:
         """Raise all flags, and wait a moment for the tasks to end."""
+        for call in self._elsewhere:
+            call()
         with self._changed:
             self._is_stopped = True
             for flag in self._flags.values():

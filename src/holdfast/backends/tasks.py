@@ -168,7 +168,9 @@ def _on_cluster(
     cluster = None if work.n_jobs == 1 or len(items) < 2 else cluster_of(backend)
     if cluster is None:
         return ((place, work.group.call(task, item)) for place, item in enumerate(items))
-    return run_tiles(cluster, task, items, work.n_jobs)
+    results = run_tiles(cluster, task, items, work.n_jobs)
+    work.group.stop_by(results.close)
+    return results
 
 
 def check_jobs(n_jobs: int | None) -> None:

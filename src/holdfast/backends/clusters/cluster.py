@@ -67,6 +67,7 @@ class Sent:
 
     parts: WeakKeyDictionary[Any, dict[str, Part]] = field(default_factory=WeakKeyDictionary)
     n_bytes: int = 0  # in all so far
+    times_lost: int = 0
 
     def part(self, value: Any, put: Callable[[ByteArray], Any]) -> Part:
         """The part of a value; it is sent unless it was before, and nothing more was worked out of it since.
@@ -101,3 +102,4 @@ class Sent:
     def forget(self) -> None:
         """Send all anew: the cluster has lost something."""
         self.parts.clear()
+        self.times_lost += 1

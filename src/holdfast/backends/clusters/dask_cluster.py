@@ -43,11 +43,9 @@ class DaskCluster:
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:
-        from distributed import TimeoutError as Timeout
-
         try:
             self._client.wait_for_workers(1, timeout=WAIT)
-        except Timeout as error:
+        except TimeoutError as error:
             address = self._client.scheduler.address
             raise ClusterError(
                 f"The cluster at {address} has no worker, and none came within {WAIT} seconds: start some "
@@ -61,7 +59,11 @@ class DaskCluster:
 
     def put(self, blob: ByteArray) -> Any:
         """A copy for every worker that there is; one that comes later gets it from another."""
-        return self._client.scatter(blob, broadcast=True, hash=False, direct=False)
+        self._wait_for_workers()  # the last one may have died a moment ago
+        try:
+            return self._client.scatter(blob, broadcast=True, hash=False, direct=False, timeout=WAIT)
+        except TimeoutError as error:
+            raise ClusterError(f"No worker of the cluster takes the data: {error}.") from error
 
     def submit(self, order: bytes, handles: list[Any]) -> Hashable:
         """A task of the scheduler, which gives it to another worker if the first one dies."""

@@ -2,9 +2,9 @@
 
 import pickle
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from math import ceil
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from holdfast.backends.clusters.cluster import Cluster, LostError
@@ -14,7 +14,7 @@ from holdfast.errors import ClusterError
 TILE_SECONDS = 0.05  # the least that a tile should take: sending one costs some milliseconds
 SECONDS_A_SLOT = 0.002  # of work in a tile for every slot, so that this process keeps up with all of them
 AHEAD = 2  # tiles per slot that are on their way, so that no worker waits for the next
-MOST_LOSSES = 5  # in a row, before the cluster counts as lost
+MOST_LOSSES = 3  # in a row, before the cluster counts as lost
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -22,34 +22,41 @@ _R = TypeVar("_R")
 
 def run_tiles(
     cluster: Cluster, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None
-) -> Iterator[tuple[int, _R]]:
+) -> Generator[tuple[int, _R], None, None]:
     """The place and the result of every item, as they come in.
 
     The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
     from how long the last ones took. A tile that gets lost with a worker is sent again.
     """
     run, n_slots = uuid4().hex, n_jobs if n_jobs is not None and n_jobs > 0 else cluster.n_slots()
-    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, list[int]](), 1, 0
+    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, _Tile](), 1, 0
     try:
         while waiting or under_way:
             while waiting and len(under_way) < AHEAD * n_slots:
-                tile = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                under_way[_submitted(cluster, run, task, [items[place] for place in tile])] = tile
+                places = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+                future = _submitted(cluster, run, task, [items[place] for place in places])
+                under_way[future] = _Tile(places, cluster.sent.times_lost)
             future = cluster.next_done()
             tile = under_way.pop(future)
             try:
                 reply = _reply(cluster, future)
             except LostError as error:
-                losses += 1
-                _check_losses(losses, error)
-                cluster.sent.forget()
-                waiting.extendleft(reversed(tile))
+                waiting.extendleft(reversed(tile.places))
+                if tile.times_lost == cluster.sent.times_lost:  # or else all has been sent again already
+                    losses += 1
+                    _check_losses(losses, error)
+                    cluster.sent.forget()
                 continue
-            losses, size = 0, _tile_size(reply.seconds / len(tile), len(waiting), n_slots)
-            yield from zip(tile, reply.results, strict=True)
+            losses, size = 0, _tile_size(reply.seconds / len(tile.places), len(waiting), n_slots)
+            yield from zip(tile.places, reply.results, strict=True)
     finally:
         if under_way:
             cluster.stop(run, list(under_way))
+
+
+class _Tile(NamedTuple):
+    places: list[int]  # of its items
+    times_lost: int  # how often the cluster had lost things when it was sent
 
 
 def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
@@ -68,7 +75,7 @@ def _reply(cluster: Cluster, future: Any) -> Reply:
 def _check_losses(losses: int, error: LostError) -> None:
     if losses > MOST_LOSSES:
         raise ClusterError(
-            f"The cluster lost {losses} tasks in a row, and no worker is left that does them: {error}"
+            f"The cluster lost what it was sent {losses} times in a row: its workers die at once ({error})."
         ) from error
 
 
