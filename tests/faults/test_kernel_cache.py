@@ -137,8 +137,12 @@ def test_the_folder_that_the_user_gives_comes_first(
     assert used(source) == (2, [])
 
 
-def test_a_cache_that_can_only_be_read_is_read(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", ["", "given"])
+def test_a_cache_that_can_only_be_read_is_read(
+    given: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in an image that was made by root and runs as somebody else."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", given and str(tmp_path / given))
     assert used(source) == (0, [])
 
     def refuse(**_: object) -> NoReturn:

@@ -129,12 +129,28 @@ class _BesideTheSource:
         return str(self._line)
 
 
+_PLACES: list[Any] = CompileResultCacheImpl._locator_classes
+_GIVEN: Any = next(each for each in _PLACES if "UserProvided" in each.__name__)
+
+
+class _GivenAndUsed(_GIVEN):  # type: ignore[misc]
+    """The folder of NUMBA_CACHE_DIR, if it is in use: numba passes it by where it can only be read."""
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Self | None:
+        """The place of the function, whether or not it can be written to; None if nothing is there."""
+        if not numba.config.CACHE_DIR:  # type: ignore[attr-defined]
+            return None
+        place = cls(py_func, py_file)
+        return place if os.path.isdir(place.get_cache_path()) else None
+
+
 def _places() -> list[Any]:
     """Where numba keeps a kernel: NUMBA_CACHE_DIR, beside the source, the user's own cache; and the last."""
     # Where nobody knows the user's home, numba would make a folder that is called '~'.
     has_home = os.path.isabs(os.path.expanduser("~")) or "XDG_CACHE_HOME" in os.environ
-    every = CompileResultCacheImpl._locator_classes
-    return [*(each for each in every if has_home or "UserWide" not in each.__name__), _BesideTheSource]
+    every = [each for each in _PLACES if has_home or "UserWide" not in each.__name__]
+    return [_GivenAndUsed, *every, _BesideTheSource]
 
 
 class _Code(CompileResultCacheImpl):
