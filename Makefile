@@ -58,6 +58,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.stable
 	$(BIN)/python -m benchmarks.pruning
 	$(BIN)/python -m benchmarks.ensembles
+	command -v Rscript >/dev/null && $(BIN)/python -m benchmarks.r_packages || true
 
 # What running needs, then what tests need, then what development needs: nobody waits for more than that.
 # Python compiles what is imported, when it is: compiling all that is installed took two thirds of the time.

@@ -1,8 +1,8 @@
 """Forests and boosting against others, side by side in one run: python -m benchmarks.ensembles [--quick].
 
 Each model is fitted from the data as a user has it: our times hold the reading and coding of the table. The
-runs of the libraries take turns, and the shortest of each counts. All have two threads; GradientBoosting
-alone can use but one.
+runs of the libraries take turns, and the shortest of each counts. All have as many threads, two unless
+`--threads` says otherwise; GradientBoosting alone can use but one. `--only boosting` leaves the forests out.
 """
 
 import argparse
@@ -44,15 +44,14 @@ from holdfast import (
 from holdfast.errors import DataWarning
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-JOBS = 2
 N_TREES = 100
 OURS = "holdfast"
-FOREST = {"n_estimators": N_TREES, "n_jobs": JOBS, "random_state": 0}
+FOREST = {"n_estimators": N_TREES, "random_state": 0}
 TREE = {"max_leaf_nodes": 31, "min_samples_leaf": 20, "learning_rate": 0.1}
-OUR_BOOSTING = {"n_estimators": N_TREES, "max_depth": None, "n_jobs": JOBS, **TREE}
+OUR_BOOSTING = {"n_estimators": N_TREES, "max_depth": None, **TREE}
 HIST = {"max_iter": N_TREES, "max_depth": None, "early_stopping": False, **TREE}
 LIGHT = {"n_estimators": N_TREES, "num_leaves": 31, "min_child_samples": 20, "learning_rate": 0.1}
-LIGHT |= {"n_jobs": JOBS, "verbose": -1}
+LIGHT |= {"verbose": -1}
 SETTINGS = (
     "Forests: whole trees, the square root of the features at a split; of numbers a third of them, and "
     "leaves of 5 rows or more (a row drawn twice counts twice for ours, once for theirs). Boosting: 31 "
@@ -160,16 +159,26 @@ def number_forests(data: Data) -> Contest:
     return Contest("forest, leaves of 5 rows", data, models, "1 - R²", one_minus_r2)
 
 
-def class_boosting(data: Data) -> Contest:
+def class_boosting(data: Data, *, with_exact: bool) -> Contest:
     models = {
         OURS: BoostingClassifier(**OUR_BOOSTING),
         "LightGBM": LGBMClassifier(**LIGHT),
         "HistGradientBoosting": HistGradientBoostingClassifier(**HIST),
-        "GradientBoosting, 1 thread": GradientBoostingClassifier(
-            n_estimators=N_TREES, max_depth=None, random_state=0, **TREE
-        ),
     }
+    if with_exact:
+        models["GradientBoosting, 1 thread"] = GradientBoostingClassifier(
+            n_estimators=N_TREES, max_depth=None, random_state=0, **TREE
+        )
     return Contest("boosting by log loss", data, models, "log loss", log_loss)
+
+
+def number_boosting(data: Data) -> Contest:
+    models = {
+        OURS: BoostingRegressor(**OUR_BOOSTING),
+        "LightGBM": LGBMRegressor(**LIGHT),
+        "HistGradientBoosting": HistGradientBoostingRegressor(**HIST),
+    }
+    return Contest("boosting by squared error", data, models, "1 - R²", one_minus_r2)
 
 
 def count_boosting(data: Data) -> Contest:
@@ -236,8 +245,8 @@ def add_rows(grid: Grid, seconds: Mapping[str, float], figures: Mapping[str, lis
     grid.add_section()
 
 
-def fit_grid(contests: list[Contest], repeats: int) -> Grid:
-    title = f"Fitting {N_TREES} trees, {JOBS} threads, best of {repeats}; bold = fastest other / holdfast"
+def fit_grid(contests: list[Contest], threads: int, repeats: int) -> Grid:
+    title = f"Fitting {N_TREES} trees, {threads} threads, best of {repeats}; bold = fastest other / holdfast"
     grid = new_grid(title, "task", "by", "seconds", "ratio", "loss", "", "on")
     grid.caption = SETTINGS
     for contest in contests:
@@ -253,8 +262,8 @@ def fit_grid(contests: list[Contest], repeats: int) -> Grid:
     return grid
 
 
-def prediction_grid(contests: list[Contest], repeats: int) -> Grid:
-    title = f"Predicting by {N_TREES} trees, {JOBS} threads, best of {repeats}"
+def prediction_grid(contests: list[Contest], threads: int, repeats: int) -> Grid:
+    title = f"Predicting by {N_TREES} trees, {threads} threads, best of {repeats}"
     grid = new_grid(title, "task", "by", "seconds", "ratio", "microseconds a row")
     for contest in contests:
         seconds = predict_all(contest, repeats)
@@ -307,6 +316,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rows, and nothing is compiled anew")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", choices=["forests", "boosting"], help="one of the two")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of adult_income and fremtpl")
     options = parser.parse_args()
     for file in ("adult_income.csv.gz", "fremtpl_claims.csv.gz"):
@@ -316,23 +327,31 @@ def main() -> None:
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
     if not options.quick:
         print_first_calls()
+    for settings in (FOREST, OUR_BOOSTING, LIGHT):
+        settings["n_jobs"] = options.threads
     n_rows, n_new = (11_000, 20_000) if options.quick else (20_000, 200_000)
     classes, numbers = made_classes(n_rows, n_new), made_numbers(n_rows, n_new)
-    people = adult(options.data, 10_000 if options.quick else None)
+    people = adult(options.data, 12_000 if options.quick else None)
     drivers = claims(options.data, 50_000 if options.quick else None)
-    boosting, counts = class_boosting(classes), count_boosting(drivers)
+    boosting, counts = class_boosting(classes, with_exact=not options.quick), count_boosting(drivers)
     forest, number_forest = class_forests(classes), number_forests(numbers)
-    contests = [forest, class_forests(people), extra_forests(classes), number_forest, boosting, counts]
+    contests, predicting = [], []
+    if options.only != "boosting":
+        contests += [forest, class_forests(people), extra_forests(classes), number_forest]
+        predicting += [forest, number_forest]
+    if options.only != "forests":
+        contests += [boosting, number_boosting(numbers), class_boosting(people, with_exact=False), counts]
+        predicting += [boosting, counts]
     # scikit-learn takes no more threads than cores, by half where each has two threads, unless this is set.
-    os.environ["OMP_NUM_THREADS"] = str(JOBS)
-    with threadpool_limits(JOBS):
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    with threadpool_limits(options.threads):
         for contest in contests:  # compiles, or loads from disk
             few = contest.data.rows_for(OURS)[:11_000]
             contest.models[OURS].fit(few, contest.data.target[:11_000])
         for data in (classes, people, drivers):
             print_coding(data, options.repeats)
-        console.print(fit_grid(contests, options.repeats))
-        console.print(prediction_grid([forest, number_forest, boosting, counts], options.repeats))
+        console.print(fit_grid(contests, options.threads, options.repeats))
+        console.print(prediction_grid(predicting, options.threads, options.repeats))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ WITH_PRODUCTS = {
     "growth/density/model.py",
     "growth/density/search.py",
     "growth/density/tree.py",
-    "growth/grow.py",
+    "growth/ready.py",
     "growth/sample.py",
     "storage/density_part.py",
     "show/plots/distance.py",

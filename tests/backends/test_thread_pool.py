@@ -1,5 +1,7 @@
 """Threads that stand ready give what a loop gives."""
 
+import threading
+
 import joblib
 import pytest
 from joblib.parallel import ThreadingBackend
@@ -23,6 +25,29 @@ def test_the_error_of_a_task_in_another_thread_is_raised() -> None:
 def test_no_jobs_at_all_raise_an_error() -> None:
     with pytest.raises(ParameterError, match="n_jobs=0"):
         ThreadPool(0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_all_other_threads_help_until_the_caller_has_finished(n_jobs: int) -> None:
+    is_over, n_helped = threading.Event(), threading.Semaphore(0)
+
+    def help_out() -> None:
+        n_helped.release()
+        assert is_over.wait(60)
+
+    with ThreadPool(n_jobs) as pool:
+        with pool.helped(help_out, is_over.set):
+            for _ in range(n_jobs - 1):
+                assert n_helped.acquire(timeout=60)
+        assert is_over.is_set()
+        assert not n_helped.acquire(blocking=False)
+
+
+def test_helpers_end_when_the_caller_fails() -> None:
+    is_over = threading.Event()
+    with ThreadPool(2) as pool, pytest.raises(ZeroDivisionError), pool.helped(is_over.wait, is_over.set):
+        raise ZeroDivisionError
+    assert is_over.is_set()
 
 
 class ClusterBackend(ThreadingBackend):  # type: ignore[misc]  # joblib has no types

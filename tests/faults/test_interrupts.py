@@ -33,7 +33,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch: pytest.M
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("holdfast.growth.grow.call_kernel", interrupt)
+    monkeypatch.setattr("holdfast.growth.nodes.call_kernel", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit([[1.0, 2.0], [2.0, 3.0], [3.0, 3.0]], ["a", "b", "c"])
     assert vars(model) == before

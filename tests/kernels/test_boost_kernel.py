@@ -16,7 +16,7 @@ from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.newton import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.boosting import losses
-from holdfast.kernels.boosting.histogram import Gradients, count_blocks, subtract
+from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
 from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.linked import KernelCompiler
@@ -28,8 +28,15 @@ compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 
 @compiled
+def count(coded: Coded, gradients: Gradients, rows: IntArray, ordered: LongArray, out: LongArray) -> None:
+    for block in range(coded.codes.shape[0]):
+        count_block(coded, gradients, rows, ordered, block, out)
+
+
+@compiled
 def take_from(coded: Coded, whole: LongArray, part: LongArray) -> None:
-    subtract(coded, whole, part)
+    for block in range(coded.codes.shape[0]):
+        subtract(coded, block, whole, part)
 
 
 def nominal(name: str, n_categories: int) -> Feature:
@@ -135,7 +142,7 @@ def test_a_histogram_holds_the_sums_of_every_bin(n_categories: int, is_repeated:
     coded, rows = table.coded, np.arange(0, 320, 2, dtype=np.int32)
     length = 2 * int(coded.start[-1])
     memory = np.full(length + 64, 7, np.int64)
-    count_blocks(coded, gradients, rows, 0, len(coded.codes), memory[:length])
+    count(coded, gradients, rows, gradients.packed[rows], memory[:length])
     assert (memory[length:] == 7).all()
     times = repeats if is_repeated else np.ones(320, np.int64)
     for feature in (2, 3, 4):
@@ -163,7 +170,7 @@ def test_a_parent_without_one_child_is_the_other(n_categories: int) -> None:
     rows = generator.permutation(320).astype(np.int32)
     whole, part, rest = np.zeros((3, 2 * int(coded.start[-1])), np.int64)
     for own, memory in ((rows, whole), (rows[:100], part), (rows[100:], rest)):
-        count_blocks(coded, gradients, np.sort(own), 0, len(coded.codes), memory)
+        count(coded, gradients, np.sort(own), packed[np.sort(own)], memory)
     take_from(coded, whole, part)
     end = 2 * int(coded.start[table.n_features])  # behind it, places for columns that are not there
     assert np.array_equal(whole[:end], rest[:end])
@@ -260,22 +267,27 @@ def test_a_histogram_without_a_place_is_counted_again(
     derivatives, rules = derivatives_of(table), GrowthRules("squared_error", **options)
     expected = tree_of(table, rules, derivatives)
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
-    assert len(BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.histograms) == n_slots
+    assert BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.n_slots == n_slots
     cramped = tree_of(table, rules, derivatives)
     assert len(expected.grown.fields) > 20
     assert_same_nodes(cramped, expected)
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("n_threads", [2, 3])
 @pytest.mark.parametrize("n_slots", [2, 1000])
-def test_threads_that_count_together_change_no_node(n_slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [{}, {"max_features": 2}, {"monotonic_cst": {"x": 1}}], ids=str)
+def test_threads_that_share_a_tree_change_no_node(
+    options: dict[str, Any], n_slots: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = mixed_table(6, 150, (4, 3, 300, 5))
-    derivatives, rules = derivatives_of(table), GrowthRules("squared_error", max_depth=6)
+    derivatives, rules = derivatives_of(table), GrowthRules("squared_error", max_depth=6, **options)
     alone = tree_of(table, rules, derivatives)
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
     monkeypatch.setattr(newton, "LEAST_SHARED", 10)
-    monkeypatch.setattr(binned_splits, "CELLS_SHARED", 40)
-    together = tree_of(table, rules, derivatives, n_threads=2)
+    monkeypatch.setattr(binned_splits, "CELLS_SHARED", 1)
+    monkeypatch.setattr(binned_splits, "ROWS_SHARED", 2)
+    together = tree_of(table, rules, derivatives, n_threads=n_threads)
     assert_same_nodes(together, alone)
 
 

@@ -12,9 +12,10 @@ from numba import njit
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.grow import _plan, grow
+from holdfast.growth.grow import grow
+from holdfast.growth.ready import _plan
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import fixed_point_sample
+from holdfast.growth.sample import first_of, fixed_point_sample
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
@@ -108,7 +109,9 @@ def test_counting_leaves_the_memory_behind_the_histograms_alone(n_categories: in
     plan = _plan(GrowthRules(), fixed, table.n_rows, table.n_rows)
     rows = np.arange(table.n_rows, dtype=np.int32)
     no_stop = np.zeros(1, np.uint8)
-    count(plan, table.coded, fixed.sample(fixed.repeats), rows, np.int64(0), memory[:length], no_stop)
+    once, seed = fixed.repeats[None], np.zeros(1, np.int64)
+    sample = first_of(fixed.samples(once, once, np.array([0, table.n_rows]), seed))
+    count(plan, table.coded, sample, rows, np.int64(0), memory[:length], no_stop)
     assert (memory[length:] == 7).all()
     last = memory[int(table.coded.start[3]) * 2 : length].reshape(-1, 2)
     codes = table.columns[3].astype(int)

@@ -1,6 +1,7 @@
 """Threads that stand ready for many short tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from holdfast.backends.tasks import batches, check_jobs
@@ -34,6 +35,20 @@ class ThreadPool:
         for each in waiting:
             results += each.result()
         return results
+
+    @contextmanager
+    def helped(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
+        """All other threads run `help_out` while the caller works; when it has finished, `end` stops them."""
+        waiting = []
+        try:
+            if self._threads is not None:
+                waiting = [self._threads.submit(help_out) for _ in range(self.size - 1)]
+            yield
+        finally:
+            end()
+            for each in waiting:
+                if not each.cancel():
+                    each.result()
 
     def __enter__(self) -> Self:
         return self

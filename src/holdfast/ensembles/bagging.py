@@ -123,7 +123,7 @@ def _grown(
     are_draws: bool,
     indices: Sequence[int],
 ) -> list[Tree]:
-    draws = [bags.draws(index) for index in indices]
+    draws = bags.draws(indices)
     samples, seeds = [each.counts for each in draws], [bags.tree_seed(index) for index in indices]
     return grow_samples(table, rules, fixed, samples, seeds, draws if are_draws else None)
 

@@ -1,5 +1,6 @@
 """The bags: which rows each tree of an ensemble is grown on, drawn anew whenever they are asked for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import Draws, Units, bootstrap_draws, n_groups_there
+from holdfast.data.split.resampling import Draws, Units, all_draws, n_groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seed
@@ -68,15 +69,15 @@ class Bags:
 
     def __getitem__(self, index: int) -> IntArray:
         """How often each row is in the bag."""
-        return self.draws(index).counts
+        return self.draws([index])[0].counts
 
-    def draws(self, index: int) -> Draws:
-        """The rows in the bag, and how often each of them is drawn."""
+    def draws(self, indices: Sequence[int]) -> list[Draws]:
+        """The rows in these bags, and how often each of them is drawn."""
         sampling = self.sampling
-        return bootstrap_draws(
+        return all_draws(
             self.repeats,
             self.units,
-            (sampling.seed, sampling.branch, index),
+            [(sampling.seed, sampling.branch, index) for index in indices],
             n_draws=self.n_draws,
             replacement=bool(sampling.bootstrap),
         )

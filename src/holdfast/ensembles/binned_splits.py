@@ -7,20 +7,24 @@ import numpy as np
 from holdfast.arrays import IntArray, LongArray, SignArray, frozen, without_last_digits
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
-from holdfast.ensembles.newton import Derivatives, TreeShape, thread_blocks
+from holdfast.ensembles.newton import ROWS_PER_SUM, Derivatives, TreeShape, row_blocks, thread_blocks
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.grow import has_many_categories
 from holdfast.growth.guide import guide_for
+from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import advance as kernels
-from holdfast.kernels.boosting.histogram import Gradients, count_blocks
+from holdfast.kernels.boosting.divide import MOST_PARTS, N_NOTES
+from holdfast.kernels.boosting.histogram import Gradients
 from holdfast.kernels.boosting.packing import greatest, pack
+from holdfast.kernels.boosting.parts import IS_OVER, N_CELLS
 from holdfast.kernels.boosting.search import Limits, Scratch
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
 
-CELLS_SHARED = 2**20  # rows times features, to be counted: fewer are counted sooner by one thread
+# Less than this is done sooner by one thread: a line of the cache takes a tenth of a microsecond to another.
+ROWS_SHARED = 2_000
+CELLS_SHARED = 5_000  # rows times features, and bins
 HISTOGRAM_BYTES = 2**27  # memory for histograms that wait for the larger child of their node
 _GRADIENT_BITS = 30
 _NO_LIMIT = 2**40
@@ -38,26 +42,26 @@ class BinnedSplits:
     memory: "_Memory" = field(init=False)
 
     def __post_init__(self) -> None:
-        n_rows = int(self.repeats.sum(dtype=np.int64))
         guide = guide_for(self.table, self.rules)
-        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, n_rows))
+        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, self.repeats))
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
         gradients, limits = self._packed(derivatives, pool)
         memory, coded = self.memory, self.table.coded
-        growing = memory.growing._replace(rows=derivatives.rows.copy())
-        _start(growing, gradients, memory.n_slots, seed)
-        in_set = memory.in_set
-        while True:
-            self._count(gradients, growing, pool)
-            while True:
-                state = kernels.advance(limits, coded, gradients, growing, in_set, memory.histograms)
-                if state != kernels.ROOM:
-                    break
+        growing, in_set = memory.growing._replace(rows=derivatives.rows.copy()), memory.in_set
+        _start(growing, memory.n_slots, seed)
+
+        def help_out() -> None:
+            own = growing._replace(scratch=_scratch(self.table))
+            kernels.advance(limits, coded, gradients, own, memory.in_set, True)
+
+        def end() -> None:
+            growing.queue[IS_OVER] = 1
+
+        with pool.helped(help_out, end):
+            while kernels.advance(limits, coded, gradients, growing, in_set, False) == kernels.ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
-            if state == kernels.DONE:
-                break
         grown = _room(growing.counters)
         kernels.finish(_PLAN, coded, growing, in_set, grown)
         grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
@@ -66,31 +70,35 @@ class BinnedSplits:
     def _packed(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[Gradients, Limits]:
         """Gradients and hessians as integers, as fine as the sums over all rows allow, and the limits."""
         lines, rows = derivatives[:4], derivatives.rows
-        parts = thread_blocks(self.table.n_rows, pool)
-        most = np.zeros((len(parts), 2))
-        pool.run(lambda part: greatest(*lines, *parts[part], most[part]), range(len(parts)))
-        most_gradient, most_hessian = most.max(axis=0).tolist()
-        is_repeated = bool((self.repeats[rows] != 1).any())
-        n_rows = int(self.repeats[rows].sum(dtype=np.int64)) if is_repeated else len(rows)
+        most_gradient, most_hessian, dispersion = self._spread(derivatives, pool)
+        n_rows, is_repeated = len(rows), False
+        if self.memory.any_repeated:
+            repeats = self.repeats[rows]
+            n_rows, is_repeated = int(repeats.sum(dtype=np.int64)), bool((repeats != 1).any())
         count_bits = n_rows.bit_length()
         hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
         units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
         packed = self.memory.packed
-        pool.run(lambda part: pack(*lines, *part, units, packed), parts)
-        repeats = self.repeats if is_repeated else _ONCE
-        gradients = Gradients(packed, frozen(repeats), count_bits)
-        return gradients, self._limits(units, self._dispersion(derivatives), pool)
+        pool.run(lambda part: pack(*lines, *part, units, packed), thread_blocks(self.table.n_rows, pool))
+        gradients = Gradients(packed, frozen(self.repeats if is_repeated else _ONCE), count_bits)
+        return gradients, self._limits(units, dispersion, pool)
 
-    def _dispersion(self, derivatives: Derivatives) -> float:
-        """The variance of a row's gradient, by its hessian; 0 where no means of categories are shrunk."""
-        if self.rules.categories == "exact" or not has_many_categories(self.table.coded):
-            return 0.0
-        gradient, hessian, importance, _, rows = derivatives
-        repeats, weight = self.repeats[rows], importance[rows]
-        squares = float((repeats * (gradient[rows] * weight) ** 2).sum())
-        below = float((repeats * hessian[rows] * weight).sum())
+    def _spread(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[float, float, float]:
+        """The greatest gradient and hessian, and the variance of a row's gradient by its hessian.
+
+        That is 0 where no means of categories are shrunk.
+        """
+        is_shrunk = self.rules.categories != "exact" and has_many_categories(self.table.coded)
+        # Sums of floats: the blocks are the same for any number of threads.
+        parts = row_blocks(self.table.n_rows, ROWS_PER_SUM)
+        found = np.zeros((len(parts), 4 if is_shrunk else 2))
+        lines = (*derivatives[:4], self.repeats)
+        pool.run(lambda part: greatest(*lines, *parts[part], found[part]), range(len(parts)))
+        most_gradient, most_hessian = found[:, :2].max(axis=0).tolist()
+        squares, below = found[:, 2:].sum(axis=0).tolist() if is_shrunk else (0.0, 0.0)
         # Two rows and one of weight 2 add up to the same but for rounding.
-        return float(without_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
+        dispersion = float(without_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
+        return most_gradient, most_hessian, dispersion
 
     def _limits(self, units: tuple[float, float], dispersion: float, pool: ThreadPool) -> Limits:
         of_gradient, of_hessian = units
@@ -106,22 +114,10 @@ class BinnedSplits:
             else 0.0,
             n_drawn=features_drawn(rules.max_features, self.table.n_features),
             best_first=int(rules.max_leaf_nodes is not None),
-            rows_to_share=CELLS_SHARED // self.table.n_features + 1 if pool.size > 1 else _NO_LIMIT,
+            n_threads=pool.size,
+            rows_to_share=ROWS_SHARED,
+            cells_to_share=CELLS_SHARED,
             dispersion=dispersion * of_gradient / of_hessian * of_gradient,
-        )
-
-    def _count(self, gradients: Gradients, growing: kernels.Growing, pool: ThreadPool) -> None:
-        """Count the node that is due, blocks of features side by side."""
-        fields, counters, coded = growing.fields, growing.counters, self.table.coded
-        node = counters[kernels.TO_COUNT]
-        rows = growing.rows[fields[node, START] : fields[node, END]]
-        histogram = self.memory.histograms[counters[kernels.SLOT_TO_COUNT]]
-        n_blocks = len(coded.codes)
-        n_parts = min(pool.size, n_blocks) if len(rows) * self.table.n_features >= CELLS_SHARED else 1
-        ends = [n_blocks * part // n_parts for part in range(n_parts + 1)]
-        pool.run(
-            lambda part: count_blocks(coded, gradients, rows, ends[part], ends[part + 1], histogram),
-            range(n_parts),
         )
 
 
@@ -156,40 +152,40 @@ class _Memory:
     """What every tree of a run uses again."""
 
     growing: kernels.Growing
-    histograms: LongArray
     in_set: SignArray
     packed: LongArray
+    any_repeated: bool  # some row stands for several
 
     @property
     def n_slots(self) -> int:
-        return len(self.histograms)
+        return len(self.growing.histograms)
 
     @classmethod
-    def of(cls, table: Table, rules: GrowthRules, guide: Guide, n_repeats: int) -> "_Memory":
-        coded, n_rows = table.coded, table.n_rows
+    def of(cls, table: Table, rules: GrowthRules, guide: Guide, repeats: IntArray) -> "_Memory":
+        coded, n_rows, n_repeats = table.coded, table.n_rows, int(repeats.sum(dtype=np.int64))
         most = min(n_rows, max(n_repeats // int(rules.min_samples_leaf), 1))
         n_leaves = min(rules.max_leaf_nodes or most, most)
         if rules.max_depth is not None and rules.max_depth < 40:
             n_leaves = min(n_leaves, 2**rules.max_depth)
-        widest = max([1, *coded.n_ranks[coded.is_subset > 0].tolist()])
-        length = 2 * int(coded.start[-1])
+        widest, length = _widest(table), 2 * int(coded.start[-1])
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, n_leaves + 2))
         capacity = 2 * n_leaves + 2
         growing = kernels.Growing(
             rows=np.empty(0, np.int32),
+            ordered=np.empty(n_rows, np.int64),
             fields=np.empty((capacity, N_FIELDS), np.int64),
             total=np.empty((capacity, 2), np.int64),
             gain=np.empty(capacity),
             heap=np.empty(capacity, np.int64),
             counters=np.zeros(kernels.N_COUNTERS, np.int64),
             free=np.empty(n_slots, np.int64),
-            buffer=np.empty(n_rows, np.int32),
-            scratch=Scratch(
-                order=np.empty(widest + 1, np.int64),
-                place=np.empty(widest + 1),
-                queue=np.empty(table.n_features, np.int64),
-                waiting=np.empty(128, np.int64),
-            ),
+            histograms=np.empty((n_slots, length), np.int64),
+            buffer=np.empty((2, n_rows), np.int32),
+            sides=np.empty(widest + 1, np.int8),
+            notes=np.empty((MOST_PARTS, N_NOTES), np.int64),
+            found=np.empty((2, len(coded.codes), kernels.N_FOUND)),
+            queue=np.zeros(N_CELLS, np.int64),
+            scratch=_scratch(table),
             guide=guide,
             guided=np.empty((capacity if guide.is_set else 0, N_GUIDED)),
             paths=Paths(
@@ -201,7 +197,24 @@ class _Memory:
             ),
         )
         in_set = np.empty(8 * widest, np.int8)
-        return cls(growing, np.empty((n_slots, length), np.int64), in_set, np.zeros(n_rows, np.int64))
+        return cls(growing, in_set, np.zeros(n_rows, np.int64), bool((repeats > 1).any()))
+
+
+def _widest(table: Table) -> int:
+    """The greatest number of categories of a column."""
+    coded = table.coded
+    return int(coded.n_ranks[coded.is_subset > 0].max(initial=1))
+
+
+def _scratch(table: Table) -> Scratch:
+    """Memory that one thread uses again for every node."""
+    widest = _widest(table)
+    return Scratch(
+        order=np.empty(widest + 1, np.int64),
+        place=np.empty(widest + 1),
+        queue=np.empty(table.n_features, np.int64),
+        waiting=np.empty(128, np.int64),
+    )
 
 
 def _room(counters: LongArray) -> Grown:
@@ -215,19 +228,16 @@ def _room(counters: LongArray) -> Grown:
     )
 
 
-def _start(growing: kernels.Growing, gradients: Gradients, n_slots: int, seed: int) -> None:
-    """Make the root, whose histogram is to be counted first."""
-    fields, counters, rows = growing.fields, growing.counters, growing.rows
+def _start(growing: kernels.Growing, n_slots: int, seed: int) -> None:
+    """Make the root, which is to be counted first."""
+    fields, counters = growing.fields, growing.counters
     fields[0] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(rows), 0
+    fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(growing.rows), 0
     fields[0, SEED] = seed & 0xFFFFFFFF
     if growing.guide.is_set:
         growing.guided[0] = -np.inf, np.inf, NONE, NONE
-    kernels.sum_node(gradients, rows, growing.total[0])
     counters[:] = 0
     counters[kernels.N_NODES] = counters[kernels.N_LEAVES] = counters[kernels.FRESH] = 1
-    counters[kernels.PARENT] = NONE
     growing.free[: n_slots - 1] = np.arange(n_slots - 1, 0, -1)
-    # The root keeps its histogram, if there is room for one.
-    counters[kernels.N_FREE] = n_slots - 2
-    counters[kernels.SLOT_TO_COUNT] = growing.free[n_slots - 2]
+    counters[kernels.N_FREE] = n_slots - 1
+    growing.queue[:] = 0

@@ -16,7 +16,7 @@ from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, ste
 from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of
-from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, row_blocks
+from holdfast.ensembles.newton import ROWS_PER_SUM, Derivatives, ExactSplits, Splits, TreeShape, row_blocks
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.constraints import promise_of_score, score_rules
 from holdfast.growth.rules import GrowthRules
@@ -29,7 +29,6 @@ from holdfast.tree.monotone import Monotone
 from holdfast.tree.quantile import weighted_quantile
 
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
-ROWS_PER_SUM = 2**16
 
 
 @dataclass(eq=False)
@@ -54,6 +53,7 @@ class Rounds:
     lost_by_role: FloatArray
     alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
     first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
+    learnt: IntArray | None = None  # the rows that a round learns from; None: to be looked up
     trees: list[list[Steps]] = field(default_factory=list)
 
     @classmethod
@@ -147,6 +147,7 @@ class Rounds:
         n_drawn = max(round(self.settings.subsample * n_units), 1)
         drawn = lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
         self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
+        self.learnt = None
         if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
@@ -162,6 +163,11 @@ class Rounds:
         return unit_keys(self.table, self.groups)
 
     @cached_property
+    def n_used(self) -> int:
+        """Rows that are learnt from, left out or held out."""
+        return int(np.count_nonzero(self.data.role != UNUSED))
+
+    @cached_property
     def distinct(self) -> list[FloatArray]:
         """The values of each column that are not missing, sorted, each once."""
         return [np.unique(column[~np.isnan(column)]) for column in self.table.columns]
@@ -173,7 +179,9 @@ class Rounds:
 
     def round_of_trees(self, number: int) -> list[Steps]:
         """One tree for each output, all from the same scores, to which their steps are added."""
-        rows = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
+        rows = self.learnt
+        if rows is None:
+            rows = self.learnt = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
         outputs = range(len(self.splits))
         if len(outputs) == 1:
             return [self._tree(0, rows, number, self.pool)]
@@ -251,12 +259,13 @@ class Rounds:
             lambda part: add_values(fields, rows, step, *part, score),
             node_parts(fields, len(rows), pool),
         )
+        if len(rows) == self.n_used:
+            return
         is_other = self.data.role != UNUSED
         is_other[rows] = False
         others = np.flatnonzero(is_other).astype(np.int32)
-        if len(others):
-            fields = self._with_last_ranks(fields)
-            add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
+        fields = self._with_last_ranks(fields)
+        add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
         """The nodes with the last rank that goes left of all rows, not only of those that were learnt from.

@@ -9,14 +9,16 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.grow import grown_nodes, ready
+from holdfast.growth.nodes import grown_nodes
+from holdfast.growth.ready import ready
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import LEARNT
 from holdfast.kernels.growth.grow import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
-LEAST_SHARED = 32_768  # rows
+LEAST_SHARED = 131_072  # rows
+ROWS_PER_SUM = 2**16  # sums of floats are over such blocks, and then over these
 
 
 class TreeShape(NamedTuple):
@@ -76,5 +78,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, fixed, counts, seed)
+        task = ready(self.table, rules, fixed, [counts], [seed])
         return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)

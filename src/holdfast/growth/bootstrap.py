@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -50,5 +50,5 @@ def _grown(
     seed: int,
     indices: Sequence[int],
 ) -> list[Tree]:
-    samples = [bootstrap_counts(fixed.repeats, units, (seed, index)) for index in indices]
+    samples = all_counts(fixed.repeats, units, [(seed, index) for index in indices])
     return grow_samples(table, rules, fixed, samples, [seed + index for index in indices])

@@ -23,7 +23,7 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
 from holdfast.growth.criteria import Criterion, criterion_of
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.growth.histogram import Sample
+from holdfast.kernels.growth.histogram import Sample, Samples
 from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
@@ -71,17 +71,36 @@ class FixedPointSample:
         """Length of a vector of statistics."""
         return (max(self.n_classes, 2) if self.n_classes else 3) + (self.weight is not None)
 
-    def sample(self, counts: IntArray) -> Sample:
-        """The rows, each repeated as often as `counts` says."""
+    def samples(self, counts: IntArray, repeats: IntArray, start: LongArray, seed: LongArray) -> Samples:
+        """The rows of trees, each repeated as often as `counts`, of (trees, rows), says.
+
+        `repeats` is what they count for towards the smallest leaf, and `start` where those of each tree begin
+        among all that are repeated at least once.
+        """
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
+        total = square = np.empty((len(counts), 0), np.int64)
+        target = _NO_TARGET if self.n_classes else self.target
         if self.n_classes:
-            return Sample(
-                frozen(weight << self.label_bits | self.label), _NOTHING, _NOTHING, _NO_TARGET, frozen(counts)
-            )
-        if self.criterion.quantile is not None:
-            return Sample(frozen(weight), frozen(self.total), _NOTHING, self.target, frozen(counts))
-        total, square = counts * self.total, counts * self.square
-        return Sample(frozen(weight), frozen(total), frozen(square), self.target, frozen(counts))
+            weight = weight << self.label_bits | self.label
+        elif self.criterion.quantile is not None:
+            total = np.tile(self.total, (len(counts), 1))
+        else:
+            total, square = counts * self.total, counts * self.square
+        return Samples(
+            frozen(weight),
+            frozen(total),
+            frozen(square),
+            frozen(target),
+            frozen(repeats),
+            frozen(start),
+            frozen(seed),
+        )
+
+
+def first_of(samples: Samples) -> Sample:
+    """The rows of the first tree."""
+    weight, total, square, target, repeats, _, _ = samples
+    return Sample(weight[0], total[0], square[0], target, repeats[0])
 
 
 _NOTHING = frozen(np.empty(0, np.int64))
@@ -162,7 +181,8 @@ def weights_of(
     )
     exponent = of_weight + of_class
     with np.errstate(over="ignore"):
-        total = float(np.ldexp(repeats @ importance, exponent))
+        # Not as a product of vectors: BLAS would wait for its threads.
+        total = float(np.ldexp((repeats * importance).sum(), exponent))
     if not math.isfinite(total):
         raise DataError(
             "The weights of the rows times class_weight add up to more than a number can hold: divide the "

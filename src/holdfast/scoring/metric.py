@@ -87,6 +87,8 @@ class TrueValues:
 
 def _group_numbers(groups: Any) -> IntArray:
     line = as_vector(groups, "groups")
+    if isinstance(line, np.ndarray) and line.dtype.kind in "iu":
+        return np.unique(line, return_inverse=True)[1].astype(np.int32)
     column = read_column(line, "groups", "categories")
     if (missing := np.isnan(column.values)).any():
         where = first_rows(missing, RowLabels.of(line))

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.split.resampling import Units, all_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
 from holdfast.random_streams import Branch, derived_seed
@@ -109,7 +109,11 @@ def _grown(
     task: tuple[int, Sequence[int]],
 ) -> list[Tree]:
     combination, run = task
-    samples = [bootstrap_counts(allowed[division[index]], units, (*seed, index)) for index in run]
+    drawn: dict[int, IntArray] = {}
+    for place in np.unique(division[run]).tolist():
+        own = [index for index in run if division[index] == place]
+        drawn |= zip(own, all_counts(allowed[place], units, [(*seed, index) for index in own]), strict=True)
+    samples = [drawn[index] for index in run]
     # One step further down the same branch of the seed: not the numbers that drew the sample.
     seeds = [derived_seed(*seed, index, 0) for index in run]
     return learner.trees(combination, samples, seeds)

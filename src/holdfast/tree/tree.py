@@ -1,7 +1,7 @@
 """The tree: an immutable struct of arrays, with a value and a weight at every node."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from sys import float_info
 from typing import TYPE_CHECKING, Any
@@ -65,9 +65,8 @@ class Tree(Editable):
     deviation: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if isinstance(array := getattr(self, field.name), np.ndarray):
-                object.__setattr__(self, field.name, frozen(array))
+        own = vars(self)
+        own.update({name: frozen(entry) for name, entry in own.items() if isinstance(entry, np.ndarray)})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copies and unpickled arrays can be written to, and would make the kernels compile once more.

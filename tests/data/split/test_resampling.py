@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.data.split.resampling import Units, bootstrap_counts, n_groups_there
+from holdfast.data.split.resampling import Units, all_draws, bootstrap_counts, bootstrap_draws, n_groups_there
 from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, row_keys, uniforms
 from holdfast.data.table import Table
 
@@ -39,6 +39,16 @@ def test_rows_that_stand_for_none_are_never_drawn_and_change_nothing():
             counts = bootstrap_counts(there.astype(np.int32), units, (3,), **settings)
             assert counts[~there].sum() == 0
             assert counts[there].tolist() == bootstrap_counts(ONES[there], part, (3,), **settings).tolist()
+
+
+@pytest.mark.parametrize("repeats", [ONES, ONES * (np.arange(200) % 3 > 0), ONES * 2])
+@pytest.mark.parametrize("units", [ROWS, GROUPS])
+@pytest.mark.parametrize("settings", [{}, {"n_draws": 30}, {"n_draws": 30, "replacement": False}])
+def test_samples_drawn_together_are_those_drawn_one_by_one(repeats, units, settings):
+    repeats, streams = repeats.astype(np.int32), [(0, 1), (0, 2), (7,)]
+    for draws, stream in zip(all_draws(repeats, units, streams, **settings), streams, strict=True):
+        for together, alone in zip(draws, bootstrap_draws(repeats, units, stream, **settings), strict=True):
+            assert (together.dtype, together.tolist()) == (alone.dtype, alone.tolist())
 
 
 def test_groups_are_drawn_whole_and_counted_as_one():

@@ -1,11 +1,11 @@
 """One column, of whatever dtype, read down to float64: numbers, or positions in a list of labels."""
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from math import isinf, nan
 from numbers import Complex, Integral, Real
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
+from holdfast.data.input.encoded import encoded
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
@@ -126,7 +127,7 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
         raise _date_error(what, dtype.base_type().__name__.lower())
     order = _declared_order(series)
     if order is not None and reading != "categories":
-        return _ordered(series.to_list(), order, what)
+        return _once_per_value(series, partial(_ordered, order=order, what=what))
     if dtype == nw.Categorical and reading == "by dtype":
         reading = "categories"  # also those of numbers: whoever says that zip codes are categories means it
     # integers with gaps come as floats, and as labels large ones would run together.
@@ -136,7 +137,16 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
     )
     if in_numpy and not gaps:
         return _of_array(series.to_numpy(), what, reading, rows)
-    return _of_objects(series.to_list(), what, reading, rows)
+    return _once_per_value(series, partial(_of_objects, what=what, reading=reading, rows=rows))
+
+
+def _once_per_value(series: Any, read: Callable[[list[Any]], Column]) -> Column:
+    """The column that `read` makes of the values, each read once if the series knows which rows share it."""
+    own = encoded(series)
+    if own is None or any(_value_type(type(value)) == "other" for value in own.values):
+        return read(series.to_list())  # an error names the row
+    column = read(own.values)
+    return Column(column.kind, np.append(column.values, nan)[own.codes], column.labels)
 
 
 def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:

@@ -1,11 +1,12 @@
 """Samples of the rows, with or without replacement, as repetitions of rows."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import IntArray, KeyArray, LongArray, frozen
-from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, uniforms, unit_keys
+from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, poisson_samples, uniforms, unit_keys
 from holdfast.data.table import Table
 from holdfast.random_streams import Stream
 
@@ -73,8 +74,9 @@ def bootstrap_draws(
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     if not replacement and n_draws in (None, n_all):
         return _draws_of(np.ones(n_rows, np.int32), repeats)
-    if n_all == n_rows:
-        return _draws_of(_times_drawn(keys, stream, n_draws, replacement), repeats)
+    if n_all == n_rows:  # each row stands for itself
+        times = _times_drawn(keys, stream, n_draws, replacement)
+        return Draws(times, (times > 0).astype(np.int32), np.square(times, dtype=np.int64))
     if n_all > MOST_DRAWS * n_rows:
         rate = (n_all if n_draws is None else n_draws) / n_all
         counts = _of_many(repeats, keys, stream, rate, replacement)
@@ -86,6 +88,31 @@ def bootstrap_draws(
     times = _times_drawn(keys[row] + copy.astype(np.uint64) * STEP, stream, n_draws, replacement)
     summed = [np.bincount(row, part, minlength=n_rows) for part in (times, times > 0, times * times)]
     return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
+
+
+def all_draws(
+    repeats: IntArray,
+    units: Units,
+    streams: Sequence[Stream],
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
+) -> list[Draws]:
+    """The draws of every stream: where no row stands for several, those of all streams at once."""
+    if n_draws is None and replacement and not units.are_groups and (repeats <= 1).all():
+        times, counted = np.zeros((len(streams), len(repeats)), np.int32), repeats > 0
+        times[:, counted] = poisson_samples(units.keys[counted], streams)
+        rows, squares = (times > 0).astype(np.int32), np.square(times, dtype=np.int64)
+        return list(map(Draws, times, rows, squares))
+    return [
+        bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement)
+        for stream in streams
+    ]
+
+
+def all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) -> list[IntArray]:
+    """How often each row is drawn in the bootstrap sample of every stream."""
+    return [draws.counts for draws in all_draws(repeats, units, streams)]
 
 
 def _draws_of(times: IntArray, repeats: IntArray) -> Draws:

@@ -8,11 +8,12 @@ together: those of a group have the key of its label.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, frozen
 from holdfast.data.canonical_order import target_order
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
@@ -174,7 +175,12 @@ def uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
     >>> uniforms(np.array([7, 8, 7], np.uint64), (0, 1)).round(3)
     array([0.263, 0.695, 0.263])
     """
-    return (random_bits(keys, stream) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return as_uniforms(random_bits(keys, stream))
+
+
+def as_uniforms(bits: KeyArray) -> FloatArray:
+    """Random bits as numbers from 0 to 1, 1 excluded."""
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArray:
@@ -186,13 +192,27 @@ def poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArra
     >>> poisson_counts(np.arange(8, dtype=np.uint64), (0, 1))
     array([1, 0, 0, 2, 3, 1, 1, 0], dtype=int32)
     """
-    drawn = uniforms(keys, stream)
-    counts = np.searchsorted(_poisson_cdf(rate), drawn, side="right").astype(np.int32)
-    if not counts.any():
-        counts[drawn == drawn.max(initial=0.0)] = 1
+    counts: IntArray = poisson_samples(keys, [stream], rate)[0]
     return counts
 
 
+def poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0) -> IntArray:
+    """The counts of `poisson_counts` in every stream, one row for each.
+
+    >>> poisson_samples(np.arange(8, dtype=np.uint64), [(0, 1), (0, 2)])
+    array([[1, 0, 0, 2, 3, 1, 1, 0],
+           [1, 0, 1, 0, 0, 0, 2, 0]], dtype=int32)
+    """
+    of_stream = np.array([stream_key(*stream) for stream in streams], np.uint64)
+    drawn = as_uniforms(mix(keys ^ of_stream[:, None]))
+    counts = np.searchsorted(_poisson_cdf(rate), drawn, side="right").astype(np.int32)
+    for own, numbers in zip(counts, drawn, strict=True):
+        if not own.any():
+            own[numbers == numbers.max(initial=0.0)] = 1
+    return counts
+
+
+@lru_cache(64)
 def _poisson_cdf(rate: float) -> FloatArray:
     """The chances of at most 0, 1, 2, ... draws, as far as a random number can tell them from 1."""
     chance, total = math.exp(-rate), 0.0
@@ -200,7 +220,7 @@ def _poisson_cdf(rate: float) -> FloatArray:
     while (total := total + chance) < 1.0 - 2.0**-53 and len(chances) < rate + 40 * math.sqrt(rate + 1):
         chances.append(total)
         chance *= rate / len(chances)
-    return np.array(chances)
+    return frozen(np.array(chances))
 
 
 def lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:

@@ -6,15 +6,26 @@ That is the gain of squared error for rows of weight H and target -G / H, looked
 alone. Sums are of integers, so that they are the same for any number of threads, and the larger child's
 histogram is exactly its parent's minus its sibling's.
 
-The kernel pauses before it counts a large node: many threads can do that together.
+One thread grows the tree. Others help it: they divide the rows of a node in parts, and count and search its
+features in blocks. Blocks are the same for any number of threads, and so is the order of their splits.
 """
 
 import math
 from typing import NamedTuple
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels.boosting.divide import (
+    MOST_PARTS,
+    add_notes,
+    bounds_of_part,
+    conclude,
+    divide_part,
+    gather,
+    place_part,
+)
 from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
-from holdfast.kernels.boosting.search import Limits, Scratch, best_split, choose_set
+from holdfast.kernels.boosting.parts import IS_OVER, N_DONE, PATIENCE, WORK, offer, take, wait_for_parts
+from holdfast.kernels.boosting.search import CLEARLY, Best, Limits, Scratch, best_split, choose_set
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.drawing import child_seed
 from holdfast.kernels.growth.grow import (
@@ -33,7 +44,6 @@ from holdfast.kernels.growth.grow import (
     SLOT,
     START,
     Grown,
-    divide,
     in_preorder,
     pop,
     push,
@@ -42,30 +52,190 @@ from holdfast.kernels.growth.grow import Growing as GrowingTree
 from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, Guide, Paths, open_paths
 from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.instructions import add, give_way, read
 from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.reference import by_reference
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
-DONE, COUNT, ROOM = 0, 1, 2  # why `advance` comes back
-# The counters of a tree that is growing.
-N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, PARENT, SMALL, LARGE, FRESH, TO_COUNT, SLOT_TO_COUNT = range(11)
-N_COUNTERS = 11
+DONE, ROOM = 0, 1  # why `advance` comes back
+# The counters of a tree that is growing. A work is about a node, and about the other child of its parent if
+# that one is to be made from its parent's histogram; each has a slot for its own.
+N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, FRESH = range(6)
+NODE, SLOT_OF_NODE, OTHER, SLOT_OF_OTHER, N_PARTS, GATHERS_LEFT = range(6, 12)
+N_COUNTERS = 12
+# The works that are done in parts.
+GATHER, DIVIDE, PLACE, SEARCH = int64(0), int64(1), int64(2), int64(3)
+# What a block of features found, for the node and for the other one.
+TOP, BOTTOM, BEST_FEATURE, BEST_CUT, BEST_SIDE = range(5)
+N_FOUND = 8  # a line of the cache
 
 
 class Growing(NamedTuple):
     """A tree while it grows: its nodes in the order in which they were made, and memory."""
 
     rows: IntArray  # in the order of the nodes
+    ordered: LongArray  # (rows,) gradients in the same order, of the node that is counted
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, 2) hessian and number of rows; gradient
     gain: FloatArray  # (nodes,)
     heap: LongArray
     counters: LongArray
     free: LongArray  # slots of histograms that nobody holds
-    buffer: IntArray
-    scratch: Scratch
+    histograms: LongArray  # (slots, statistics)
+    buffer: IntArray  # (2, rows)
+    sides: SignArray  # (categories + 1,) of the set by which a node is divided
+    notes: LongArray  # (parts, N_NOTES)
+    found: FloatArray  # (2, blocks, N_FOUND)
+    queue: LongArray  # of parts that wait to be taken
+    scratch: Scratch  # each thread has its own
     guide: Guide
     guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
     paths: Paths
+
+
+# -- work in parts -------------------------------------------------------------------------------------------
+
+
+@inner
+def is_plain(limits: Limits, growing: Growing) -> bool:
+    """True if blocks of features can be searched apart: nothing is drawn, and nothing guides the splits."""
+    return bool(limits.n_drawn == 0 and not growing.guide.is_set)
+
+
+@inner
+def can_split(limits: Limits, growing: Growing, at: int, bits: int) -> bool:
+    """True if a node is worth searching."""
+    rows = growing.total[at, 0] & ((int64(1) << bits) - 1)
+    return bool(growing.fields[at, DEPTH] < limits.max_depth and rows >= 2 * limits.min_rows)
+
+
+@inner
+def search_block(
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, block: int, which: int
+) -> None:
+    """Find the best split of the node, or of the other one, by the features of a block."""
+    node = growing.counters[NODE if which == 0 else OTHER]
+    histogram = growing.histograms[growing.counters[SLOT_OF_NODE if which == 0 else SLOT_OF_OTHER]]
+    other, total, bits = growing.total[node, 0], growing.total[node, 1], gradients.count_bits
+    first, last = int64(4 * block), int64(min(4 * block + 4, coded.ranks.shape[0]))
+    best = best_split(
+        limits,
+        coded,
+        histogram,
+        total,
+        other,
+        bits,
+        int64(0),
+        growing.scratch,
+        growing.paths,
+        -math.inf,
+        math.inf,
+        first,
+        last,
+    )
+    own = growing.found[which, block]
+    own[TOP], own[BOTTOM], own[BEST_FEATURE] = best.top, best.bottom, best.feature
+    own[BEST_CUT], own[BEST_SIDE] = best.cut, best.missing_left
+
+
+@inner
+def do_part(
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, work: int, part: int
+) -> None:
+    """Do a part of a work."""
+    fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
+    node, n_parts = counters[NODE], counters[N_PARTS]
+    if work == GATHER:
+        first, last = bounds_of_part(fields[node, START], fields[node, END], part, n_parts)
+        gather(gradients, rows, first, last, growing.ordered, notes[part])
+    elif work == DIVIDE:
+        divide_part(coded, rows, growing.buffer, growing.sides, fields, node, part, n_parts, notes)
+    elif work == PLACE:
+        gathers_left = counters[GATHERS_LEFT] == 1
+        place_part(
+            gradients,
+            rows,
+            growing.buffer,
+            growing.ordered,
+            fields,
+            node,
+            part,
+            n_parts,
+            gathers_left,
+            notes,
+        )
+    else:
+        first, last, histogram = (
+            fields[node, START],
+            fields[node, END],
+            growing.histograms[counters[SLOT_OF_NODE]],
+        )
+        count_block(coded, gradients, rows[first:last], growing.ordered[first:last], part, histogram)
+        other = counters[OTHER]
+        if other != NONE:
+            subtract(coded, part, growing.histograms[counters[SLOT_OF_OTHER]], histogram)
+        if is_plain(limits, growing):
+            bits = gradients.count_bits
+            if can_split(limits, growing, node, bits):
+                search_block(limits, coded, gradients, growing, part, int64(0))
+            if other != NONE and can_split(limits, growing, other, bits):
+                search_block(limits, coded, gradients, growing, part, int64(1))
+
+
+@inner
+def do_all(
+    limits: Limits,
+    coded: Coded,
+    gradients: Gradients,
+    growing: Growing,
+    work: int,
+    n_parts: int,
+    is_shared: bool,
+) -> None:
+    """Do all parts of a work, if it is shared, with all threads that have time."""
+    queue = growing.queue
+    if not is_shared:
+        for part in range(n_parts):
+            do_part(limits, coded, gradients, growing, work, int64(part))
+        return
+    offer(queue, work, n_parts)
+    part = take(queue)
+    while part >= 0:
+        do_part(limits, coded, gradients, growing, work, part)
+        add(queue, N_DONE, int64(1))
+        part = take(queue)
+    wait_for_parts(queue, n_parts)
+
+
+@inner
+def help_out(limits: Limits, coded: Coded, gradients: Gradients, growing: Growing) -> None:
+    """Take parts of whatever work is offered until the tree is finished."""
+    queue, n_looks = growing.queue, 0
+    while read(queue, IS_OVER) == 0:
+        part = take(queue)
+        if part >= 0:
+            do_part(limits, coded, gradients, growing, read(queue, WORK), part)
+            add(queue, N_DONE, int64(1))
+            n_looks = 0
+            continue
+        n_looks += 1
+        if n_looks > PATIENCE:
+            give_way()
+
+
+# -- one node ------------------------------------------------------------------------------------------------
+
+
+@inner
+def best_of_blocks(growing: Growing, which: int, n_blocks: int) -> Best:
+    """The best split that the blocks found, of tied ones the first."""
+    best = Best(0.0, 1.0, NONE, int64(0), int64(0))
+    for block in range(n_blocks):
+        own = growing.found[which, block]
+        if own[BEST_FEATURE] >= 0 and own[TOP] * best.bottom > best.top * own[BOTTOM] * CLEARLY:
+            feature, cut, side = int64(own[BEST_FEATURE]), int64(own[BEST_CUT]), int64(own[BEST_SIDE])
+            best = Best(own[TOP], own[BOTTOM], feature, cut, side)
+    return best
 
 
 @inner
@@ -74,19 +244,37 @@ def search(
     coded: Coded,
     bits: int,
     at: int,
+    which: int,
     histogram: LongArray,
     growing: Growing,
     in_set: SignArray,
 ) -> bool:
-    """Find the best split of a node and put it on the heap; False if it stays a leaf."""
+    """Find the best split of a node, in what its blocks found if they were searched; False if it has none."""
     fields, total, counters = growing.fields, growing.total, growing.counters
     other, own_total = total[at, 0], total[at, 1]
-    lowest, highest, paths = -math.inf, math.inf, growing.paths
-    if growing.guide.is_set:
-        lowest, highest = growing.guided[at, LOWEST], growing.guided[at, HIGHEST]
-        open_paths(growing.guide, fields, growing.guided, at, fields[at, DEPTH], FEATURE, paths)
-    seed, scratch = fields[at, SEED], growing.scratch
-    best = best_split(limits, coded, histogram, own_total, other, bits, seed, scratch, paths, lowest, highest)
+    paths = growing.paths
+    if is_plain(limits, growing):
+        best = best_of_blocks(growing, which, coded.codes.shape[0])
+    else:
+        lowest, highest = -math.inf, math.inf
+        if growing.guide.is_set:
+            lowest, highest = growing.guided[at, LOWEST], growing.guided[at, HIGHEST]
+            open_paths(growing.guide, fields, growing.guided, at, fields[at, DEPTH], FEATURE, paths)
+        best = best_split(
+            limits,
+            coded,
+            histogram,
+            own_total,
+            other,
+            bits,
+            fields[at, SEED],
+            growing.scratch,
+            paths,
+            lowest,
+            highest,
+            int64(0),
+            int64(coded.ranks.shape[0]),
+        )
     if best.feature < 0:
         return False
     sides = best.top / best.bottom
@@ -103,33 +291,8 @@ def search(
         counters[N_SET] += coded.n_codes[best.feature]
     else:
         fields[at, CUT] = coded.top_rank[best.feature, best.cut]
-    growing.gain[at] = gain
+    growing.gain[at] = gain if limits.best_first else float(at)
     return True
-
-
-@inner
-def can_split(limits: Limits, growing: Growing, at: int, bits: int) -> bool:
-    """True if a node is worth searching."""
-    rows = growing.total[at, 0] & ((int64(1) << bits) - 1)
-    return bool(growing.fields[at, DEPTH] < limits.max_depth and rows >= 2 * limits.min_rows)
-
-
-@inner
-def add_rows(gradients: Gradients, rows: IntArray, total: LongArray) -> None:
-    """Write the sums of the rows."""
-    sum_, other, is_repeated = int64(0), int64(0), len(gradients.repeats) > 0
-    for i in range(len(rows)):
-        both = gradients.packed[rows[i]]
-        times = int64(gradients.repeats[rows[i]]) if is_repeated else int64(1)
-        sum_ += (both >> 32) * times
-        other += (((both & 0xFFFFFFFF) << gradients.count_bits) + 1) * times
-    total[0], total[1] = other, sum_
-
-
-@kernel
-def sum_node(gradients: Gradients, rows: IntArray, total: LongArray) -> None:
-    """Write the sums of the rows."""
-    add_rows(gradients, rows, total)
 
 
 @inner
@@ -162,13 +325,38 @@ def hand_down(limits: Limits, growing: Growing, parent: int, left: int, right: i
 
 
 @inner
+def parts_of(limits: Limits, n_rows: int) -> int:
+    """In how many parts so many rows are worked on."""
+    if limits.n_threads == 1:
+        return int64(1)
+    return max(min(n_rows // limits.rows_to_share, 2 * limits.n_threads, int64(MOST_PARTS)), int64(1))
+
+
+@inner
+def write_sides(coded: Coded, growing: Growing, node: int, in_set: SignArray) -> None:
+    """Write down which categories go left at a node, missing values first."""
+    fields, feature = growing.fields, growing.fields[node, FEATURE]
+    if coded.is_subset[feature]:
+        growing.sides[0] = fields[node, MISSING_LEFT] == 1
+        for code in range(coded.n_codes[feature]):
+            growing.sides[code + 1] = in_set[fields[node, SET_START] + code]
+
+
+@inner
 def make_children(
     limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, parent: int, in_set: SignArray
-) -> None:
-    """Divide the rows of a node; the smaller child is noted, and its sums are worked out."""
-    fields, total, counters, rows = growing.fields, growing.total, growing.counters, growing.rows
+) -> bool:
+    """Divide the rows of a node and work out the sums of its children; True if the left one is smaller."""
+    fields, total, counters, notes = growing.fields, growing.total, growing.counters, growing.notes
     first, last = fields[parent, START], fields[parent, END]
-    middle = first + divide(coded, rows, growing.buffer, fields, parent, in_set)
+    n_parts = parts_of(limits, last - first)
+    write_sides(coded, growing, parent, in_set)
+    counters[NODE], counters[N_PARTS] = parent, n_parts
+    do_all(limits, coded, gradients, growing, DIVIDE, n_parts, n_parts > 1)
+    middle = first + conclude(fields, parent, n_parts, notes)
+    is_left = middle - first <= last - middle
+    counters[GATHERS_LEFT] = is_left
+    do_all(limits, coded, gradients, growing, PLACE, n_parts, n_parts > 1)
     left, right = counters[N_NODES], counters[N_NODES] + 1
     fields[parent, LEFT], fields[parent, RIGHT] = left, right
     for side in range(2):
@@ -178,15 +366,118 @@ def make_children(
         fields[child, START], fields[child, END] = (first, middle) if side == 0 else (middle, last)
         fields[child, DEPTH] = fields[parent, DEPTH] + 1
         fields[child, SEED] = child_seed(fields[parent, SEED], side)
-    small, large = (left, right) if middle - first <= last - middle else (right, left)
-    add_rows(gradients, rows[fields[small, START] : fields[small, END]], total[small])
+    small, large = (left, right) if is_left else (right, left)
+    add_notes(notes, n_parts, total[small])
     for k in range(2):
         total[large, k] = total[parent, k] - total[small, k]
     if growing.guide.is_set:
         hand_down(limits, growing, parent, left, right, gradients.count_bits)
     counters[N_NODES] += 2
     counters[N_LEAVES] += 1
-    counters[PARENT], counters[SMALL], counters[LARGE] = parent, small, large
+    return bool(is_left)
+
+
+@inner
+def release(growing: Growing, slot: int) -> None:
+    """Give a slot back; the first one belongs to nobody."""
+    if slot > 0:
+        growing.free[growing.counters[N_FREE]] = slot
+        growing.counters[N_FREE] += 1
+
+
+@inner
+def count_and_search(
+    limits: Limits,
+    coded: Coded,
+    gradients: Gradients,
+    growing: Growing,
+    node: int,
+    slot: int,
+    other: int,
+    slot_of_other: int,
+) -> None:
+    """Count a node into a slot, take it from its parent's, which is the other child's then, search both."""
+    counters, fields, n_features = growing.counters, growing.fields, coded.ranks.shape[0]
+    counters[NODE], counters[SLOT_OF_NODE] = node, slot
+    counters[OTHER], counters[SLOT_OF_OTHER] = other, slot_of_other
+    n_cells = (fields[node, END] - fields[node, START]) * n_features + coded.start[n_features]
+    n_blocks = int64(coded.codes.shape[0])
+    is_shared = limits.n_threads > 1 and n_blocks > 1 and n_cells >= limits.cells_to_share
+    do_all(limits, coded, gradients, growing, SEARCH, n_blocks, is_shared)
+
+
+@inner
+def gather_node(
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, total: LongArray
+) -> None:
+    """Put the gradients of a node side by side, and write what they add up to."""
+    n_parts = parts_of(limits, growing.fields[node, END] - growing.fields[node, START])
+    growing.counters[NODE], growing.counters[N_PARTS] = node, n_parts
+    do_all(limits, coded, gradients, growing, GATHER, n_parts, n_parts > 1)
+    add_notes(growing.notes, n_parts, total)
+
+
+@inner
+def wait_in_heap(
+    limits: Limits,
+    coded: Coded,
+    bits: int,
+    growing: Growing,
+    at: int,
+    slot: int,
+    which: int,
+    in_set: SignArray,
+) -> None:
+    """Put a node that was counted on the heap, if it can be split; it keeps its histogram."""
+    counters = growing.counters
+    if can_split(limits, growing, at, bits) and search(
+        limits, coded, bits, at, which, growing.histograms[slot], growing, in_set
+    ):
+        push(growing.heap, growing.gain, counters[N_OPEN], at)
+        counters[N_OPEN] += 1
+        if slot > 0:
+            growing.fields[at, SLOT] = slot
+    else:
+        release(growing, slot)
+
+
+@inner
+def open_children(
+    limits: Limits,
+    coded: Coded,
+    gradients: Gradients,
+    growing: Growing,
+    in_set: SignArray,
+    slot: int,
+    small: int,
+    large: int,
+) -> None:
+    """Count and search two children whose parent holds a slot, or NONE."""
+    counters, bits = growing.counters, gradients.count_bits
+    tries_small, tries_large = (
+        can_split(limits, growing, small, bits),
+        can_split(limits, growing, large, bits),
+    )
+    if counters[N_LEAVES] >= limits.max_leaves or not (tries_small or tries_large):
+        release(growing, slot)
+        return
+    own = int64(0)
+    if tries_small and counters[N_FREE] > 0:
+        counters[N_FREE] -= 1
+        own = growing.free[counters[N_FREE]]
+    if slot != NONE:
+        count_and_search(limits, coded, gradients, growing, small, own, large, slot)
+        wait_in_heap(limits, coded, bits, growing, small, own, int64(0), in_set)
+        wait_in_heap(limits, coded, bits, growing, large, slot, int64(1), in_set)
+        return
+    # There was no room to keep the parent's histogram: both are counted.
+    if tries_small:
+        count_and_search(limits, coded, gradients, growing, small, own, NONE, NONE)
+        wait_in_heap(limits, coded, bits, growing, small, own, int64(0), in_set)
+    if tries_large:
+        gather_node(limits, coded, gradients, growing, large, growing.total[large])
+        count_and_search(limits, coded, gradients, growing, large, int64(0), NONE, NONE)
+        wait_in_heap(limits, coded, bits, growing, large, int64(0), int64(0), in_set)
 
 
 @kernel
@@ -196,77 +487,40 @@ def advance(
     gradients: Gradients,
     growing: Growing,
     in_set: SignArray,
-    histograms: LongArray,
+    is_helper: bool,
 ) -> int:
-    """Grow on until the tree is finished, a large node is to be counted, or room for sets is needed.
+    """Grow on until the tree is finished, or room for two more sets is needed; or help whoever grows it.
 
-    The node that counters[TO_COUNT] names is counted into the slot counters[SLOT_TO_COUNT] before the next
-    call; `in_set` then has room for two more sets.
+    One kernel for both: they share most of their code, which is compiled once.
     """
-    fields, counters, free, bits = growing.fields, growing.counters, growing.free, gradients.count_bits
+    limits, coded, gradients = by_reference(limits), by_reference(coded), by_reference(gradients)
+    growing = by_reference(growing)
+    if is_helper:
+        help_out(limits, coded, gradients, growing)
+        return DONE
+    counters, bits = growing.counters, gradients.count_bits
     widest = 0
     for feature in range(coded.ranks.shape[0]):
         if coded.is_subset[feature]:
             widest = max(widest, coded.n_codes[feature])
-    while True:
-        if counters[FRESH]:
-            # The smaller child's histogram is in its slot; the larger one's is its parent's without it.
-            counters[FRESH] = 0
-            parent, slot = counters[PARENT], counters[SLOT_TO_COUNT]
-            of_parent = fields[parent, SLOT] if parent != NONE else NONE
-            if of_parent != NONE:
-                subtract(coded, histograms[of_parent], histograms[slot])
-            for turn in range(1 if parent == NONE else 2):
-                at = counters[SMALL] if turn == 0 else counters[LARGE]
-                if turn == 1:
-                    slot = of_parent
-                    if of_parent == NONE:  # there was no room to keep it
-                        slot = int64(0)
-                        if can_split(limits, growing, at, bits):
-                            own = growing.rows[fields[at, START] : fields[at, END]]
-                            for block in range(coded.codes.shape[0]):
-                                count_block(coded, gradients, own, int64(block), histograms[0])
-                found = can_split(limits, growing, at, bits) and search(
-                    limits, coded, bits, at, histograms[slot], growing, in_set
-                )
-                if found:
-                    growing.gain[at] = growing.gain[at] if limits.best_first else float(at)
-                    push(growing.heap, growing.gain, counters[N_OPEN], at)
-                    counters[N_OPEN] += 1
-                if slot > 0 and found:
-                    fields[at, SLOT] = slot
-                elif slot > 0:
-                    free[counters[N_FREE]] = slot
-                    counters[N_FREE] += 1
-        if counters[N_OPEN] == 0 or counters[N_LEAVES] >= limits.max_leaves:
-            return DONE
+    if counters[FRESH]:
+        counters[FRESH] = 0
+        gather_node(limits, coded, gradients, growing, int64(0), growing.total[0])
+        if can_split(limits, growing, int64(0), bits):
+            counters[N_FREE] -= 1
+            slot = growing.free[counters[N_FREE]]
+            count_and_search(limits, coded, gradients, growing, int64(0), slot, NONE, NONE)
+            wait_in_heap(limits, coded, bits, growing, int64(0), slot, int64(0), in_set)
+    while counters[N_OPEN] > 0 and counters[N_LEAVES] < limits.max_leaves:
         if len(in_set) - counters[N_SET] < 2 * widest:
             return ROOM
         parent = pop(growing.heap, growing.gain, counters[N_OPEN])
         counters[N_OPEN] -= 1
-        make_children(limits, coded, gradients, growing, parent, in_set)
-        small, large = counters[SMALL], counters[LARGE]
-        slot = fields[parent, SLOT]
-        if counters[N_LEAVES] >= limits.max_leaves or not (
-            can_split(limits, growing, small, bits) or can_split(limits, growing, large, bits)
-        ):
-            if slot != NONE:
-                free[counters[N_FREE]] = slot
-                counters[N_FREE] += 1
-            continue
-        counters[FRESH], counters[TO_COUNT] = 1, small
-        counters[SLOT_TO_COUNT] = 0
-        if counters[N_FREE] > 0 and can_split(limits, growing, small, bits):
-            counters[N_FREE] -= 1
-            counters[SLOT_TO_COUNT] = free[counters[N_FREE]]
-        if slot == NONE and not can_split(limits, growing, small, bits):
-            continue  # nothing to subtract from, and nothing to search
-        n_rows = fields[small, END] - fields[small, START]
-        if n_rows >= limits.rows_to_share:
-            return COUNT
-        own = growing.rows[fields[small, START] : fields[small, END]]
-        for block in range(coded.codes.shape[0]):
-            count_block(coded, gradients, own, int64(block), histograms[counters[SLOT_TO_COUNT]])
+        is_left = make_children(limits, coded, gradients, growing, parent, in_set)
+        left, right = growing.fields[parent, LEFT], growing.fields[parent, RIGHT]
+        small, large = (left, right) if is_left else (right, left)
+        open_children(limits, coded, gradients, growing, in_set, growing.fields[parent, SLOT], small, large)
+    return DONE
 
 
 @kernel

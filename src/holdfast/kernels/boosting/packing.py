@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, LongArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.boosting.losses import LEARNT
 from holdfast.kernels.jit import int64, kernel
 
@@ -13,17 +13,28 @@ def greatest(
     hessian: FloatArray,
     importance: FloatArray,
     role: ByteArray,
+    repeats: IntArray,
     first: int,
     last: int,
     out: FloatArray,
 ) -> None:
-    """out = the greatest gradient, without its sign, and hessian of the rows learnt from, weighted."""
-    most_gradient, most_hessian = 0.0, 0.0
+    """Of the rows learnt from, weighted: the greatest gradient, without its sign, and the greatest hessian.
+
+    Where `out` has room for four numbers, also the sums of the squared gradients and of the hessians.
+    """
+    most_gradient, most_hessian, squares, below = 0.0, 0.0, 0.0, 0.0
+    is_summed = len(out) > 2
     for row in range(first, last):
         if role[row] == LEARNT:
-            most_gradient = max(most_gradient, abs(gradient[row]) * importance[row])
-            most_hessian = max(most_hessian, hessian[row] * importance[row])
+            own_gradient, own_hessian = gradient[row] * importance[row], hessian[row] * importance[row]
+            most_gradient = max(most_gradient, abs(own_gradient))
+            most_hessian = max(most_hessian, own_hessian)
+            if is_summed:
+                squares += repeats[row] * (own_gradient * own_gradient)
+                below += repeats[row] * own_hessian
     out[0], out[1] = most_gradient, most_hessian
+    if is_summed:
+        out[2], out[3] = squares, below
 
 
 @kernel

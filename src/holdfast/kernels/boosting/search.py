@@ -30,7 +30,9 @@ class Limits(NamedTuple):
     min_impurity_decrease: float  # in units of gradient squared over hessian
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
-    rows_to_share: int  # nodes with more rows are counted by several threads
+    n_threads: int
+    rows_to_share: int  # a part has as many rows or more
+    cells_to_share: int  # a node with fewer rows times features, and bins, is counted by one thread
     dispersion: float  # of gradients by chance, in units; 0: categories are searched exactly
 
 
@@ -108,9 +110,11 @@ def scan_numbers(
     """
     mask, l2 = (int64(1) << bits) - 1, limits.l2
     rows, min_rows, least = other & mask, limits.min_rows, limits.min_hessian + l2
+    sum_all, below_all = float(total), float(other >> bits)
     at_missing = uint64(begin + 2 * MISSING_CODE)
     missing_sum, missing_other = histogram[at_missing], histogram[at_missing + uint64(1)]
     top, bottom, best_cut, best_side = best.top, best.bottom, NONE, int64(0)
+    clear_top = top * CLEARLY
     for side in range(2 if missing_other != 0 else 1):
         sum_left, other_left = (int64(0), int64(0)) if side == 0 else (missing_sum, missing_other)
         for code in range(n_codes):
@@ -125,14 +129,18 @@ def scan_numbers(
                 continue
             if rows - rows_left < min_rows:
                 break
-            left, right = float(sum_left), float(total - sum_left)
-            below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
+            # Sums of up to 2^23 rows are whole as floats, and so are their differences.
+            left, below = float(sum_left), float(other_left >> bits)
+            right, below_left, below_right = sum_all - left, below + l2, below_all - below + l2
             own_top = left * left * below_right + right * right * below_left
             own_bottom = below_left * below_right
-            ahead, behind = own_top * bottom, top * own_bottom
-            is_better = ahead > behind * CLEARLY or (code < best_cut and ahead * CLEARLY > behind)
+            ahead = own_top * bottom
+            is_better = ahead > clear_top * own_bottom or (
+                code < best_cut and ahead * CLEARLY > top * own_bottom
+            )
             if is_better and below_left >= least and below_right >= least:
                 top, bottom, best_cut, best_side = own_top, own_bottom, int64(code), int64(side)
+                clear_top = top * CLEARLY
     if best_cut == NONE:
         return best
     return Best(top, bottom, feature, best_cut, best_side)
@@ -396,10 +404,12 @@ def best_split(
     paths: Paths,
     lowest: float,
     highest: float,
+    first: int,
+    last: int,
 ) -> Best:
-    """The best split of a node over all features, or over drawn ones; its feature is -1 if there is none."""
+    """The best split of a node over some features, or over drawn ones; its feature is -1 if there is none."""
     best = Best(0.0, 1.0, NONE, int64(0), int64(0))
-    n_features, n_varied, n_ready, n_least = coded.ranks.shape[0], int64(0), int64(0), limits.n_drawn
+    n_varied, n_ready, n_least = int64(0), int64(0), limits.n_drawn
     below, has_paths = float(other >> bits) + limits.l2, paths.is_set[0] > 0
     whole = clipped = 0.0
     is_bound = lowest > -math.inf or highest < math.inf
@@ -407,7 +417,7 @@ def best_split(
         whole = float(total) * float(total) / below
         clipped = reached(float(total), below, min(max(-float(total) / below, lowest), highest))
     reach = Reach(False, int64(0), lowest, highest, whole, clipped, 1.0)
-    for i in range(n_features):
+    for i in range(first, last):
         feature = int64(i)
         if limits.n_drawn > 0:
             while i >= n_ready:

@@ -1,4 +1,4 @@
-"""Growing one tree: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
+"""Growing trees: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from holdfast.kernels.growth.guide import (
     open_paths,
     within_bounds,
 )
-from holdfast.kernels.growth.histogram import Coded, Sample, count_all
+from holdfast.kernels.growth.histogram import Coded, Sample, Samples, count_all
 from holdfast.kernels.growth.many_classes import START as HEAD
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
@@ -46,9 +46,9 @@ class Limits(NamedTuple):
     min_rows_to_split: int
     min_impurity_decrease: float  # in units of weight times impurity
     min_relative_gain: float  # as a fraction of the node's impurity
+    min_impurity: float  # of a node that is split, in units of weight times impurity: it has more
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
-    seed: int
     row_weight: float  # of squared weights by weights, what chance takes for a row; 0: no means are shrunk
 
 
@@ -62,12 +62,12 @@ class Growing(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """Room for the finished nodes in preorder, or just these nodes."""
+    """Room for the finished nodes in preorder, or just these nodes; of several trees, one after the other."""
 
-    fields: LongArray  # (nodes, N_FIELDS)
+    fields: LongArray  # (nodes, N_FIELDS) nodes, rows and sets are counted from the first of the tree
     total: LongArray  # (nodes, stats)
     in_set: BoolArray
-    counters: LongArray
+    counters: LongArray  # (N_COUNTERS,), or (trees, N_COUNTERS)
 
 
 # The counters of a finished tree; nodes are open that could still be split.
@@ -212,8 +212,8 @@ def grow(
     plan: Plan,
     limits: Limits,
     coded: Coded,
-    sample: Sample,
-    rows: IntArray,
+    samples: Samples,
+    all_rows: IntArray,
     histograms: LongArray,
     compact: CompactRows,
     values: RankValues,
@@ -222,36 +222,52 @@ def grow(
     growing: Growing,
     grown: Grown,
 ) -> None:
-    """Grow one tree from the rows, which are put in the order of the leaves, into `grown`.
+    """Grow the trees of the samples, whose rows are put in the order of the leaves, into `grown`.
 
+    All of them in one call, which releases the lock of the interpreter once, and in the same memory.
     `histograms` is memory for a few of them, and `compact` for the rows of a small node, whose subtree is
     grown there. With `values`, splits are drawn at random and nothing is counted. Another thread may raise
     `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
     again by the compiler, and six of them took a minute.
     """
     plan, guide, values = by_reference(plan), by_reference(guide), by_reference(values)
-    coded, sample, compact = by_reference(coded), by_reference(sample), by_reference(compact)
+    coded, compact = by_reference(coded), by_reference(compact)
     growing, grown = by_reference(growing), by_reference(grown)
     fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
     priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
-    buffer = np.empty(len(rows), np.int32)
-    memory = new_scratch(plan, coded, guide, len(rows))
+    zero, one, is_random, guided, top = int64(0), int64(1), len(values.start) > 0, growing.guided, guide.top
+    most_rows, start = zero, samples.start
+    for tree in range(len(samples.seed)):
+        most_rows = max(most_rows, start[tree + 1] - start[tree])
+    buffer = np.empty(most_rows, np.int32)
+    memory = new_scratch(plan, coded, guide, most_rows)
     scratch = by_reference(memory)
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
-    for slot in range(1, len(histograms)):
-        free[slot - 1] = slot
-    zero, one, is_random, guided, top = int64(0), int64(1), len(values.start) > 0, growing.guided, guide.top
-    n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
-    n_free, parent = len(histograms) - 1, NONE
-    compact_first, compact_last, here, own_sample = zero, zero, coded, sample
-    for k in range(N_FIELDS):
-        fields[0, k] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
-    if guide.is_set:
-        guided[0, LOWEST], guided[0, HIGHEST], guided[0, PARENT] = -np.inf, np.inf, NONE
-        guided[0, GIVEN] = 0 if len(top.feature) > 0 else NONE
+    tree, n_nodes, n_before, n_set_before = zero, zero, zero, zero
     while True:
+        if n_nodes == 0:  # the next tree: its root alone
+            rows = all_rows[start[tree] : start[tree + 1]]
+            own_numbers = Sample(
+                samples.weight[tree],
+                samples.total[tree],
+                samples.square[tree],
+                samples.target,
+                samples.repeats[tree],
+            )
+            sample = by_reference(own_numbers)
+            for slot in range(1, len(histograms)):
+                free[slot - 1] = slot
+            n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
+            n_free, parent = len(histograms) - 1, NONE
+            compact_first, compact_last, here, own_sample = zero, zero, coded, sample
+            for k in range(N_FIELDS):
+                fields[0, k] = NONE
+            fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(rows), 0
+            fields[0, SEED] = mix(samples.seed[tree])
+            if guide.is_set:
+                guided[0, LOWEST], guided[0, HIGHEST], guided[0, PARENT] = -np.inf, np.inf, NONE
+                guided[0, GIVEN] = 0 if len(top.feature) > 0 else NONE
         # Search the new nodes: the root, or the two children of `parent`, the smaller one first.
         small = large = zero
         small_ready = large_ready = NONE  # slots where their histograms stand already
@@ -307,7 +323,7 @@ def grow(
                     for code in range(coded.n_codes[feature]):
                         scratch.in_set[code] = top.in_set[first + code]
             elif (
-                node.impurity > 0.0
+                node.impurity > limits.min_impurity
                 and fields[at, DEPTH] < limits.max_depth
                 and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
             ):
@@ -380,7 +396,7 @@ def grow(
                 fields[at, SET_START] = n_set
                 n_codes = coded.n_codes[feature]
                 if n_set + n_codes > len(in_set):
-                    grown.counters[STATE] = NO_ROOM
+                    grown.counters[tree, STATE] = NO_ROOM
                     return
                 for code in range(n_codes):
                     in_set[n_set + code] = scratch.in_set[code]
@@ -390,9 +406,24 @@ def grow(
             n_open += 1
         if stop[0]:  # also where a search was cut short
             state, n_open = STOPPED, max(n_open, one)
-            break
-        if n_open == 0 or n_leaves >= limits.max_leaves:
-            break
+        if state == STOPPED or n_open == 0 or n_leaves >= limits.max_leaves:
+            for i in range(compact_first, compact_last):
+                rows[i] = compact.origin[rows[i]]
+            room = Grown(
+                grown.fields[n_before:],
+                grown.total[n_before:],
+                grown.in_set[n_set_before:],
+                grown.counters[tree],
+            )
+            in_preorder(plan, coded, growing, n_nodes, by_reference(room))
+            grown.counters[tree, N_OPEN], grown.counters[tree, STATE] = n_open, state
+            n_before += n_nodes
+            n_set_before += grown.counters[tree, N_SET]
+            n_nodes = zero
+            tree += 1
+            if tree == len(samples.seed):
+                break
+            continue
         # Split the node that comes next.
         parent = pop(heap, priority, n_open)
         n_open -= 1
@@ -423,10 +454,6 @@ def grow(
                 if given != NONE:
                     guided[n_nodes, GIVEN] = top.left[given] if side == 0 else top.right[given]
             n_nodes += 1
-    for i in range(compact_first, compact_last):
-        rows[i] = compact.origin[rows[i]]
-    in_preorder(plan, coded, growing, n_nodes, grown)
-    grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
     keep(memory)
 
 

@@ -39,6 +39,18 @@ class Sample(NamedTuple):
     repeats: IntArray  # how many rows it stands for; read only where that is not its weight
 
 
+class Samples(NamedTuple):
+    """The rows of several trees: the same of each."""
+
+    weight: LongArray  # (trees, rows)
+    total: LongArray  # (trees, rows)
+    square: LongArray  # (trees, rows)
+    target: FloatArray  # (rows,)
+    repeats: IntArray  # (trees, rows)
+    start: LongArray  # (trees + 1,) where the row numbers of each tree begin among those of all
+    seed: LongArray  # (trees,)
+
+
 @inner
 def last_code(coded: Coded, feature: int, shift: int) -> int:
     """The code of missing values in a histogram of the feature."""

@@ -150,6 +150,7 @@ def grow_quantiles(
     coded: Coded,
     sample: Sample,
     rows: IntArray,
+    seed: int,
     guide: Guide,
     stop: ByteArray,
     growing: Growing,
@@ -172,7 +173,7 @@ def grow_quantiles(
     n_nodes, n_leaves, n_open, n_set, state, parent = one, one, zero, zero, COMPLETE, NONE
     for k in range(N_FIELDS):
         fields[0, k] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(limits.seed)
+    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(seed)
     if guide.is_set:
         bounds[0, LOWEST], bounds[0, HIGHEST], bounds[0, PARENT] = -np.inf, np.inf, NONE
         bounds[0, GIVEN] = 0 if len(top.feature) > 0 else NONE

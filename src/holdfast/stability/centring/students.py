@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, run_all
 from holdfast.data.schema import Target
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.growth.constraints import monotone_of, number_rules
 from holdfast.growth.grow import grow_samples
@@ -143,7 +143,7 @@ class Lesson:
         return [Student(tree, leaves_path(own).step) for tree, own in zip(trees, grown, strict=True)]
 
     def _sampled(self, repeats: IntArray, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
-        return self._grown([bootstrap_counts(repeats, units, (*stream, number)) for number in numbers])
+        return self._grown(all_counts(repeats, units, [(*stream, number) for number in numbers]))
 
     def _grown(self, samples: list[IntArray]) -> list[Tree]:
         copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]

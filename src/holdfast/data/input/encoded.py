@@ -1,0 +1,70 @@
+"""Text and categories as their library holds them: the distinct values, and which of them each row has."""
+
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import LongArray
+
+
+class Encoded(NamedTuple):
+    """The values of a column that some row has, and for every row which of them; -1 where missing."""
+
+    codes: LongArray
+    values: list[Any]
+
+
+def encoded(series: Any) -> Encoded | None:
+    """The text or categories of a narwhals Series; None where its values must be read one by one.
+
+    >>> import narwhals, pandas
+    >>> towns = pandas.Series(["Ulm", "Bonn", None, "Ulm"])
+    >>> encoded(narwhals.from_native(towns, series_only=True))
+    Encoded(codes=array([ 0,  1, -1,  0]), values=['Ulm', 'Bonn'])
+    """
+    import narwhals as nw
+
+    if series.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+        return None
+    if series.implementation.is_pandas():
+        return _of_pandas(series.to_native())
+    if series.dtype == nw.Object or not find_spec("pyarrow"):
+        return None
+    if series.implementation.is_polars():
+        return _of_arrow(series.to_native().to_arrow())
+    return _of_arrow(series.to_native()) if series.implementation.is_pyarrow() else None
+
+
+def _of_pandas(series: Any) -> Encoded | None:
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _present(series.cat.codes.to_numpy(), series.cat.categories.tolist())
+    is_text = isinstance(series.dtype, pd.StringDtype)
+    # Objects of one kind only: 1 and True are equal, and so would be taken for one value.
+    if is_text or (series.dtype == object and pd.api.types.infer_dtype(series) == "string"):
+        codes, values = pd.factorize(series)
+        return Encoded(codes.astype(np.int64, copy=False), values.tolist())
+    return None
+
+
+def _of_arrow(array: Any) -> Encoded:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return _present(codes, array.dictionary.to_pylist())
+
+
+def _present(codes: Any, values: list[Any]) -> Encoded:
+    """Without the values that no row has."""
+    codes = codes.astype(np.int64)
+    is_used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
+    if is_used.all():
+        return Encoded(codes, values)
+    positions = np.append(np.cumsum(is_used) - 1, -1)  # the last for the missing ones
+    return Encoded(positions[codes], [value for value, some in zip(values, is_used, strict=True) if some])
