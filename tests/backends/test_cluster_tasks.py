@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from holdfast import (
     ParameterError,
     StableTreeClassifier,
     Table,
+    Tree,
     TreeClassifier,
     compare_models,
     distance_matrix,
@@ -177,7 +178,11 @@ DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(90, 3))
 Y = np.where(X[:, 0] + DRAW.normal(size=90) > 0, "ill", "well")
 ILL = Table.from_arrays(X, Y)
-TREES = grow_bootstraps(ILL, CART, 6)
+
+
+@cache
+def few_trees() -> list[Tree]:
+    return grow_bootstraps(ILL, CART, 6)
 
 
 def _figures(result: Any) -> Any:
@@ -192,7 +197,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "stable tree": lambda: tree_to_json(
         StableTreeClassifier(method="bootstrap", n_estimators=6).fit(X, Y).tree_
     ),
-    "distances": lambda: distance_matrix(TREES).tobytes(),
+    "distances": lambda: distance_matrix(few_trees()).tobytes(),
     "replications": lambda: repr(
         replicate(ILL, StabilitySettings(method="bootstrap", n_estimators=4), n_replications=2).rows
     ),
