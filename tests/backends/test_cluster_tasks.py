@@ -327,10 +327,15 @@ def test_after_ctrl_c_or_an_error_no_task_runs_on(
         raise OSError
 
     monkeypatch.setattr(tasks, "with_bar", broken_bar)
+    # What runs in the background of a shell has been told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     if error is KeyboardInterrupt:
         threading.Thread(target=_interrupt, args=(tmp_path,), daemon=True).start()
-    with pytest.raises(error):
-        run_all(endless, range(4), progress="Bar" if error is OSError else "")
+    try:
+        with pytest.raises(error):
+            run_all(endless, range(4), progress="Bar" if error is OSError else "")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     def is_over() -> bool:
         begun = [path for path in tmp_path.iterdir() if path.name.startswith("begun")]
