@@ -58,7 +58,7 @@ def directive(value: object) -> str:
 def options(value: object) -> str:
     """What autodoc shows of a value: of a class its methods, but for those of scikit-learn and of Python."""
     if inspect.isclass(value) and not issubclass(value, BaseException):
-        return "   :members:\n   :inherited-members: BaseEstimator, ClassifierMixin, RegressorMixin, tuple\n"
+        return "   :members:\n   :inherited-members: BaseEstimator, ClassifierMixin, RegressorMixin, tuple, Table\n"
     return "   :no-value:\n" if directive(value) == "autodata" else ""
 
 

@@ -78,7 +78,7 @@ def _edited(tree: Tree) -> Tree:
         tree.edit(by="Ada", why="größer", when="2026-05-01")
         .with_leaf_value(leaf, {0: 0.25, 1: 0.5})
         .pruned_at(parent)
-        .with_question(0, "site", categories=["lung", "skin"])
+        .with_question(0, "site", categories=["größer", "skin"])
         .tree
     )
 
