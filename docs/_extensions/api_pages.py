@@ -56,9 +56,10 @@ def directive(value: object) -> str:
 
 
 def options(value: object) -> str:
-    """What autodoc shows of a value: of a class its methods, but for those of scikit-learn and of Python."""
+    """What autodoc shows of a value: of a class its methods, but for those it has from others."""
     if inspect.isclass(value) and not issubclass(value, BaseException):
-        return "   :members:\n   :inherited-members: BaseEstimator, ClassifierMixin, RegressorMixin, tuple, Table\n"
+        hidden = "BaseEstimator, ClassifierMixin, RegressorMixin, tuple, Table"
+        return f"   :members:\n   :inherited-members: {hidden}\n"
     return "   :no-value:\n" if directive(value) == "autodata" else ""
 
 
