@@ -22,9 +22,13 @@ from holdfast.stability.selection import RULES, UNITS
 from holdfast.stability.settings import StabilitySettings
 
 
+# Where a run goes and how it is done: no setting of the model.
+APART = ("help", "output", "no_report", "cluster", "restart")
+
+
 def options_of(verb: str) -> dict[str, click.Option]:
     found = {each.name: each for each in main.commands[verb].params if isinstance(each, click.Option)}
-    return {name: each for name, each in found.items() if name not in ("help", "output", "no_report")}
+    return {name: each for name, each in found.items() if name not in APART}
 
 
 @pytest.mark.parametrize(("verb", "kind"), [("fit", RunSettings), ("compare", CompareSettings)])
@@ -43,7 +47,7 @@ def test_one_name_for_the_output_of_every_command() -> None:
     for name, command in main.commands.items():
         for each in command.commands.values() if isinstance(command, click.Group) else [command]:
             output = [option.opts for option in each.params if option.name == "output"]
-            writes = name != "warmup"  # what it makes has its place
+            writes = name not in ("warmup", "status")  # what they make has its place, or is nothing
             assert output == [["-o", "--output"]] * writes, (name, each.name)
 
 
