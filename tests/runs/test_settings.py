@@ -21,7 +21,6 @@ from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
 from holdfast.stability.settings import StabilitySettings
 
-
 # Where a run goes and how it is done: no setting of the model.
 APART = ("help", "output", "no_report", "cluster", "restart")
 
