@@ -14,7 +14,9 @@ def patients(tmp_path: Path) -> Path:
 
 
 def written(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but the results that are kept for a run that goes on."""
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".holdfast-")}
 
 
 def earlier_run(folder: Path) -> None:
@@ -64,7 +66,8 @@ def test_a_run_that_breaks_anywhere_leaves_nothing_behind(
     for folder in ("run", "new"):
         assert fit(patients, tmp_path / folder, *PLAIN).exit_code != 0
     assert written(tmp_path) == before
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["patients.csv", "run"]
+    entries = sorted(entry.name for entry in tmp_path.iterdir() if not entry.name.startswith(".holdfast-"))
+    assert entries == ["patients.csv", "run"]
 
 
 def test_a_folder_of_other_things_is_refused_before_any_work(
