@@ -24,6 +24,7 @@ from holdfast.runs.status import run_status
 from holdfast.storage.model_file import model_to_json
 from holdfast.storage.tasks import store as task_store
 from holdfast.storage.tasks.database import store_content
+from reference.small_disks import small_disk_at
 
 CHANCE = np.random.default_rng(0)
 X = pd.DataFrame({"age": CHANCE.normal(50, 10, 120).round(1), "ward": CHANCE.choice(list("abc"), 120)})
@@ -236,17 +237,8 @@ def test_a_process_that_is_killed_leaves_a_store_that_is_whole(tmp_path: Path) -
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(disk)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True).returncode == 0
-    except OSError:
-        mounted = False
-    if not mounted:
-        pytest.skip("only root can mount a small disk, and only where that is allowed")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with small_disk_at(tmp_path / "disk", "2m") as disk:
+        yield disk
 
 
 def drawn(number: int) -> Any:
