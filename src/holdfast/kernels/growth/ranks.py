@@ -12,9 +12,9 @@ WORD_BITS = 63
 DIGIT_BITS = 8  # the next places of 256 digits stay in the nearest cache; of 2,048 they took twice the time
 N_DIGITS = 1 << DIGIT_BITS
 N_PASSES = 4  # an even number: the words end where they began
-SIGN = np.uint64(1 << 63)
-INFINITE = np.uint64(0x7FF << 52)  # what is greater is not a number
-NO_BITS, ALL_BITS = np.uint64(0), np.uint64((1 << 64) - 1)
+SIGN = uint64(1 << 63)
+INFINITE = uint64(0x7FF << 52)  # what is greater is not a number
+NO_BITS, ALL_BITS = uint64(0), uint64((1 << 64) - 1)
 
 
 class Layout(NamedTuple):
