@@ -42,7 +42,8 @@ class StoredTable(Table):
     To another process only the name of the folder is sent.
     """
 
-    folder: Path | None = field(default=None, init=False)
+    # Wherever the table lies, it is the same: no result depends on it.
+    folder: Path | None = field(default=None, init=False, metadata={"without_effect": True})
     part_starts: tuple[int, ...] = field(default=(0,), init=False)
 
     def __reduce__(self) -> Any:
