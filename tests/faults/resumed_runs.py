@@ -58,8 +58,8 @@ class Story:
 
     def __str__(self) -> str:
         return (
-            f"{self.verb}: {len(self.kept)} kills, results kept after each: {self.kept}, of {self.rounds} runs "
-            "from beginning to end; "
+            f"{self.verb}: {len(self.kept)} kills in {self.rounds} runs from beginning to end, "
+            f"results kept after each: {self.kept}; "
             f"{self.undisturbed:.1f} s undisturbed, {self.finish:.1f} s for the last finish; "
             f"{'; '.join(self.faults) or 'the same bits'}"
         )
