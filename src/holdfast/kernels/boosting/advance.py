@@ -24,6 +24,7 @@ from holdfast.kernels.boosting.divide import (
     place_part,
 )
 from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
+from holdfast.kernels.boosting.packing import Unpacked, pack
 from holdfast.kernels.boosting.parts import IS_OVER, N_DONE, PATIENCE, WORK, offer, take, wait_for_parts
 from holdfast.kernels.boosting.search import CLEARLY, Best, Limits, Scratch, best_split, choose_set
 from holdfast.kernels.growth.criteria import Plan
@@ -64,7 +65,7 @@ N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, FRESH = range(6)
 NODE, SLOT_OF_NODE, OTHER, SLOT_OF_OTHER, N_PARTS, GATHERS_LEFT = range(6, 12)
 N_COUNTERS = 12
 # The works that are done in parts.
-GATHER, DIVIDE, PLACE, SEARCH = int64(0), int64(1), int64(2), int64(3)
+PACK, GATHER, DIVIDE, PLACE, SEARCH = int64(0), int64(1), int64(2), int64(3), int64(4)
 # What a block of features found, for the node and for the other one.
 TOP, BOTTOM, BEST_FEATURE, BEST_CUT, BEST_SIDE = range(5)
 N_FOUND = 8  # a line of the cache
@@ -73,6 +74,7 @@ N_FOUND = 8  # a line of the cache
 class Growing(NamedTuple):
     """A tree while it grows: its nodes in the order in which they were made, and memory."""
 
+    unpacked: Unpacked
     rows: IntArray  # in the order of the nodes
     ordered: LongArray  # (rows,) gradients in the same order, of the node that is counted
     fields: LongArray  # (nodes, N_FIELDS)
@@ -145,8 +147,10 @@ def do_part(
     """Do a part of a work."""
     fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
     node, n_parts = counters[NODE], counters[N_PARTS]
-    if work == GATHER:
+    if work == PACK or work == GATHER:
         first, last = bounds_of_part(fields[node, START], fields[node, END], part, n_parts)
+        if work == PACK:
+            pack(growing.unpacked, rows, first, last, gradients.packed)
         gather(gradients, rows, first, last, growing.ordered, notes[part])
     elif work == DIVIDE:
         divide_part(coded, rows, growing.buffer, growing.sides, fields, node, part, n_parts, notes)
@@ -408,13 +412,13 @@ def count_and_search(
 
 @inner
 def gather_node(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, total: LongArray
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, work: int
 ) -> None:
-    """Put the gradients of a node side by side, and write what they add up to."""
+    """Put the gradients of a node side by side, of the root packed first, and write what they add up to."""
     n_parts = parts_of(limits, growing.fields[node, END] - growing.fields[node, START])
     growing.counters[NODE], growing.counters[N_PARTS] = node, n_parts
-    do_all(limits, coded, gradients, growing, GATHER, n_parts, n_parts > 1)
-    add_notes(growing.notes, n_parts, total)
+    do_all(limits, coded, gradients, growing, work, n_parts, n_parts > 1)
+    add_notes(growing.notes, n_parts, growing.total[node])
 
 
 @inner
@@ -475,7 +479,7 @@ def open_children(
         count_and_search(limits, coded, gradients, growing, small, own, NONE, NONE)
         wait_in_heap(limits, coded, bits, growing, small, own, int64(0), in_set)
     if tries_large:
-        gather_node(limits, coded, gradients, growing, large, growing.total[large])
+        gather_node(limits, coded, gradients, growing, large, GATHER)
         count_and_search(limits, coded, gradients, growing, large, int64(0), NONE, NONE)
         wait_in_heap(limits, coded, bits, growing, large, int64(0), int64(0), in_set)
 
@@ -505,7 +509,7 @@ def advance(
             widest = max(widest, coded.n_codes[feature])
     if counters[FRESH]:
         counters[FRESH] = 0
-        gather_node(limits, coded, gradients, growing, int64(0), growing.total[0])
+        gather_node(limits, coded, gradients, growing, int64(0), PACK)
         if can_split(limits, growing, int64(0), bits):
             counters[N_FREE] -= 1
             slot = growing.free[counters[N_FREE]]
