@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.ensembles import binned_splits
+from holdfast.ensembles import binned_splits, newton
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.newton import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
@@ -284,7 +284,7 @@ def test_threads_that_share_a_tree_change_no_node(
     derivatives, rules = derivatives_of(table), GrowthRules("squared_error", max_depth=6, **options)
     alone = tree_of(table, rules, derivatives)
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
-    monkeypatch.setattr(binned_splits, "LEAST_SHARED", 10)
+    monkeypatch.setattr(newton, "LEAST_SHARED", 10)
     monkeypatch.setattr(binned_splits, "CELLS_SHARED", 1)
     monkeypatch.setattr(binned_splits, "ROWS_SHARED", 2)
     together = tree_of(table, rules, derivatives, n_threads=n_threads)

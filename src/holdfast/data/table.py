@@ -211,8 +211,8 @@ class Table(Shared):
             positive=positive,
         )
 
-    def taken(self, rows: NDArray[Any]) -> "Table":
-        """The table of some of the rows, by flags or by numbers, on the same schema."""
+    def taken(self, rows: NDArray[Any] | slice) -> "Table":
+        """The table of some of the rows, by flags, by numbers or by a slice, on the same schema."""
         weight = None if self.weight is None else self.weight[rows]
         identity = None if self.identity is None else self.identity[rows]
         columns = tuple(column[rows] for column in self.columns)

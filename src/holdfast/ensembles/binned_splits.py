@@ -7,18 +7,19 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray, frozen, without_last_digits
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
-from holdfast.ensembles.newton import LEAST_SHARED, Derivatives, TreeShape, block_parts, n_blocks_of
+from holdfast.ensembles.newton import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.guide import guide_for
 from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
-from holdfast.kernels.boosting import advance as kernels
+from holdfast.kernels.boosting import growing as kernels
+from holdfast.kernels.boosting.advance import ROOM, advance, finish
 from holdfast.kernels.boosting.divide import MOST_PARTS, N_NOTES
 from holdfast.kernels.boosting.histogram import Gradients
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
 from holdfast.kernels.boosting.packing import N_SPREAD, Unpacked, greatest
 from holdfast.kernels.boosting.parts import IS_OVER, N_CELLS
-from holdfast.kernels.boosting.search import Limits, Scratch
+from holdfast.kernels.boosting.splits import Limits, Scratch
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
@@ -50,7 +51,7 @@ class BinnedSplits:
         """The tree that lowers the loss most, split by split."""
         memory, coded = self.memory, self.table.coded
         unpacked, gradients, limits = self._units(derivatives, pool)
-        # A queue for each tree: a thread that has not heard of its end yet finds nothing to do in the old one.
+        # A queue for each tree: a thread that has not heard of its end finds nothing to do in the old one.
         growing = memory.growing._replace(
             unpacked=unpacked, rows=derivatives.rows.copy(), queue=np.zeros(N_CELLS, np.int64)
         )
@@ -59,16 +60,16 @@ class BinnedSplits:
 
         def help_out() -> None:
             own = growing._replace(scratch=_scratch(self.table))
-            kernels.advance(limits, coded, gradients, own, memory.in_set, True)
+            advance(limits, coded, gradients, own, memory.in_set, True)
 
         def end() -> None:
             growing.queue[IS_OVER] = 1
 
         with pool.helped(help_out, end):
-            while kernels.advance(limits, coded, gradients, growing, in_set, False) == kernels.ROOM:
+            while advance(limits, coded, gradients, growing, in_set, False) == ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
         grown = _room(growing.counters)
-        kernels.finish(_PLAN, coded, growing, in_set, grown)
+        finish(_PLAN, coded, growing, in_set, grown)
         grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
         return TreeShape(grown, growing.rows)
 
@@ -106,7 +107,7 @@ class BinnedSplits:
         n_rows = self.table.n_rows
         found = np.empty((n_blocks_of(n_rows), N_SPREAD))
         lines = (*derivatives[:3], self.repeats, derivatives.role)
-        parts = block_parts(n_rows, pool, LEAST_SHARED)
+        parts = block_parts(n_rows, pool)
         pool.run(lambda part: greatest(*lines, ROWS_PER_SUM, *part, found), parts)
         return found
 

@@ -30,7 +30,6 @@ from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.monotone import Monotone
 from holdfast.tree.quantile import weighted_quantile
 
-LEAST_SHARED = 16_384  # rows: fewer are derived sooner by one thread
 LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
 
 
@@ -120,7 +119,7 @@ class Rounds:
         written = self.gradient, self.hessian, self.lost, sums, spread
         self.pool.run(
             lambda part: derive(*how, self.data.lines, self.score, *part, *written),
-            block_parts(n_rows, self.pool, LEAST_SHARED),
+            block_parts(n_rows, self.pool),
         )
         self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
         self.spread = spread if len(self.score) == 1 else None

@@ -52,10 +52,10 @@ def n_blocks_of(n_rows: int) -> int:
     return -(-n_rows // ROWS_PER_SUM)
 
 
-def block_parts(n_rows: int, pool: ThreadPool, least_shared: int) -> list[tuple[int, int]]:
+def block_parts(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     """The blocks of each thread, the first and the one after the last; all for one if the rows are few."""
     n_blocks = n_blocks_of(n_rows)
-    n_parts = min(pool.size, n_blocks) if n_rows >= least_shared else 1
+    n_parts = min(pool.size, n_blocks) if n_rows >= LEAST_SHARED else 1
     borders = [n_blocks * part // n_parts for part in range(n_parts + 1)]
     return list(pairwise(borders))
 

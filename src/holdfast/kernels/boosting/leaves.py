@@ -3,7 +3,8 @@
 import math
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, loss_at
+from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, exponent, loss_at
+from holdfast.kernels.exponential import exp
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, LEFT, MISSING_LEFT, NONE, RIGHT, SET_START, START
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.jit import inner, int64, kernel, uint64
@@ -126,7 +127,9 @@ def refine(
             first_sum, second_sum = l2 * value[node], l2
             for i in range(fields[node, START], fields[node, END]):
                 row = rows[i]
-                _excess, _rest, first, second = derived(loss, 0.0, y[row], score[row] + value[node])
+                moved = score[row] + value[node]
+                power = exp(exponent(loss, y[row], moved))
+                _excess, _rest, first, second = derived(loss, 0.0, y[row], moved, power)
                 first_sum += weight[row] * first
                 second_sum += weight[row] * second
             if second_sum <= 0.0:

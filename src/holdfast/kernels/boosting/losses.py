@@ -1,7 +1,8 @@
 """The losses of boosting, row by row: the loss at a score, and its first two derivatives there.
 
-To add one is to write its function, a number, and a line in `derived`; `holdfast.ensembles.losses` gives it a
-name, a start and a link. No other kernel asks which loss it is.
+To add one is to write its function, a number, and a line in `derived`, and one in `exponent` if it needs the
+exponential of something; `holdfast.ensembles.losses` gives it a name, a start and a link. No other kernel
+asks which loss it is.
 """
 
 import math
@@ -10,9 +11,11 @@ from typing import NamedTuple
 from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.kernels.boosting.packing import greatest_in_block
 from holdfast.kernels.boosting.roles import LEARNT, N_ROLES
-from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.exponential import LOWEST, exp
+from holdfast.kernels.jit import inlined, inner, int64, kernel, uint64
 from holdfast.kernels.reference import by_reference
 
+# From POISSON on, a loss needs an exponential.
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)
 ROWS_PER_SUM = 2**13  # sums of floats are over such blocks, the same for any number of threads
 LARGE_PRODUCT = 2.0**500
@@ -20,7 +23,7 @@ HIGHEST = 500.0  # scores beyond it are as good as this one, and no exponential 
 
 
 class Rows(NamedTuple):
-    """All that is known of the rows besides their scores; the three that weigh are empty if all count once."""
+    """What is known of the rows besides their scores; the three that weigh are empty if all count once."""
 
     y: FloatArray  # the number, or the class
     weight: FloatArray
@@ -31,8 +34,8 @@ class Rows(NamedTuple):
 
 # -- each loss -----------------------------------------------------------------------------------------------
 # Its value, gradient and hessian, which is 1 where there is no second derivative. The value is in two parts:
-# of the first, from 0 to 1, the logarithm of one more is taken. Many rows can share one logarithm, which takes
-# more time than all the rest: that of the product.
+# of the first, from 0 to 1, the logarithm of one more is taken. That takes more time than all the rest, but
+# many rows can share one logarithm: that of their product.
 
 
 @inner
@@ -69,37 +72,52 @@ def quantile(alpha: float, y: float, score: float) -> tuple[float, float, float,
 
 
 @inner
-def poisson(y: float, score: float) -> tuple[float, float, float, float]:
+def poisson(y: float, score: float, rate: float) -> tuple[float, float, float, float]:
     """Half the Poisson deviance, but for a constant; the rate is e^score."""
-    rate = math.exp(min(score, HIGHEST))
     return 0.0, rate - y * score, rate - y, rate
 
 
 @inner
-def logistic(y: float, score: float) -> tuple[float, float, float, float]:
-    """The log loss of a class y of 0 or 1, the score being its log odds."""
-    small = math.exp(-abs(score))  # at most 1
+def logistic(y: float, score: float, small: float) -> tuple[float, float, float, float]:
+    """The log loss of a class y of 0 or 1, the score being its log odds; `small` is e^-|score|."""
     p = (1.0 if score >= 0.0 else small) / (1.0 + small)
     return small, max(score, 0.0) - y * score, p - y, small / ((1.0 + small) * (1.0 + small))
 
 
 @inner
-def exponential(y: float, score: float) -> tuple[float, float, float, float]:
+def exponential(y: float, lost: float) -> tuple[float, float, float, float]:
     """AdaBoost's loss of a class y of 0 or 1, the score being half its log odds."""
-    side = 2.0 * y - 1.0
-    lost = math.exp(min(-side * score, HIGHEST))
-    return 0.0, lost, -side * lost, lost
+    return 0.0, lost, -(2.0 * y - 1.0) * lost, lost
 
 
-@inner
-def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, float, float, float]:
-    """The loss of that number at a score, in two parts, its gradient and its hessian."""
+@inlined
+def exponent(loss: int, y: float, score: float) -> float:
+    """Of what a loss needs the exponential: all rows have theirs at once, before anything else."""
     if loss == LOGISTIC:
-        return logistic(y, score)
+        power = -abs(score)
+    elif loss == POISSON:
+        power = score
+    elif loss == EXPONENTIAL:
+        power = (1.0 - 2.0 * y) * score
+    else:
+        power = 0.0
+    return min(max(power, LOWEST), HIGHEST)
+
+
+@inlined
+def derived(
+    loss: int, alpha: float, y: float, score: float, power: float
+) -> tuple[float, float, float, float]:
+    """The loss of that number at a score, in two parts, its gradient and its hessian.
+
+    `power` is e to the power of what `exponent` says.
+    """
+    if loss == LOGISTIC:
+        return logistic(y, score, power)
     if loss == POISSON:
-        return poisson(y, score)
+        return poisson(y, score, power)
     if loss == EXPONENTIAL:
-        return exponential(y, score)
+        return exponential(y, power)
     if loss == SQUARED:
         return squared(y, score)
     if loss == HUBER:
@@ -118,7 +136,8 @@ def joined(excess: float, rest: float) -> float:
 @inner
 def loss_at(loss: int, alpha: float, y: float, score: float) -> float:
     """The loss of that number at a score."""
-    excess, rest, _gradient, _hessian = derived(loss, alpha, y, score)
+    power = exp(exponent(loss, y, score))
+    excess, rest, _gradient, _hessian = derived(loss, alpha, y, score, power)
     return joined(excess, rest)
 
 
@@ -143,8 +162,15 @@ def derive_block(
     y, weight, role, keeps = rows.y, rows.weight, rows.role, len(lost) > 0
     shares_logarithm = len(weight) == 0 and not keeps and alpha == first_alpha
     product, learnt = 1.0, 0.0
+    # Where the hessians will be stand the exponentials until then.
+    if loss >= POISSON:
+        for row in range(first, last):
+            hessian[row] = exponent(loss, y[row], score[row])
+        for i in range(uint64(first), uint64(last)):
+            hessian[uint64(i)] = exp(hessian[uint64(i)])
     for row in range(first, last):
-        excess, rest, gradient[row], hessian[row] = derived(loss, alpha, y[row], score[row])
+        power = hessian[row]
+        excess, rest, gradient[row], hessian[row] = derived(loss, alpha, y[row], score[row], power)
         if shares_logarithm and role[row] == LEARNT:
             learnt += rest
             product *= 1.0 + excess

@@ -72,7 +72,7 @@ def greatest(
 
 @inner
 def pack(unpacked: Unpacked, rows: IntArray, first: int, last: int, packed: LongArray) -> None:
-    """Write gradients and hessians of some rows, weighted, as integers: multiples of the units, 32 bits each."""
+    """Write gradients and hessians of some rows, weighted, as multiples of the units, 32 bits each."""
     gradient, hessian, importance = unpacked.gradient, unpacked.hessian, unpacked.importance
     of_gradient, of_hessian, is_weighted = unpacked.of_gradient, unpacked.of_hessian, len(importance) > 0
     for i in range(first, last):
