@@ -72,7 +72,7 @@ def _ranked_keys(table: Table, metadata: Sequence[LongArray]) -> Iterator[tuple[
     for ranks, n_ranks in zip(coded.ranks, coded.n_ranks.tolist(), strict=False):
         yield np.where(ranks < 0, n_ranks, ranks), n_ranks
     for key in _further_keys(table, metadata):
-        order = key.argsort()  # equal ones in any order, since they share a rank
+        order = key.argsort(kind="stable")
         yield _dense_ranks(key[order], order)
 
 
