@@ -86,4 +86,4 @@ class CacheWarning(UserWarning):
 
 
 class StoreWarning(UserWarning):
-    """What was kept of a run that stopped cannot be used, and is computed anew."""
+    """What was kept of a run that stopped cannot be used, and is computed anew; or nothing can be kept."""

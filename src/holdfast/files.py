@@ -18,6 +18,8 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
+_BLOCK = 2**24  # zeros written at a time
+
 
 def replace_file(
     path: str | os.PathLike[str], data: bytes, error_type: type[HoldfastError] = DataError
@@ -28,8 +30,7 @@ def replace_file(
     hidden file behind; the next one that writes to `path` removes it.
     """
     target = resolved(path, error_type)
-    if target.exists() and not target.is_file():
-        raise error_type(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
+    check_may_be_file(path, error_type)
     temporary = aside(target, f"-{token_hex(8)}.tmp")
     try:
         _remove_leftovers(target)
@@ -67,6 +68,28 @@ def _as_it_was(path: Path, size: int, is_new: bool) -> None:
     os.truncate(path, size)
     if is_new:
         path.unlink(missing_ok=True)
+
+
+def new_file(path: Path, head: bytes, n_zeros: int) -> None:
+    """Write a new file of these bytes and so many zeros, whose space on the disk is taken already.
+
+    Else a disk that is full would end the process that writes to a memory map of it.
+    """
+    with path.open("wb") as file:
+        file.write(head)
+        file.flush()
+        if hasattr(os, "posix_fallocate") and n_zeros:
+            os.posix_fallocate(file.fileno(), len(head), n_zeros)
+            return
+        for at in range(0, n_zeros, _BLOCK):
+            file.write(bytes(min(_BLOCK, n_zeros - at)))
+
+
+def check_may_be_file(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> None:
+    """Raise an error of this type if there is something that a file cannot replace."""
+    target = resolved(path, error_type)
+    if target.exists() and not target.is_file():
+        raise error_type(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
 
 
 def check_is_file(path: Path) -> None:

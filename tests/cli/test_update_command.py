@@ -10,6 +10,7 @@ from command_line import holdfast, refusal
 from holdfast import StableTreeClassifier, check_register, load, model_hash, read_register, save, update_run
 from holdfast.files import aside
 from holdfast.lock import locked
+from holdfast.runs.resumable import STORE
 from holdfast.storage import register as registers
 from runs.drifting_patients import fitted, write_year
 
@@ -40,7 +41,9 @@ def said(result: Result) -> str:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files, but for what is kept of work that stopped."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != STORE]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # -- what comes of it ---------------------------------------------------------------------------------------
@@ -151,7 +154,6 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--policy", tmp_path / "none.toml"), "none.toml"),
         (("--register", tmp_path / "broken.jsonl"), "record 1 is broken"),
         (("--register", tmp_path / "none" / "register.jsonl"), "there is no folder"),
-        (("--take", 99), "--take 99 is out of range: the path has the steps 0 to"),
         (("--frozen", "1,99"), "no node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life tells what old rows count: give these by --old."),
@@ -160,6 +162,18 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
     ):
         assert message in refusal_without_notes(update(folder, run, *options))
         assert files_of(tmp_path) == before
+
+
+def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_there_is(
+    folder: Path, tmp_path: Path
+) -> None:
+    refused = refusal_without_notes(update(folder, tmp_path / "run", "--take", 99))
+    assert "--take 99 is out of range: the path has the steps 0 to" in refused
+    assert refused.endswith("kept: once that is mended, the command goes on from there.")
+    again = update(folder, tmp_path / "run", "--take", 1)
+    assert again.exit_code == 0
+    assert "Continues a run that stopped at" in said(again)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def refusal_without_notes(result: Result) -> str:
@@ -227,7 +241,7 @@ def test_a_register_that_is_taken_during_the_work_changes_nothing(
     result = update(folder, tmp_path / "run", "--register", register)
     holders[0].__exit__(None, None, None)
     assert "Cannot add to the register" in refusal_without_notes(result)
-    assert list(tmp_path.iterdir()) == []
+    assert files_of(tmp_path) == {}
 
 
 def test_ctrl_c_leaves_the_earlier_run_and_the_register_as_they_were(
@@ -245,6 +259,6 @@ def test_ctrl_c_leaves_the_earlier_run_and_the_register_as_they_were(
             patched.setattr(place, interrupted)
             result = update(folder, tmp_path / "run", *options)
         assert result.exit_code == 130
-        assert result.stderr.endswith("Stopped by SIGINT.\n")
+        assert result.stderr.splitlines()[-1].startswith("Stopped by SIGINT.")
         assert files_of(tmp_path) == before
     assert check_register(tmp_path / "register.jsonl")

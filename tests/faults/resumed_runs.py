@@ -1,7 +1,7 @@
 """Kills at random moments, and one clean finish: the same bits as of a run that nothing disturbed.
 
-`python -m tests.faults.resumed_runs --number 20` kills a fit, an audit and a comparison that many times each,
-the same moments for the same --seed, and prints what became of them.
+`python -m tests.faults.resumed_runs --number 20` kills a fit, an audit, a comparison, stages and an update
+that many times each, the same moments for the same --seed, and prints what became of them.
 """
 
 import argparse
@@ -27,12 +27,22 @@ from holdfast.runs.resumable import STORE
 from holdfast.storage.tasks.database import store_content
 
 COMMAND = [sys.executable, "-m", "holdfast"]
-TIMES = re.compile(r'("\w*(?:seconds(?:_error)?|reading|compiling|fitting)": )[-.\de]+')
+TIMES = re.compile(
+    r'("\w*(?:seconds(?:_error)?|reading|compiling|fitting|updating)": )[-.\de]+|()20[\d-]{8}[T ][\d:+]+'
+)
+ROWS = ("patients.csv", "--target", "outcome")
+STAGES = ("--stage", "year", "--drop", "patient", "--drop", "weight")
 VERBS = {
-    "fit": ("--max-leaf-nodes", "6", "-o", "run"),
-    "audit": ("--methods", "centred", "--changes", "overlap,staged", "--repeats", "3", "-o", "out.json"),
-    "compare": ("--models", "stable", "--folds", "8", "-o", "out.json"),
+    "fit": (*ROWS, *PLAIN, "--max-leaf-nodes", "6", "-o", "run"),
+    "audit": (
+        *(*ROWS, *PLAIN, "--methods", "centred", "--changes", "overlap,staged"),
+        *("--repeats", "3", "-o", "out.json"),
+    ),
+    "compare": (*ROWS, *PLAIN, "--models", "stable", "--folds", "8", "-o", "out.json"),
+    "stages": (*ROWS, *STAGES, "-o", "out.json"),
+    "update": ("deployed", "patients.csv", "--target", "outcome", "--prior", "0", "-o", "run"),
 }
+DEPLOYED = ("earlier.csv", "--target", "outcome", *PLAIN, "--max-leaf-nodes", "4", "-o", "deployed")
 
 
 @dataclass
@@ -58,7 +68,10 @@ def killed(verb: str, number: int, seed: int, home: Path, *, n_rows: int = 1500)
     """A command that is killed so many times, and then finishes."""
     draw = random.Random(f"{seed} {verb}")
     write_patients(home / "patients.csv", n_rows)
-    command = [*COMMAND, verb, "patients.csv", "--target", "outcome", *PLAIN, *VERBS[verb]]
+    if verb == "update":
+        write_patients(home / "earlier.csv", n_rows, seed=1)
+        _run([*COMMAND, "fit", *DEPLOYED], home)
+    command = [*COMMAND, verb, *VERBS[verb]]
     output = home / VERBS[verb][-1]
     _run(command, home)  # which compiles, if it must
     story = Story(verb, _run(command, home))

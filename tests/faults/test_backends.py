@@ -1,11 +1,13 @@
 """Every function and estimator that takes n_jobs gives the same bits in threads and in other processes."""
 
 import inspect
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 
@@ -28,8 +30,11 @@ from holdfast import (
     compare_models,
     distance_matrix,
     grow_bootstraps,
+    grow_parts,
+    grow_subsamples,
     mean_distance,
     retrain_audit,
+    store_table,
 )
 from holdfast.backends.tasks import run_all
 from holdfast.ensembles.bagging import grow_bagging
@@ -78,6 +83,13 @@ def _learnt(model: Any) -> Any:
     return getattr(model, "ensemble_", None) or model.tree_, said
 
 
+def _stored(work: Callable[[Any], Any]) -> Any:
+    """What comes of a table on disk that was made of two parts."""
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(outcome=CLASSES)
+    with tempfile.TemporaryDirectory() as folder:
+        return work(store_table(iter((frame[:70], frame[70:])), f"{folder}/table"))
+
+
 WORK: dict[str, Callable[[], Any]] = {
     "TreeClassifier": fitted(TreeClassifier(ccp_alpha="cv")),
     "TreeRegressor": fitted(TreeRegressor(max_depth="cv")),
@@ -91,6 +103,9 @@ WORK: dict[str, Callable[[], Any]] = {
     "StableTreeClassifier": fitted(StableTreeClassifier(method="bootstrap", n_estimators=6)),
     "StableTreeRegressor": fitted(StableTreeRegressor(n_estimators=6, method="pruned")),
     "grow_bootstraps": lambda: grow_bootstraps(ILL, CART, 6),
+    "grow_subsamples": lambda: grow_subsamples(ILL, CART, 6, max_samples=0.5),
+    "store_table": lambda: _stored(lambda table: (table.columns, table.coded.ranks, table.known_keys)),
+    "grow_parts": lambda: _stored(grow_parts),
     "distance_matrix": lambda: distance_matrix(TREES),
     "mean_distance": lambda: mean_distance(TREES[:3], TREES[3:], at_most=2.0),
     "compare_models": lambda: _scores(
@@ -150,10 +165,16 @@ def bits_alone(name: str) -> Any:
         return bits(WORK[name]())
 
 
-@pytest.mark.parametrize("name", WORK)
-@pytest.mark.parametrize("backend", BACKENDS)
+# What one kind of process is sent, the other is: a few of the tasks try the rest of the way.
+TRIED = {"threading": WORK, "loky, files": WORK} | dict.fromkeys(
+    ("loky", "multiprocessing"),
+    ("grow_bootstraps", "distance_matrix", "compare_models", "StableTreeClassifier"),
+)
+
+
+@pytest.mark.parametrize(("backend", "name"), [(each, name) for each in BACKENDS for name in TRIED[each]])
 @pytest.mark.filterwarnings("ignore")
-def test_any_backend_gives_the_same_bits(name: str, backend: str) -> None:
+def test_any_backend_gives_the_same_bits(backend: str, name: str) -> None:
     with parallel_config(**BACKENDS[backend], n_jobs=2):
         assert bits(WORK[name]()) == bits_alone(name)
 

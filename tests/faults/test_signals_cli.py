@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
 @pytest.mark.slow
 def test_whatever_the_moment_the_old_output_is_there_or_the_new_one(tmp_path: Path) -> None:
-    assert signals_cli.send(4, seed=1, jobs=2, home=tmp_path, tell=False) == []
+    assert signals_cli.send(2, seed=1, jobs=2, home=tmp_path, tell=False) == []
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,8 @@ def test_whatever_the_moment_the_old_output_is_there_or_the_new_one(tmp_path: Pa
 def test_a_signal_ends_a_command_in_one_line(
     number: signal.Signals, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever started the tests has the signal ignored, as nohup does")
     patients = write_patients(tmp_path / "patients.csv")
     monkeypatch.setattr(
         fit_run, "fit_stable", lambda *_, **__: os.kill(os.getpid(), number) or time.sleep(10)

@@ -214,7 +214,7 @@ def _column(feature: Feature, dice: random.Random) -> list[Any]:
     return [*known, None, None]
 
 
-CAMPAIGNS = {flipped_bytes: 3000, changed_digit: 1000, truncated: 1000, edited_content: 3000}
+CAMPAIGNS = {flipped_bytes: 1500, changed_digit: 500, truncated: 500, edited_content: 1500}
 
 
 @pytest.fixture(scope="module")
@@ -231,22 +231,22 @@ def seen() -> dict[str, dict[str, int]]:
 
 
 def test_changed_bytes_are_refused_or_harmless(seen: dict[str, dict[str, int]]) -> None:
-    assert sum(seen["flipped_bytes"].values()) == 6000
-    assert seen["flipped_bytes"]["loaded"] > 10
+    assert sum(seen["flipped_bytes"].values()) == 3000
+    assert seen["flipped_bytes"]["loaded"] > 5
 
 
 def test_changed_digits_are_found_by_the_checksum(seen: dict[str, dict[str, int]]) -> None:
-    assert seen["changed_digit"]["same"] < 150  # where a digit was replaced by itself
-    assert seen["changed_digit"]["loaded"] > 300
+    assert seen["changed_digit"]["same"] < 75  # where a digit was replaced by itself
+    assert seen["changed_digit"]["loaded"] > 150
 
 
 def test_files_without_a_piece_are_refused(seen: dict[str, dict[str, int]]) -> None:
-    assert seen["truncated"]["refused"] > 1900
+    assert seen["truncated"]["refused"] > 950
 
 
 def test_edited_content_is_refused_or_a_sound_model(seen: dict[str, dict[str, int]]) -> None:
-    assert seen["edited_content"]["refused"] > 3000
-    assert seen["edited_content"]["loaded"] > 300
+    assert seen["edited_content"]["refused"] > 1500
+    assert seen["edited_content"]["loaded"] > 150
 
 
 if __name__ == "__main__":

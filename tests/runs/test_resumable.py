@@ -15,7 +15,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import StableTreeClassifier, TreeClassifier, compare_models, fit_run, resumable, retrain_audit
+from holdfast import (
+    BoostingClassifier,
+    StableTreeClassifier,
+    Table,
+    TreeClassifier,
+    compare_models,
+    fit_run,
+    grow_subsamples,
+    resumable,
+    retrain_audit,
+)
 from holdfast.backends import tasks as run_tasks
 from holdfast.errors import DataError, FullDiskError
 from holdfast.files import aside
@@ -24,6 +34,7 @@ from holdfast.runs.status import run_status
 from holdfast.storage.model_file import model_to_json
 from holdfast.storage.tasks import store as task_store
 from holdfast.storage.tasks.database import store_content
+from reference.small_disks import small_disk_at
 
 CHANCE = np.random.default_rng(0)
 X = pd.DataFrame({"age": CHANCE.normal(50, 10, 120).round(1), "ward": CHANCE.choice(list("abc"), 120)})
@@ -85,7 +96,21 @@ def compared(n_jobs: int | None) -> bytes:
     return repr({name: columns[name] for name in columns if "seconds" not in name}).encode()
 
 
-@pytest.mark.parametrize(("work", "n_tasks"), [(stable, 7), (audited, 4), (compared, 2)])
+def subsampled(n_jobs: int | None) -> bytes:
+    table = Table.from_frame(X.assign(y=Y), target="y")
+    trees = grow_subsamples(table, n_estimators=20, max_samples=50, n_jobs=n_jobs)
+    return b"".join(map(model_to_json, trees))
+
+
+def boosted(n_jobs: int | None) -> bytes:
+    settings = {"n_estimators": 3, "max_depth": 2, "n_jobs": n_jobs}
+    models = [BoostingClassifier(learning_rate=rate, **settings).fit(X, Y) for rate in (0.1, 0.2)]
+    return b"".join(model_to_json(model.ensemble_) for model in models)
+
+
+@pytest.mark.parametrize(
+    ("work", "n_tasks"), [(stable, 7), (audited, 4), (compared, 2), (subsampled, 2), (boosted, 1)]
+)
 def test_work_that_was_stopped_ends_with_the_same_bits(
     work: Callable[[int | None], bytes], n_tasks: int, tmp_path: Path
 ) -> None:
@@ -236,17 +261,8 @@ def test_a_process_that_is_killed_leaves_a_store_that_is_whole(tmp_path: Path) -
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(disk)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True).returncode == 0
-    except OSError:
-        mounted = False
-    if not mounted:
-        pytest.skip("only root can mount a small disk, and only where that is allowed")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with small_disk_at(tmp_path / "disk", "2m") as disk:
+        yield disk
 
 
 def drawn(number: int) -> Any:

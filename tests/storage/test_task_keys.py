@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import GrowthRules, StableTreeClassifier, Table
+from holdfast import GrowthRules, StableTreeClassifier, Table, grow, store_table
 from holdfast.storage.tasks.keys import LARGE, Keys, NoKeyError
 
 TABLE = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ["a", "b", "b"])
@@ -67,10 +68,21 @@ def test_the_same_content_has_the_same_key_in_another_process() -> None:
 
 def test_no_result_depends_on_the_number_of_jobs_or_on_what_is_shown() -> None:
     assert key(StableTreeClassifier(n_jobs=2, verbose=True)) == key(StableTreeClassifier())
+    one, other = (partial(grow, random_state=1, n_jobs=number, progress="x" * number) for number in (1, 2))
+    assert key(one) == key(other) != key(partial(grow, random_state=2))
     # Of other libraries nobody knows.
     from sklearn.ensemble import RandomForestClassifier
 
     assert key(RandomForestClassifier(n_jobs=2)) != key(RandomForestClassifier())
+
+
+def test_a_stored_table_is_the_same_wherever_it_lies_and_another_where_a_part_ends_elsewhere(
+    tmp_path: Path,
+) -> None:
+    rows = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]})
+    cuts = {"one": 1, "again": 1, "other": 2}
+    stored = {name: store_table([rows[:cut], rows[cut:]], tmp_path / name, "y") for name, cut in cuts.items()}
+    assert key(stored["one"]) == key(stored["again"]) != key(stored["other"])
 
 
 def test_what_cannot_be_told_apart_has_no_key() -> None:

@@ -1,5 +1,6 @@
 """The store: what was kept is found again, what is damaged or foreign is not used."""
 
+import errno
 import sqlite3
 import warnings
 from collections.abc import Callable
@@ -227,6 +228,29 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> 
         TaskStore(path)
     assert path.read_bytes() == before
     assert store_content(path) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. The work goes on; "),
+        (DataError("Cannot write to it: disk I/O error. Remove it."), "I/O error. Remove it. The work goes"),
+    ],
+)
+def test_work_that_nothing_can_be_kept_of_says_so_once_and_goes_on(
+    error: Exception, said: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(task_store.Database, "opened", refused)
+    monkeypatch.setattr(task_store, "LONG", 0.0)  # every result is written at once
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        kept_squares(path)
+    (told,) = given
+    assert said in str(told.message)
+    assert (told.category, path.exists(), len(CALLS)) == (StoreWarning, False, 5)
 
 
 def test_it_can_be_asked_while_it_is_written_to(path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from rich.console import Console
 
 from holdfast._version import __version__
+from holdfast.cli.continued import continued
 from holdfast.cli.stages_settings import StagesSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
 from holdfast.data.files.filetype import is_parquet
@@ -31,7 +32,9 @@ CARRIED = (
 TRAINED = ("max_leaf_nodes", "max_depth", "teacher", "scoring", "random_state", "n_jobs")
 
 
-def run(data: Path, output: Path | None, settings: StagesSettings, console: Console) -> None:
+def run(
+    data: Path, output: Path | None, settings: StagesSettings, console: Console, *, restart: bool = False
+) -> None:
     """Carry a tree through the stages, print what happened, and write it to a file."""
     if settings.stage is None:
         raise ParameterError("--stage is missing: name the column of the stages, such as years.")
@@ -43,11 +46,12 @@ def run(data: Path, output: Path | None, settings: StagesSettings, console: Cons
         table = rows.table(settings.task)
         size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
         paragraph(console, f"{size}, {counted(len(rows.stages), 'stage')}.\n", style="dim")
-        sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
+        with continued(output, console, restart=restart):
+            sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
+            if output is not None:
+                write_stages(sequence, output)
     verbatim(console, str(sequence))
     paragraph(console, f"\nFitted in {duration(seconds)}.", style="dim")
-    if output is not None:
-        write_stages(sequence, output)
 
 
 def _check_name(output: Path, data: Path) -> None:

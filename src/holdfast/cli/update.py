@@ -8,11 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from holdfast.cli.continued import continued
 from holdfast.cli.endings import NOT_PASSED, end_with
 from holdfast.cli.sections import WIDEST, show_files
 from holdfast.cli.words import heading, paragraph, plain_warnings
 from holdfast.errors import HoldfastError, RegisterError
-from holdfast.runs.folder import check_apart, reserved
+from holdfast.runs.folder import Place, check_apart, reserved
 from holdfast.runs.update_files import write_page, write_update_files
 from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_run import PreparedUpdate, prepare_update
@@ -24,7 +25,15 @@ from holdfast.text.numbers import counted, duration
 TREES_FIRST = ("retrain", "candidate")  # ways that grow many trees, which have bars of their own
 
 
-def run(model: Path, data: Path, folder: Path, given: Mapping[str, Any], console: Console) -> None:
+def run(
+    model: Path,
+    data: Path,
+    folder: Path,
+    given: Mapping[str, Any],
+    console: Console,
+    *,
+    restart: bool = False,
+) -> None:
     """Update as the options say, print what came of it, and leave a run in the folder."""
     others = [Path(given[name]) for name in ("old", "policy", "register") if given.get(name)]
     check_apart(folder, model, data, *others)
@@ -32,13 +41,11 @@ def run(model: Path, data: Path, folder: Path, given: Mapping[str, Any], console
         with plain_warnings():
             prepared = prepare_update(model, data, given)
             _show_data(prepared, console)
-            updated = _updated(prepared, console)
-        with _held(prepared.settings.register) as register:
-            with place.new_run() as draft:
-                write_update_files(updated, draft)
-            if register is not None:
-                updated = _registered(updated, register, folder)
-                write_page(updated, place.folder)
+            with continued(folder, console, restart=restart):
+                updated = _updated(prepared, console)
+                updated = _written(updated, place, prepared.settings.register)
+        if updated.record is not None:  # once it is there, the command must not be given again
+            write_page(updated, place.folder)
         _show(updated, console)
         heading(console, "Files")
         show_files(place.folder, console)
@@ -52,6 +59,14 @@ def _updated(prepared: PreparedUpdate, console: Console) -> UpdateRun:
         return prepared.update(verbose=console.is_terminal)
     with console.status("A teacher learns from the rows, and the tree from the teacher"):
         return prepared.update()
+
+
+def _written(updated: UpdateRun, place: Place, register: Any) -> UpdateRun:
+    """The run, which has taken its place, and which the register tells of, if there is one."""
+    with _held(register) as append:
+        with place.new_run() as draft:
+            write_update_files(updated, draft)
+        return updated if append is None else _registered(updated, append, place.folder)
 
 
 # -- the register -----------------------------------------------------------------------------------------

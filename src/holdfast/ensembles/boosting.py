@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.backends.tasks import check_jobs
+from holdfast.backends.tasks import check_jobs, run_kept
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
@@ -67,7 +68,22 @@ def boost(
     """
     check_jobs(n_jobs)
     check_table(table)
-    group_numbers = None if groups is None else read_groups(groups, table.n_rows)
+    numbers = None if groups is None else read_groups(groups, table.n_rows)
+    task = partial(
+        _boosted, settings=settings, group_numbers=numbers, seed=seed, n_jobs=n_jobs, progress=progress
+    )
+    return run_kept("Boosting", task, table)
+
+
+def _boosted(
+    table: Table,
+    *,
+    settings: BoostingSettings,
+    group_numbers: LongArray | None,
+    seed: int,
+    n_jobs: int | None,
+    progress: str,
+) -> Boosting:
     folds = _folds(table, settings, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
     table, order = in_fixed_order(table, [] if group_numbers is None else [group_numbers], n_jobs)

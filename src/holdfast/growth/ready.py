@@ -52,6 +52,8 @@ def ready_all(
     draws: Sequence[Draws] | None = None,
 ) -> list[Task]:
     """The tasks that grow the trees, in their order: one, if nothing depends on the rows of a tree."""
+    if not samples:
+        return []
     if len(samples) > 1 and not _are_alike(table, rules, fixed):
         behind = [None] * len(samples) if draws is None else [[own] for own in draws]
         every = zip(samples, seeds, behind, strict=True)

@@ -74,7 +74,8 @@ def _size(table: Table, n_rows: int) -> int:
 def _run(
     task: Callable[[Sequence[int]], list[Tree]], n_trees: int, size: int, n_jobs: int | None
 ) -> list[Tree]:
-    trees = [tree for part in run_all(task, batches(range(n_trees), size), n_jobs) for tree in part]
+    parts = run_all(task, batches(range(n_trees), size), n_jobs, kept="Trees")
+    trees = [tree for part in parts for tree in part]
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=3)
     return trees

@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from holdfast.errors import DataError
-from holdfast.files import aside, resolved, to_the_end
+from holdfast.files import aside, check_may_be_file, resolved, to_the_end
 from holdfast.lock import locked
 from holdfast.runs.swap import swapped
 
@@ -48,6 +48,7 @@ def unfinished(path: Path) -> Path:
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise a DataError if there is no place for the output, or it would replace what it is made from."""
     target = resolved(output)
+    check_may_be_file(output)
     for path in inputs:
         if target in (resolved(path), resolved(model_file(path))):
             raise DataError(f"Cannot write to '{output}': it is what is read. Give another name.")

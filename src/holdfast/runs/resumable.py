@@ -18,6 +18,7 @@ from holdfast.text.numbers import counted
 
 STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written
 _AGAIN = "the same command goes on from there."
+_MENDED = "once that is mended, the command goes on from there."
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -71,7 +72,7 @@ def _kept(store: TaskStore, path: Path) -> Iterator[None]:
                 raise FullDiskError(
                     f"The disk of '{path}' is full. {kept}: make room, and {_AGAIN}"
                 ) from error
-            error.add_note(f"{kept}: {_AGAIN}")
+            error.add_note(f"{kept}: {_MENDED if isinstance(error, HoldfastError) else _AGAIN}")
         raise
     else:
         store.remove()

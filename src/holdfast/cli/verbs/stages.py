@@ -6,14 +6,15 @@ from typing import Any
 import click
 
 from holdfast.cli.endings import check_there
-from holdfast.cli.options import stages_options
+from holdfast.cli.options import restart_option, stages_options
 from holdfast.cli.stages_settings import StagesSettings
 
 
 @click.command("stages", context_settings={"show_default": True})
 @click.argument("data", type=click.Path(path_type=Path))
 @stages_options
-def command(data: Path, output: Path | None, **options: Any) -> None:
+@restart_option
+def command(data: Path, output: Path | None, restart: bool, **options: Any) -> None:
     """Carry one tree through the stages of the file DATA (CSV or Parquet): when did which rule move?
 
     A stable tree for the first stage, then at each stage as small a change of it as the rows ask for; or the
@@ -25,4 +26,4 @@ def command(data: Path, output: Path | None, **options: Any) -> None:
 
     from holdfast.cli.stages import run
 
-    run(data, output, settings, Console(highlight=False))
+    run(data, output, settings, Console(highlight=False), restart=restart)

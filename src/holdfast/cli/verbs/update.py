@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli.endings import check_there
-from holdfast.cli.options import given_options, update_options
+from holdfast.cli.options import given_options, restart_option, update_options
 from holdfast.runs.update_settings import UpdateRunSettings
 
 
@@ -14,7 +14,8 @@ from holdfast.runs.update_settings import UpdateRunSettings
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @update_options
-def command(model: Path, data: Path, output: Path, **options: Any) -> None:
+@restart_option
+def command(model: Path, data: Path, output: Path, restart: bool, **options: Any) -> None:
     """Update the tree in the file MODEL, or in a run folder, by the rows of the file DATA (CSV or Parquet).
 
     If the tree with new values of its leaves fits the new rows well enough, its questions stay. If not, it
@@ -28,4 +29,4 @@ def command(model: Path, data: Path, output: Path, **options: Any) -> None:
 
     from holdfast.cli.update import run
 
-    run(model, data, output, given, Console(highlight=False))
+    run(model, data, output, given, Console(highlight=False), restart=restart)

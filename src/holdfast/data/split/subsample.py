@@ -18,7 +18,7 @@ def subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
     some at the border, on what other rows there are.
 
     >>> subsample(np.arange(10, dtype=np.uint64), (0, 1), 3)
-    array([1, 2, 6])
+    array([1, 7, 9])
     """
     n_all = len(keys)
     if n_rows >= n_all:

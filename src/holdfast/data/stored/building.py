@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -168,15 +169,21 @@ def _target(
 def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | None) -> None:
     """Write target, weights, codes, ranks and keys of the rows, and last what the folder holds."""
     n_features, n_rows = rows.n_features, rows.n_rows
-    np.save(place / "target.npy", rows.target)
+    _keep(place, "target", rows.target)
     if rows.weight is not None:
-        np.save(place / "weight.npy", rows.weight)
+        _keep(place, "weight", rows.weight)
     codes = new_array(place, "codes", np.uint32, (-(-n_features // 4), n_rows))
     ranks = new_array(place, "ranks", np.int32, (n_features, n_rows))
     coded = rows.code(n_jobs, Room(codes.view(np.uint8).reshape(len(codes), n_rows, 4), ranks))
     small = {name: array for name, array in coded._asdict().items() if name not in LARGE}
-    np.savez(place / "coded.npz", **small)
-    np.save(place / "keys.npy", row_keys(rows))
+    packed = BytesIO()
+    np.savez(packed, **small)
+    replace_file(place / "coded.npz", packed.getvalue())
+    _keep(place, "keys", row_keys(rows))
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
     known = Description(FORMAT, VERSION, rows.schema, n_rows, tuple(starts), rows.weight is not None)
     replace_file(place / DESCRIPTION, msgspec.json.encode(known))
+
+
+def _keep(place: Path, name: str, values: NDArray[Any]) -> None:
+    new_array(place, name, values.dtype.type, values.shape)[:] = values

@@ -1,7 +1,9 @@
 """A table whose columns, ranks and codes are files that memory only looks at."""
 
+import math
 import os
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ from holdfast.arrays import KeyArray, LongArray
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError
+from holdfast.files import new_file
 from holdfast.kernels.growth.histogram import Coded
 
 FORMAT = "holdfast table"
 VERSION = 1
 DESCRIPTION = "table.json"  # written last: a folder without it is unfinished
-_BLOCK = 2**24  # bytes written at a time
 LARGE = ("codes", "ranks")  # arrays of the coded table with a file each
 
 
@@ -40,7 +42,8 @@ class StoredTable(Table):
     To another process only the name of the folder is sent.
     """
 
-    folder: Path | None = field(default=None, init=False)
+    # Wherever the table lies, it is the same: no result depends on it.
+    folder: Path | None = field(default=None, init=False, metadata={"without_effect": True})
     part_starts: tuple[int, ...] = field(default=(0,), init=False)
 
     def __reduce__(self) -> Any:
@@ -107,20 +110,11 @@ def mapped(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def new_array(folder: Path, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of zeros in a new file, whose space on the disk is taken already.
-
-    Else a disk that is full would end the process when a page is written.
-    """
-    path, length = folder / f"{name}.npy", int(np.prod(shape)) * np.dtype(dtype).itemsize
-    with path.open("wb") as file:
-        header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        file.flush()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), file.tell(), length)
-        else:
-            for at in range(0, length, _BLOCK):
-                file.write(bytes(min(_BLOCK, length - at)))
+    """An array of zeros in a new file, as a memory map."""
+    path, head = folder / f"{name}.npy", BytesIO()
+    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(head, header)
+    new_file(path, head.getvalue(), math.prod(shape) * np.dtype(dtype).itemsize)
     return np.asarray(np.load(path, mmap_mode="r+", allow_pickle=False))
 
 

@@ -1,11 +1,13 @@
 """The path from a deployed tree to a fresh one: what could be deployed next, nearest first."""
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import LongArray
+from holdfast.backends.tasks import run_kept
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
@@ -88,6 +90,10 @@ def update_path(deployed: Tree, table: Table, groups: LongArray | None, context:
 
 def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) -> list[Point]:
     """The points of the path of a search."""
+    return run_kept("Update", partial(_points, groups=groups, context=context), search)
+
+
+def _points(search: UpdateSearch, *, groups: LongArray | None, context: Context) -> list[Point]:
     settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
     table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]

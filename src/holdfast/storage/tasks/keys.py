@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holdfast.storage.tasks.columns import columns_of
 
 # Of what is ours: no result depends on them.
-WITHOUT_EFFECT = frozenset({"n_jobs", "verbose"})
+WITHOUT_EFFECT = frozenset({"n_jobs", "verbose", "progress"})
 LARGE = 1 << 16  # bytes of an array whose digest is worth remembering
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -121,7 +121,7 @@ def _content(value: Any) -> Iterator[Any]:
         yield value.name
     elif is_dataclass(value):
         for field in fields(value):
-            if field.name not in _ignored(value):
+            if field.name not in _ignored(value) and "without_effect" not in field.metadata:
                 yield from (field.name, getattr(value, field.name))
     elif _is_ours(type(value)) or hasattr(value, "get_params"):
         yield from _attributes(value)
@@ -154,7 +154,7 @@ def _is_ours(kind: type) -> bool:
 
 def _function_parts(value: Any) -> Iterator[Any]:
     if isinstance(value, partial):
-        yield from ("partial", value.func, value.args, value.keywords)
+        yield from ("partial", value.func, value.args, _telling(value))
     elif isinstance(value, MethodType):
         yield from ("method", value.__self__, value.__name__)
     elif isinstance(value, np.ufunc):
@@ -168,6 +168,12 @@ def _function_parts(value: Any) -> Iterator[Any]:
         yield _code_parts(value.__code__)  # of two functions that are called <lambda>
         yield from (value.__defaults__, value.__kwdefaults__)
         yield [cell.cell_contents for cell in value.__closure__ or ()]
+
+
+def _telling(task: partial[Any]) -> dict[str, Any]:
+    """What is given by name, without what has no effect."""
+    is_ours = str(getattr(task.func, "__module__", "")).partition(".")[0] == "holdfast"
+    return {name: given for name, given in task.keywords.items() if not is_ours or name not in WITHOUT_EFFECT}
 
 
 def _code_parts(code: CodeType) -> list[Any]:

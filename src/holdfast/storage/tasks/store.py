@@ -6,12 +6,14 @@ whole file behind. What is read is checked: a result that is damaged is computed
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.errors import DataError, StoreWarning
 from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
 from holdfast.storage.tasks.database import Database
 from holdfast.storage.tasks.environment import environment
@@ -133,15 +135,24 @@ class TaskStore:
             self._pending = _Pending(since=time.monotonic())
 
     def _begin(self, pending: _Pending) -> None:
-        """Make the file with the first results; where there is no room for these, nothing is kept."""
+        """Make the file with the first results; where that cannot be done, nothing is kept."""
         if self._is_off:
             return
         try:
             database = Database.opened(self.path, environment(), self._about)
             database.write(pending.results, list(pending.lists.values()), pending.replaced)
-        except OSError:
+        except (OSError, DataError) as error:
             self._is_off = True
-            Database.remove(self.path)
+            reason = str(error)
+            if isinstance(error, OSError):  # of a full disk, which has room again for what was begun
+                Database.remove(self.path)
+                reason = f"{error.strerror}."
+            warnings.warn(
+                f"Results cannot be kept in '{self.path.parent.parent}': {reason} The work goes on; if it is "
+                "stopped, it has to begin anew.",
+                StoreWarning,
+                stacklevel=2,
+            )
         else:
             self._database = database
 
