@@ -12,7 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles import bagging as bagging_module
+from holdfast.ensembles.bagging import bagged_values, grow_bagging
 from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
@@ -55,6 +56,19 @@ def test_a_forest_predicts_the_mean_of_trees_grown_by_hand(numbers: bool) -> Non
     by_hand = [tree_by_hand(bagging, index, table, rules) for index in range(12)]
     mean = np.mean([tree.value[tree.apply(new)] for tree in by_hand], axis=0)
     assert bagging.ensemble.values(new) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_trees_that_are_asked_and_forgotten_say_the_same_to_the_last_bit(
+    numbers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bagging_module, "ROWS_PER_TASK", 1)
+    monkeypatch.setattr(bagging_module, "LEAST_AT_A_TIME", 3)
+    monkeypatch.setattr(bagging_module, "ROWS_OF_TREES", 1)
+    table = people(numbers=numbers)
+    rules, sampling = rules_for(table, max_features=2), Sampling(3)
+    kept = grow_bagging(table, rules, 8, sampling=sampling).ensemble.values(table)
+    assert (bagged_values(table, rules, 8, sampling=sampling) == kept).all()
 
 
 def test_with_votes_the_values_are_the_shares_of_trees_that_vote_for_each_class() -> None:

@@ -19,7 +19,9 @@ GRID: Mapping[str, Sequence[int]] = {"max_depth": (3, 4, 5, 6, 8), "min_samples_
 class CartClassifier(TreeClassifier):
     """A tree of the depth and leaf size that score best on five folds, by AUC; groups are never divided."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
         X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
@@ -31,7 +33,9 @@ class CartClassifier(TreeClassifier):
 class CartRegressor(TreeRegressor):
     """A tree of the depth and leaf size that score best on five folds, by R²; groups are never divided."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
         X = frame_of(X)
         table = self._table(X, y, sample_weight, self._task)

@@ -18,11 +18,13 @@ from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.ensemble import Ensemble, linked
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import Tree
 
 BOOTSTRAP = Sampling()
+# Of trees that are asked and forgotten: as many together as have so many rows, and enough for many cores.
+ROWS_OF_TREES, LEAST_AT_A_TIME = 2**20, 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,33 +74,85 @@ def grow_bagging(
     (array([2, 0, 3, 1], dtype=int32), array([1]))
     """
     check_n_estimators(n_estimators)
-    check_jobs(n_jobs)
     if votes and not table.schema.target.is_classes:
         raise ParameterError(
             f"votes are for classes, and the target {table.schema.target.name!r} is a number."
         )
-    fixed = fixed_point_sample(table, rules)
-    bags = Bags.of(table, fixed.repeats, sampling)
-    table.code(n_jobs)  # before the threads start
-    tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    grown = partial(_grown, table, rules, fixed, bags, are_draws)
-    parts = run_all(grown, tasks, n_jobs, progress=progress, kept="Trees")
-    trees = [tree for part in parts for tree in part]
-    notes = tuple(dict.fromkeys(note for tree in trees for note in tree.notes))
-    for note in notes:
+    ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
+    ensemble = ready.ensemble(ready.tasks(range(n_estimators)), n_jobs, progress)
+    for note in ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
-    ensemble = Ensemble(
-        schema=table.schema,
-        trees=tuple(trees),
-        weights=np.ones(n_estimators),
-        outputs=np.zeros(n_estimators, np.int32),
-        start=np.zeros(max(len(table.schema.target.classes), 1)),
-        link="mean",
-        votes=votes,
-        notes=notes,
-        loss_matrix=None if votes else fixed.losses,  # votes are cast by it
-    )
-    return Bagging(ensemble, bags)
+    if votes:  # which are cast by the losses
+        ensemble = ensemble.replace(votes=True, loss_matrix=None)
+    return Bagging(ensemble, ready.bags)
+
+
+def bagged_values(
+    table: Table,
+    rules: GrowthRules,
+    n_estimators: int,
+    *,
+    sampling: Sampling = BOOTSTRAP,
+    are_draws: bool = True,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """What the ensemble of `grow_bagging` says of the rows of its table, from 0 to 1, without keeping it.
+
+    Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
+    the table. The values are the same to the last bit.
+
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> bagged_values(table, CART, 8)[:, 1]
+    array([0.   , 0.   , 0.875, 1.   ])
+    """
+    check_n_estimators(n_estimators)
+    ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
+    values = np.zeros((table.n_rows, max(len(table.schema.target.classes), 1)))
+    at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
+    for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
+        values = ready.ensemble(tasks, n_jobs).added(table, values, n_jobs=n_jobs)
+    return linked("mean", values, float(n_estimators))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """All that trees on bags of a table have in common."""
+
+    table: Table
+    rules: GrowthRules
+    fixed: FixedPointSample
+    bags: Bags
+    are_draws: bool
+
+    @classmethod
+    def of(
+        cls, table: Table, rules: GrowthRules, sampling: Sampling, are_draws: bool, n_jobs: int | None
+    ) -> "_Ready":
+        check_jobs(n_jobs)
+        fixed = fixed_point_sample(table, rules)
+        bags = Bags.of(table, fixed.repeats, sampling)
+        table.code(n_jobs)  # before the threads start
+        return cls(table, rules, fixed, bags, are_draws)
+
+    def tasks(self, indices: range) -> list[Sequence[int]]:
+        """The trees of each task."""
+        return batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
+
+    def ensemble(self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "") -> Ensemble:
+        """The trees of the tasks, all of one weight."""
+        grown = partial(_grown, self.table, self.rules, self.fixed, self.bags, self.are_draws)
+        parts = run_all(grown, tasks, n_jobs, progress=progress, kept="Trees")
+        trees = tuple(tree for part in parts for tree in part)
+        return Ensemble(
+            schema=self.table.schema,
+            trees=trees,
+            weights=np.ones(len(trees)),
+            outputs=np.zeros(len(trees), np.int32),
+            start=np.zeros(max(len(self.table.schema.target.classes), 1)),
+            link="mean",
+            notes=tuple(dict.fromkeys(note for tree in trees for note in tree.notes)),
+            loss_matrix=self.fixed.losses,
+        )
 
 
 def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:

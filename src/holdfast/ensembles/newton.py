@@ -11,7 +11,7 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.nodes import grown_nodes
-from holdfast.growth.ready import ready
+from holdfast.growth.ready import SampledRows, ready
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
@@ -83,5 +83,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, fixed, [counts], [seed])
+        task = ready(self.table, rules, fixed, SampledRows([counts], [seed]))
         return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,16 @@ from holdfast.data.input.target import Task, name_of
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
-from holdfast.errors import DataWarning, ParameterError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree, label_array
 
+_NO_TABLES = (
+    "{} takes arrays and frames, and X is a table. TreeClassifier and TreeRegressor grow one tree of a "
+    "table, on disk too; grow_bagging(table, GrowthRules(max_features='sqrt')) grows a forest of it, and "
+    "grow_subsamples and grow_parts trees on few rows each."
+)
 POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
 
 
@@ -34,6 +39,8 @@ def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        if not self.takes_tables and isinstance(args[0] if args else options.get("X"), Table):
+            raise DataError(_NO_TABLES.format(type(self).__name__))
         before = dict(vars(self))
         vars(self).pop("_left_out", None)
         try:
@@ -50,6 +57,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     A subclass names its parameters in `__init__`: those that bear the name of a growth rule are taken for it.
     """
+
+    takes_tables: ClassVar[bool] = False  # whether X may be a Table, on disk perhaps
 
     # The parameters that the methods here read.
     questions: Any
@@ -95,9 +104,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             if (choice := getattr(self, name)) not in choices:
                 raise ParameterError(f"{name}={choice!r} is unknown: choose one of {list(choices)}.")
 
-    def _table(self, X: Frame, y: Any, sample_weight: Any, task: Task) -> Table:
-        """The rows to learn from, read as the parameters say."""
+    def _table(self, X: Frame | Table, y: Any, sample_weight: Any, task: Task) -> Table:
+        """The rows to learn from, read as the parameters say; a table is taken as it was read."""
         check_jobs(getattr(self, "n_jobs", None))
+        if isinstance(X, Table):
+            self._check_table(X, y, sample_weight, task)
+            return X
         return Table.from_arrays(
             X,
             y,
@@ -108,6 +120,26 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             target=name_of(y),
             positive=getattr(self, "positive", None),
         )
+
+    def _check_table(self, table: Table, y: Any, sample_weight: Any, task: Task) -> None:
+        """Raise an error where a table was read otherwise than is asked for here."""
+        if y is not None or sample_weight is not None:
+            raise ParameterError(
+                "X is a table, which has a target and weights of its own: leave y and sample_weight out."
+            )
+        defaults = type(self)().get_params(deep=False)
+        for name in ("categorical_features", "questions", "positive"):
+            if not _is_default(getattr(self, name, None), defaults.get(name)):
+                raise ParameterError(
+                    f"X is a table, which was read before {name}={getattr(self, name)!r} could count: give "
+                    f"it to store_table or Table.from_frame, and leave it out here."
+                )
+        if table.schema.target.is_classes != (task == "classification"):
+            kind = "classes" if table.schema.target.is_classes else "numbers"
+            raise DataError(
+                f"{type(self).__name__} is for {task}, and the target {table.schema.target.name!r} of the "
+                f"table has {kind}: take the other estimator, or make the table with task={task!r}."
+            )
 
     def _remember_columns(self, is_named: bool, schema: Schema) -> None:
         """Take the schema for that of the model, along with the names of its columns if the data has some."""
@@ -132,8 +164,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """What the model says of every row: the probabilities of the classes, or a number in one column."""
         raise NotImplementedError
 
-    def _matched(self, X: Any) -> Frame:
+    def _matched(self, X: Any) -> Frame | Table:
         """The columns of X under names by which the tree finds them; a warning where it goes by position."""
+        if isinstance(X, Table):
+            return X
         frame, name = frame_of(X), type(self).__name__
         is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
         if is_array and has_names:
@@ -189,10 +223,10 @@ class TreeEstimator(TableEstimator):
         """A seed of 32 bits, drawn only if features or splits are."""
         return seed_if(rules.draws, self.random_state)
 
-    def _remember(self, X: Frame, tree: Tree) -> Self:
+    def _remember(self, X: Frame | Table, tree: Tree) -> Self:
         """Take the tree for the fitted one, along with the names of the columns of X."""
         self.tree_ = tree
-        self._remember_columns(X.is_named, tree.schema)
+        self._remember_columns(isinstance(X, Table) or X.is_named, tree.schema)
         return self
 
     # -- new rows -------------------------------------------------------------------------------------
@@ -294,7 +328,12 @@ def _checked_generator(random_state: Any) -> Any:
 
 
 def classes_of(y: Any, table: Table) -> NDArray[Any]:
-    """The classes in the order of the table, each as y first writes it, so that the dtype of y is kept."""
+    """The classes in the order of the table, each as y first writes it, so that the dtype of y is kept.
+
+    y is None where the table was not made here: then they are as it has them.
+    """
+    if y is None:
+        return label_array(table.schema.target.classes)
     counted = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight > 0)
     rows = counted[np.unique(table.target[counted], return_index=True)[1]]
     if isinstance(y, list | tuple):

@@ -32,7 +32,7 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         self.classes_ = classes_of(y, table)
         self.n_classes_ = len(self.classes_)
 
-    def _table(self, X: Frame, y: Any, sample_weight: Any, task: Task) -> Table:
+    def _table(self, X: Frame | Table, y: Any, sample_weight: Any, task: Task) -> Table:
         table = super()._table(X, y, sample_weight, task)
         classes = table.schema.target.classes
         losses_of(plain_losses(self.loss_matrix), classes)  # before any work

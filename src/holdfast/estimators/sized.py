@@ -8,6 +8,7 @@ from holdfast.arrays import LongArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.stored.table import StoredTable
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
@@ -26,6 +27,7 @@ LEAF_VALUES = ("labels", "shrunk", "honest")
 class SizedTreeEstimator(IntervalEstimator):
     """An estimator that grows one tree and may choose its size by rows held out."""
 
+    takes_tables = True
     _task: ClassVar[Task]
 
     # The parameters that the methods here read.
@@ -44,6 +46,23 @@ class SizedTreeEstimator(IntervalEstimator):
     max_leaf_nodes_: int
     min_samples_leaf_: int  # with size="auto"
     shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
+
+    def _check_table(self, table: Table, y: Any, sample_weight: Any, task: Task) -> None:
+        """The same, and what rows of a table on disk would have to be read for is refused."""
+        super()._check_table(table, y, sample_weight, task)
+        if not isinstance(table, StoredTable):
+            return
+        by_folds = [name for name in ("size", *UNLIMITED) if isinstance(getattr(self, name), str)]
+        others = {"leaf_values": "labels", "reduced_error": None, "threshold": None}
+        others_given = [name for name, usual in others.items() if getattr(self, name, usual) != usual]
+        merged = ["merge_leaves"] if self.merge_leaves == SIMILAR else []
+        given = [f"{name}={getattr(self, name)!r}" for name in (*by_folds, *others_given, *merged)]
+        if given:
+            raise ParameterError(
+                f"{' and '.join(given)} would read rows of a table on disk into memory, to hold some out: "
+                "leave it out, and prune by a given ccp_alpha or min_samples_leaf; or give a part of the "
+                "rows, table.taken(rows)."
+            )
 
     def _fitted_tree(self, table: Table, groups: Any) -> Tree:
         """The tree of the size that the parameters ask for, with the leaf values that they ask for."""

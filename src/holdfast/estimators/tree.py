@@ -249,12 +249,13 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the tree on rows X, an array or a frame of any library, with classes y.
 
-        Rows of one group, such as a patient, are held out together where a size is chosen.
+        X may also be a table, on disk perhaps, which has its own target. Rows of one group, such as a
+        patient, are held out together where a size is chosen.
         """
-        X = frame_of(X)
+        X = X if isinstance(X, Table) else frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = self._fitted_tree(table, groups)
         self._choose_threshold(table, groups)
@@ -355,11 +356,12 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the tree on rows X, an array or a frame of any library, with numbers y.
 
-        Rows of one group, such as a patient, are held out together where a size is chosen.
+        X may also be a table, on disk perhaps, which has its own target. Rows of one group, such as a
+        patient, are held out together where a size is chosen.
         """
-        X = frame_of(X)
+        X = X if isinstance(X, Table) else frame_of(X)
         table = self._table(X, y, sample_weight, self._task)
         return self._remember(X, self._fitted_tree(table, groups))

@@ -134,6 +134,14 @@ class Ensemble:
         """The sums before the link: one row per row of X, one column per output."""
         return self._scores_of(self._packed.rows(X, unknown, missing), n_jobs)
 
+    def added(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
+        """The given scores of the rows with what the trees say of them added, tree after tree.
+
+        All else is as in `scores`.
+        """
+        rows, n_jobs = self._rows(X, **policy)
+        return self._packed.added(rows, scores, range(len(self.trees)), n_jobs)
+
     def values(self, X: Any, **policy: Any) -> FloatArray:
         """The scores after the link: a column of probabilities for each class, or one column of numbers.
 

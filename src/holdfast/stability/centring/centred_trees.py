@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.growth.shrinkage import shrunk
 from holdfast.stability.centring.problem import Found
-from holdfast.stability.centring.search import CentreSearch
+from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.collection import Collection
 from holdfast.tree.tree import Tree
 
@@ -20,7 +20,7 @@ class CentredTrees:
     tolerances: tuple[float, ...]
     trees: tuple[Tree, ...]
     found: tuple[Found, ...]  # the same trees by their questions
-    search: CentreSearch
+    fit: TeacherFit  # the search itself holds all rows, and is not kept
     references: tuple[Tree, ...]  # of at most as many leaves
     smaller: tuple["CentredTrees", ...] = ()
 
@@ -42,12 +42,12 @@ class CentredTrees:
     @property
     def teacher_losses(self) -> FloatArray:
         """Of all trees: what they lose, as a fraction, of what the student of the most leaves explains."""
-        return np.array([self.search.loss(found) for each in self.sizes for found in each.found])
+        return np.array([self.fit.loss(found) for each in self.sizes for found in each.found])
 
     @property
     def student_losses(self) -> FloatArray:
         """Of all trees: the same of the student of as many leaves, which the tolerance bounds."""
-        return np.array([each.search.loss(found) for each in self.sizes for found in each.found])
+        return np.array([each.fit.loss(found) for each in self.sizes for found in each.found])
 
     @property
     def limits(self) -> LongArray:

@@ -70,7 +70,7 @@ class CentreProblem:
         sources, places = zip(*([(tree, 1) for tree in near] if grafts is None else grafts), strict=True)
         trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
         questions = QuestionList.of(trees, lesson.table)
-        rows = packed_rows(questions.bins, lesson.answers, lesson.weight, repeats)
+        rows = packed_rows(questions.bins(), lesson.answers, lesson.weight, repeats)
         points, everything = packed_points(near, questions, settings)
         return cls(
             questions,

@@ -45,14 +45,14 @@ def places_of(table: Table) -> LongArray:
 
 @dataclass(frozen=True, eq=False)
 class QuestionList:
-    """All questions of some trees, and the rows as answers to them."""
+    """All questions of some trees, and the table whose rows they tell apart."""
 
     table: Table
     place: LongArray
     asked: list[Asked]
     number: dict[Asked, int]
     packed: Questions
-    bins: LongArray  # (features, rows)
+    cuts: list[FloatArray]  # of every feature, in the order of names
 
     @classmethod
     def of(cls, trees: Sequence[Tree], table: Table) -> "QuestionList":
@@ -64,8 +64,16 @@ class QuestionList:
             for node in np.flatnonzero(tree.feature != LEAF)
         }
         asked = sorted(found)
-        packed, bins = _packed_questions(asked, table)
-        return cls(table, place, asked, {each: i for i, each in enumerate(asked)}, packed, bins)
+        cuts = [np.unique([each.threshold for each in asked if each.place == i]) for i in range(len(place))]
+        packed = _packed_questions(asked, cuts, table)
+        return cls(table, place, asked, {each: i for i, each in enumerate(asked)}, packed, cuts)
+
+    def bins(self) -> LongArray:
+        """The bin of every row for each feature, (features, rows), in the order of names."""
+        columns = [self.table.columns[i] for i in self.table.schema.name_order]
+        packed = self.packed
+        each = zip(columns, self.cuts, packed.n_bins, packed.n_categories, strict=True)
+        return np.stack([_bins(*feature) for feature in each])
 
     def nodes_of(self, tree: Tree, n_nodes: int) -> Nodes:
         """The tree by the numbers of its questions, with room for so many nodes."""
@@ -101,15 +109,12 @@ class QuestionList:
         return preorder(loose, self.table.schema)
 
 
-def _packed_questions(asked: Sequence[Asked], table: Table) -> tuple[Questions, LongArray]:
-    """The questions for the kernel, and the bin of every row for each feature, in the order of names."""
+def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table: Table) -> Questions:
+    """The questions for the kernel, the features in the order of names."""
     features = [table.schema.features[i] for i in table.schema.name_order]
-    columns = [table.columns[i] for i in table.schema.name_order]
     n_categories = np.array([len(each.categories) if each.is_subset else 0 for each in features], np.int64)
     place = np.array([each.place for each in asked], np.int64)
-    cuts = [np.unique([each.threshold for each in asked if each.place == i]) for i in range(len(features))]
     n_bins = np.array([n if n else len(cut) + 1 for n, cut in zip(n_categories, cuts, strict=True)], np.int64)
-    bins = np.stack([_bins(*each) for each in zip(columns, cuts, n_bins, n_categories, strict=True)])
     goes_left = np.zeros((len(asked), int(n_bins.max()) + 1), np.bool_)
     last_bin, cut_at = np.full(len(asked), -1, np.int64), np.zeros(len(asked))
     for i, each in enumerate(asked):
@@ -126,7 +131,7 @@ def _packed_questions(asked: Sequence[Asked], table: Table) -> tuple[Questions, 
     coordinate = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word = np.concatenate([[0], np.cumsum(-(-n_categories // 64))[:-1]]).astype(np.int64)
     packed = Questions(place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word)
-    return frozen_fields(packed), bins
+    return frozen_fields(packed)
 
 
 def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> LongArray:

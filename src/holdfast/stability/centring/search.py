@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from holdfast.arrays import IntArray
 from holdfast.backends.tasks import run_all
@@ -15,6 +16,22 @@ from holdfast.tree.tree import Tree
 
 STARTS = 4  # the student, and the references of the lowest mean distance
 LEAST_SHARE = 0.7  # of the rows in a leaf of a student: those of the central tree may have fewer
+
+
+class TeacherFit(NamedTuple):
+    """What trees explain of the teacher's squared answers: all that tells how much another one loses."""
+
+    by_student: float
+    by_mean: float  # a tree of a single leaf
+
+    @property
+    def gain(self) -> float:
+        """What the student explains of the teacher's variance."""
+        return self.by_student - self.by_mean
+
+    def loss(self, found: Found) -> float:
+        """What a tree loses of that, as a fraction."""
+        return (self.by_student - found.explained) / self.gain if self.gain > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +84,19 @@ class CentreSearch:
 
     def loss(self, found: Found) -> float:
         """What a tree loses of the teacher's variance that the student explains, as a fraction."""
-        own = self.student.explained - self._mean_explains
-        return (self.student.explained - found.explained) / own if own > 0 else 0.0
+        return self.fit.loss(found)
 
-    @property
-    def _mean_explains(self) -> float:
-        """What a tree of a single leaf explains."""
+    @cached_property
+    def fit(self) -> TeacherFit:
+        """What the student explains of the teacher's answers, and what their mean does."""
         sums = self.problem.rows.answer.sum(axis=0)
-        return float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
+        by_mean = float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
+        return TeacherFit(self.student.explained, by_mean)
 
     def bounds(self, tolerance: float) -> Bounds:
         """What a tree must keep to that may lose such a fraction of what the student explains."""
         square_sum = self.problem.square_sum
-        allowed = tolerance * max(self.student.explained - self._mean_explains, 0.0)
+        allowed = tolerance * max(self.fit.gain, 0.0)
         # Rounding must not shut out the student itself.
         most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
         return Bounds(self.problem.most_leaves, self.least_rows, most_loss, square_sum, UNIT)

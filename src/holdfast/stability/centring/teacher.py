@@ -6,7 +6,7 @@ The mean of several models of different kinds moves less from sample to sample t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,23 +17,27 @@ from holdfast.data.schema import Target
 from holdfast.data.split.row_keys import row_hashes, unit_keys
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.bagging import bagged_values
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import Categories, GrowthRules
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.stability.centring.design_matrix import design_matrix, kernel_features
+from holdfast.stability.centring.design_matrix import compact_design_matrix, design_matrix, kernel_features
 from holdfast.stability.centring.names import TEACHER_NAMES
 from holdfast.stability.settings import StabilitySettings
 from holdfast.text.lists import listed
 from holdfast.tree.tree import label_array
+
+if TYPE_CHECKING:
+    from holdfast.stability.centring.design_matrix import Matrix
 
 N_TREES = 200
 LEAST_ROWS = 5  # in a leaf of a teacher's tree
 N_ROUNDS, RATE, DEPTH = 150, 0.05, 3
 MOST_NEWTON = 500  # columns
 RIDGE, KERNEL_RIDGE = 0.1, 0.5  # the inverse of the penalty, as scikit-learn's C
+SOLVED = 1e-9  # of equations that are solved step by step: the error that is left
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +118,9 @@ def _extra_trees(pupils: Pupils) -> FloatArray:
 
 
 def _bagged(pupils: Pupils, rules: GrowthRules, sampling: Sampling) -> FloatArray:
-    bagging = grow_bagging(
+    return bagged_values(
         pupils.table, rules, N_TREES, sampling=sampling, are_draws=False, n_jobs=pupils.n_jobs
     )
-    return bagging.ensemble.values(pupils.table, n_jobs=pupils.n_jobs)
 
 
 def _boosting(pupils: Pupils) -> FloatArray:
@@ -138,7 +141,7 @@ def _boosting(pupils: Pupils) -> FloatArray:
 
 
 def _linear(pupils: Pupils) -> FloatArray:
-    return _ridge(pupils, design_matrix(pupils.table), RIDGE)
+    return _ridge(pupils, compact_design_matrix(pupils.table), RIDGE)
 
 
 def _kernel(pupils: Pupils) -> FloatArray:
@@ -146,25 +149,28 @@ def _kernel(pupils: Pupils) -> FloatArray:
     stream = (pupils.seed, Branch.TEACHER_LANDMARKS)
     n_features = len(pupils.table.schema.columns)
     with threadpool_limits(1, user_api="blas"):
-        matrix = kernel_features(design_matrix(pupils.table), keys, stream, n_features)
+        matrix = kernel_features(compact_design_matrix(pupils.table), keys, stream, n_features)
     return _ridge(pupils, matrix, KERNEL_RIDGE)
 
 
-def _ridge(pupils: Pupils, matrix: FloatArray, c: float) -> FloatArray:
+def _ridge(pupils: Pupils, matrix: "Matrix", c: float) -> FloatArray:
     """A logistic or linear model with a penalty on the squares of its coefficients."""
     # One thread: sums of floats must not depend on how many there are.
     with threadpool_limits(1, user_api="blas"):
         return _penalised(pupils.table, matrix, c)
 
 
-def _penalised(table: Table, matrix: FloatArray, c: float) -> FloatArray:
+def _penalised(table: Table, matrix: "Matrix", c: float) -> FloatArray:
     from sklearn.linear_model import LogisticRegression, Ridge
 
     weight = None if table.weight is None else table.weight / table.weight.mean()
     if not table.schema.target.is_classes:
         centre = np.average(table.target, weights=weight)
         spread = np.sqrt(np.average((table.target - centre) ** 2, weights=weight)) or 1.0
-        model = Ridge(alpha=1.0 / c).fit(matrix, (table.target - centre) / spread, sample_weight=weight)
+        # Of a dense matrix the equations are solved at once, and the tolerance is not asked for.
+        model = Ridge(alpha=1.0 / c, tol=SOLVED).fit(
+            matrix, (table.target - centre) / spread, sample_weight=weight
+        )
         return np.asarray(model.predict(matrix)[:, None] * spread + centre, np.float64)
     answers = np.zeros((table.n_rows, len(table.schema.target.classes)))
     present = np.unique(table.target)  # two at least, or there was nothing to teach

@@ -215,7 +215,7 @@ def _central(
     rounded = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
     trees = delivered(rounded, rows, settings)
     references = _with_weights(references, rows.exponent)
-    return CentredTrees(size, tolerances, tuple(trees), tuple(found), search, tuple(references))
+    return CentredTrees(size, tolerances, tuple(trees), tuple(found), search.fit, tuple(references))
 
 
 def students_of_sizes(

@@ -1,0 +1,70 @@
+"""Columns as numbers, with and without the zeros."""
+
+import numpy as np
+import pytest
+
+from holdfast import Table
+from holdfast.data.split.row_keys import unit_keys
+from holdfast.random_streams import Branch
+from holdfast.stability.centring import design_matrix as module
+from holdfast.stability.centring.design_matrix import compact_design_matrix, design_matrix, kernel_features
+from holdfast.stability.centring.teacher import Pupils, taught
+
+STREAM = (0, Branch.TEACHER_LANDMARKS)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[list[object]]:
+    random = np.random.default_rng(0)
+    towns = [None if code == 0 else f"town {code:02}" for code in random.integers(0, 40, 300)]
+    dose = np.where(random.random(300) < 0.1, np.nan, random.normal(size=300))
+    return [list(row) for row in zip(random.normal(size=300), towns, dose, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def classes(rows: list[list[object]]) -> Table:
+    return Table.from_arrays(rows, ["yes" if row[0] > 0.3 else "no" for row in rows])
+
+
+@pytest.fixture
+def without_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_DENSE", 0)
+
+
+def test_a_matrix_without_its_zeros_says_the_same(classes: Table, without_zeros: None) -> None:
+    sparse = compact_design_matrix(classes)
+    assert not isinstance(sparse, np.ndarray)
+    assert sparse.nnz < 5 * classes.n_rows
+    assert (sparse.toarray() == design_matrix(classes)).all()
+
+
+def test_small_matrices_and_those_of_numbers_keep_their_zeros(classes: Table) -> None:
+    assert isinstance(compact_design_matrix(classes), np.ndarray)
+
+
+def test_numbers_are_never_taken_apart(without_zeros: None) -> None:
+    table = Table.from_arrays(np.random.default_rng(0).normal(size=(50, 3)), ["a", "b"] * 25)
+    assert isinstance(compact_design_matrix(table), np.ndarray)
+
+
+def test_rows_are_as_alike_whether_they_are_compared_together_or_in_parts(
+    classes: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = unit_keys(classes, None)
+    whole = kernel_features(design_matrix(classes), keys, STREAM, 3)
+    monkeypatch.setattr(module, "ROWS_AT_A_TIME", 64)
+    monkeypatch.setattr(module, "MOST_DENSE", 0)
+    parts = kernel_features(compact_design_matrix(classes), keys, STREAM, 3)
+    np.testing.assert_allclose(parts @ parts.T, whole @ whole.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("teacher", ["linear", "kernel"])
+@pytest.mark.parametrize("is_classes", [True, False])
+def test_teachers_say_the_same_with_and_without_the_zeros(
+    rows: list[list[object]], classes: Table, teacher: str, is_classes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = Table.from_arrays(rows, [float(row[0]) / 10 + 0.5 for row in rows])
+    pupils = Pupils(classes if is_classes else numbers, None, 0, 1)
+    dense = taught(pupils, teacher)
+    monkeypatch.setattr(module, "MOST_DENSE", 0)
+    np.testing.assert_allclose(taught(pupils, teacher), dense, atol=1e-6)
