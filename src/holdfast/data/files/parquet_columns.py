@@ -28,6 +28,28 @@ def parquet_columns(path: Path) -> Frame:
         return frame_of(parquet_frame(file))
 
 
+def parquet_folder_columns(folder: Path) -> Frame:
+    """The columns of all Parquet files in a folder, one below the other, by the names of the files."""
+    from holdfast.data.files.parquet import parquet_frame
+    from holdfast.data.files.parquet_folder import (
+        below_each_other,
+        check_fits_in_memory,
+        check_same_columns,
+        parquet_files,
+        parquet_head,
+    )
+
+    files = parquet_files(folder)
+    heads = [parquet_head(file) for file in files]
+    check_same_columns(files, [names for names, _ in heads])
+    check_fits_in_memory(folder, sum(n_rows for _, n_rows in heads), len(heads[0][0]))
+    frames = []
+    for path in files:
+        with path.open("rb") as file:
+            frames.append(parquet_frame(file))
+    return frame_of(below_each_other(frames))
+
+
 class ParquetColumn:
     """One column, with the methods of the cells of a CSV file."""
 
