@@ -158,6 +158,13 @@ def test_parts_of_any_form_make_the_same_table(
     assert not (tmp_path / "table" / "parts").exists()
 
 
+def test_a_real_frame_of_dask_makes_the_same_table(folder: Path, stored: StoredTable, tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    table = store_table(dask.read_parquet(folder), tmp_path / "table", questions=["age > 60"])
+    assert table.part_starts == stored.part_starts
+    assert_same_table(table, stored)
+
+
 class LikeDask:
     """As much of a frame of dask as is asked for."""
 

@@ -16,7 +16,7 @@ from holdfast.data.files.csv_text import CsvText, csv_text
 from holdfast.data.files.dates import DateColumn, date_columns
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.identifiers import why_identifier
-from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns, parquet_folder_columns
+from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
 from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame, frame_of
@@ -70,7 +70,7 @@ def opened(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | Fram
         return
     path = Path(data)
     if path.is_dir():
-        yield FrameSource(parquet_folder_columns(path), f"'{path}'")
+        yield FrameSource(parquet_columns(path), f"'{path}'")
         return
     if is_parquet(path):
         with _named(f"'{path}'"):
