@@ -74,8 +74,10 @@ def lock_holder(lock: Path) -> LockHolder | None:
     """
     try:
         with lock.open("rb") as file:
-            named = _holder(file)
+            named, inode = _holder(file), os.fstat(file.fileno()).st_ino
     except OSError:
+        return None
+    if named.get("inode", inode) != inode:  # a copy of the lock, which its holder knows nothing of
         return None
     pid, host = named.get("pid"), named.get("host")
     if not isinstance(pid, int) or not isinstance(host, str):
@@ -123,7 +125,8 @@ def _taken(lock: Path, refusal: _Refusal) -> BinaryIO:
 def _sign(file: BinaryIO, lock: Path) -> None:
     try:
         file.truncate(0)
-        file.write(json.dumps(_this_process()).encode())
+        inode = os.fstat(file.fileno()).st_ino
+        file.write(json.dumps({**_this_process(), "inode": inode}).encode())
         file.flush()
     except OSError as error:
         error.filename = str(lock)

@@ -132,6 +132,19 @@ def test_an_earlier_run_stays_until_the_next_is_finished() -> None:
     assert "by an earlier run, which stays until this one ends" in holdfast("status", "run").stdout
 
 
+def test_other_options_and_other_rows_take_what_is_theirs_and_it_is_said() -> None:
+    stopped("fit", 2)
+    again = holdfast(*command("fit", "--n-jobs", 2))
+    words = " ".join(again.stdout.split())
+    assert ", with other options: of 2 results those are taken that are the same." in words
+    assert "none was used" not in again.stderr
+    stopped("fit", 2)
+    write_patients(Path("patients.csv"), seed=5)
+    again = holdfast(*command("fit"))
+    assert again.exit_code == 0
+    assert "The 2 results that were kept are of other data or settings: none was used." in again.stderr
+
+
 def test_a_run_can_be_begun_anew() -> None:
     stopped("fit", 2)
     again = holdfast(*command("fit", "--restart"))

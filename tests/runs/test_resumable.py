@@ -1,5 +1,6 @@
 """Work that is stopped at any task, again and again, ends with the bits of work that was not."""
 
+import errno
 import json
 import os
 import sqlite3
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from holdfast import (
     retrain_audit,
 )
 from holdfast.backends import tasks as run_tasks
-from holdfast.errors import DataError, FullDiskError
+from holdfast.errors import DataError, FullDiskError, StoreWarning
 from holdfast.files import aside
 from holdfast.runs.resumable import STORE
 from holdfast.runs.status import run_status
@@ -153,9 +155,41 @@ def test_to_begin_anew_what_is_kept_is_removed(tmp_path: Path) -> None:
 
 def test_other_settings_take_nothing_that_is_not_theirs(tmp_path: Path) -> None:
     stop(tmp_path / "run", 5)
-    with resumable(tmp_path / "run"):
+    none = r"The 5 results that were kept are of other data or settings: none was used\."
+    with pytest.warns(StoreWarning, match=none), resumable(tmp_path / "run"):
         found = bootstrapped(seed=1)
     assert found == bootstrapped(seed=1) != bootstrapped()
+
+
+def test_a_copy_of_work_under_way_is_work_that_stopped(tmp_path: Path) -> None:
+    home, copy = tmp_path / "home", tmp_path / "copy"
+    with resumable(home / "run"):
+        found = bootstrapped()
+        assert run_status(home / "run").state == "running"
+        copytree(home, copy)
+        assert run_status(copy / "run").state == "stopped"
+    with resumable(copy / "run") as stopped:
+        assert stopped is not None
+        assert bootstrapped() == found
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EROFS, r"Read-only file system: 'out\.json'"),
+        (errno.ENOSPC, r"The disk of 'out\.json' is full: make room, or write to another place\."),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_has_the_name_that_the_user_gave(
+    number: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(lock: Path, *_: Any, **__: Any) -> Any:
+        raise OSError(number, os.strerror(number), os.fspath(lock))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("holdfast.runs.resumable.locked", refused)
+    with pytest.raises(OSError, match=said), resumable("out.json"):
+        pass
 
 
 def test_an_error_that_leaves_nothing_to_keep_leaves_no_file(tmp_path: Path) -> None:

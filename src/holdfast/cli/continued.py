@@ -23,13 +23,17 @@ def continued(output: Path | None, console: Console, *, restart: bool) -> Iterat
         return
     with ExitStack() as stack:
         with plain_warnings():
-            stopped = stack.enter_context(resumable(output, restart=restart, command=_command()))
+            command = _command()
+            stopped = stack.enter_context(resumable(output, restart=restart, command=command))
         if stopped is not None:
-            paragraph(console, _line(stopped), style="dim")
+            paragraph(console, _line(stopped, command), style="dim")
         yield
 
 
-def _line(stopped: StoreContent) -> str:
+def _line(stopped: StoreContent, command: str) -> str:
+    if stopped.facts.get("command", command) != command:
+        same = f"of {counted(stopped.n_results, 'result')} those are taken that are the same"
+        return f"Continues a run that stopped at {stopped.written}, with other options: {same}."
     there = f"{counted(stopped.n_results, 'result')} {'is' if stopped.n_results == 1 else 'are'} there"
     if stopped.stages:
         last = stopped.stages[-1]

@@ -14,6 +14,7 @@ from holdfast.data.schema import Feature
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
 from holdfast.kernels.growth.random_split import RankValues
+from holdfast.kernels.growth.ranks import rank_bits
 
 _R = TypeVar("_R")
 _NO_TOPS = np.empty(0, np.int64)
@@ -94,7 +95,7 @@ def _code_column(
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
-        rows_below = rank_values(np.array(columns[j]), ranks)  # a copy, since the column may be a file too
+        rows_below = rank_values(columns[j], ranks)
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins[ranks]  # the rank -1 reads the last
@@ -153,20 +154,10 @@ def rank_values(column: FloatArray, out: IntArray) -> LongArray:
     >>> rank_values(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
     (array([0, 1, 3]), array([ 1,  0, -1,  1], dtype=int32))
     """
-    order = column.argsort()  # missing values come last; equal ones in any order, since they share a rank
-    n_known = len(column) - int(np.count_nonzero(np.isnan(column)))
-    out[order[n_known:]] = -1
-    if n_known == 0:
-        return np.zeros(2, np.int64)
-    order = order[:n_known]
-    known = column[order]
-    is_new = np.empty(n_known + 1, np.bool_)
-    is_new[0] = False
-    np.not_equal(known[1:], known[:-1], out=is_new[1:-1])
-    del known
-    out[order] = is_new[:-1].cumsum(dtype=np.int32)
-    is_new[0] = is_new[-1] = True
-    return is_new.nonzero()[0]
+    bits = np.array(column).view(np.uint64)  # a copy: rows are read all over the place, and it may be a file
+    words, spare = np.empty((2, len(column) + 1), np.int64)
+    n_ranks = rank_bits(bits, len(column).bit_length(), words, spare, out)
+    return spare[: n_ranks + 1].copy() if n_ranks else np.zeros(2, np.int64)
 
 
 def bin_ranks(

@@ -30,6 +30,7 @@ from holdfast.text.lists import listed
 LEAST_SHARE = 2.0**-900
 PRODUCT_BITS = 61  # of weight times target; twice as much fits
 BLOCK = 2**16  # rows that are Python objects at a time
+EXACT = 2.0**53  # whole numbers up to here are added without rounding
 FINEST = 400  # bits after the point: the square of a unit is not 0
 
 
@@ -121,6 +122,9 @@ def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = 
 
 def _exact_sum(values: FloatArray) -> float:
     """The sum without rounding, so that the order of the rows does not matter."""
+    total = float(values.sum())
+    if total < EXACT and (values == np.rint(values)).all():  # none is negative
+        return total
     blocks = (values[at : at + BLOCK].tolist() for at in range(0, len(values), BLOCK))
     return math.fsum(chain.from_iterable(blocks))
 

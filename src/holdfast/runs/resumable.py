@@ -2,13 +2,14 @@
 
 import errno
 import os
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from holdfast.backends.kept import kept_in
-from holdfast.errors import FullDiskError, HoldfastError
+from holdfast.errors import FullDiskError, HoldfastError, StoreWarning
 from holdfast.files import aside, resolved, to_the_end
 from holdfast.lock import locked
 from holdfast.runs.folder import made_parents, remove_empty
@@ -45,15 +46,37 @@ def resumable(
     made = made_parents(target)
     work = aside(target)
     try:
-        with locked(work / LOCK, f"Cannot work on '{path}'", way_out="give another name"):
-            if restart:
-                Database.remove(work / STORE)
-            before = store_content(work / STORE) if (work / STORE).exists() else None
-            store = TaskStore(work / STORE, {"command": command})
+        with ExitStack() as stack:
+            with _named(work, path):
+                refusal = f"Cannot work on '{path}'"
+                stack.enter_context(locked(work / LOCK, refusal, way_out="give another name"))
+                if restart:
+                    Database.remove(work / STORE)
+                before = store_content(work / STORE) if (work / STORE).exists() else None
+                store = TaskStore(work / STORE, {"command": command})
+            n_before = store.n_kept
             with _kept(store, path):
-                yield before if store.n_kept else None
+                yield before if n_before else None
+        if n_before and not store.is_of_use:
+            were = "result that was kept is" if n_before == 1 else f"{n_before:,} results that were kept are"
+            warnings.warn(f"The {were} of other data or settings: none was used.", StoreWarning, stacklevel=3)
     finally:
         to_the_end(partial(remove_empty, (work, *made)))
+
+
+@contextmanager
+def _named(work: Path, path: Path) -> Iterator[None]:
+    """Within it, errors of files in the hidden folder speak of the output, which the user knows."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise FullDiskError(
+                f"The disk of '{path}' is full: make room, or write to another place."
+            ) from error
+        if error.filename is not None and Path(error.filename).is_relative_to(work):
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
 
 
 @contextmanager

@@ -257,16 +257,6 @@ class HeldOut(NamedTuple):
         """The rows of a table."""
         return cls(table, TrueValues.of(table, groups))
 
-    def joined(self, leaves: IntArray) -> tuple[IntArray, TrueValues]:
-        """The rows of one leaf and one class as one row that weighs as much: its leaf, and true values."""
-        true_values = self.true_values
-        n_classes = len(true_values.target.classes)
-        weight = np.ones(len(leaves)) if true_values.weight is None else true_values.weight
-        cells, place = np.unique(leaves * np.int64(n_classes) + true_values.values, return_inverse=True)
-        values = (cells % n_classes).astype(np.int32)
-        joint = np.bincount(place, weight).astype(np.float64)
-        return (cells // n_classes).astype(np.int32), TrueValues(true_values.target, values, joint)
-
 
 def subtree_scores(
     path: PruningPath, values: FloatArray, held_out: HeldOut, metric: Metric, *, with_error: bool = False
@@ -277,11 +267,12 @@ def subtree_scores(
     """
     tree, true_values = path.tree, held_out.true_values
     node = tree.apply(held_out.table)
-    if metric.formula is not None and true_values.target.is_classes and not with_error:
-        node, true_values = held_out.joined(node)  # the score is the same, and there are fewer rows
+    can_join = metric.formula is not None and true_values.target.is_classes and not with_error
     places_asked = [path.place_of(value) for value in values.tolist()]
     found: dict[int, Score] = {}
     for place in sorted(set(places_asked)):
+        if can_join:  # the score is the same, and there are fewer rows
+            node, true_values = _joined(node, true_values)
         node = _climbed(path, node, place)
         predicted = node_predictions(metric, tree, node)
         found[place] = (
@@ -290,6 +281,16 @@ def subtree_scores(
             else Score(metric.value(predicted, true_values), 0.0)
         )
     return [found[place] for place in places_asked]
+
+
+def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
+    """The rows of one node and one class as one row that weighs as much: nodes, and true values."""
+    n_classes = len(true_values.target.classes)
+    weight = np.ones(len(node)) if true_values.weight is None else true_values.weight
+    cells, place = np.unique(node * np.int64(n_classes) + true_values.values, return_inverse=True)
+    values = (cells % n_classes).astype(np.int32)
+    joint = np.bincount(place, weight).astype(np.float64)
+    return (cells // n_classes).astype(np.int32), TrueValues(true_values.target, values, joint)
 
 
 def _climbed(path: PruningPath, node: IntArray, place: int) -> IntArray:

@@ -1,20 +1,21 @@
 """Sorting small arrays in place inside a kernel."""
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.kernels.jit import inner
+from holdfast.kernels.jit import inner, uint64
 
 FEW = 24  # keys that are sorted fastest by insertion
 
 
 @inner
 def _insert(keys: LongArray, start: int, end: int) -> None:
-    for i in range(start + 1, end):
-        key = keys[i]
-        j = i - 1
-        while j >= start and keys[j] > key:
-            keys[j + 1] = keys[j]
-            j -= 1
-        keys[j + 1] = key
+    # Places without a sign: one that could be negative is looked at before each use.
+    first, one = uint64(start), uint64(1)
+    for i in range(first + one, uint64(end)):
+        key, place = keys[i], uint64(i)
+        while place > first and keys[place - one] > key:
+            keys[place] = keys[place - one]
+            place = uint64(place - one)
+        keys[place] = key
 
 
 @inner

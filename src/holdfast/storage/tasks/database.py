@@ -87,7 +87,9 @@ class Database:
                 reason = f"is damaged ({error})"
             if reason:
                 warnings.warn(
-                    f"What is kept in '{path}' {reason}: all is computed anew.", StoreWarning, stacklevel=2
+                    f"What was kept of a run that stopped {reason}: all is computed anew.",
+                    StoreWarning,
+                    stacklevel=2,
                 )
                 cls.remove(path)
             connection = _connected(path)

@@ -58,6 +58,8 @@ class TaskStore:
         self._n_lists = 0
         self._open: list[list[bytes]] = []  # of the pieces of work that lists are in: the keys of these
         self._is_off = False  # True where there is no room
+        self._added: set[bytes] = set()  # keys of results of this process
+        self._n_taken = 0  # results of earlier ones
         self._lock = threading.RLock()
         if path.exists():
             self._database = Database.opened(path, environment(), self._about)
@@ -66,6 +68,11 @@ class TaskStore:
     def n_kept(self) -> int:
         """How many results are on the disk."""
         return 0 if self._database is None else self._database.n_results
+
+    @property
+    def is_of_use(self) -> bool:
+        """False if results were asked for, and none of those of an earlier process was among them."""
+        return self._n_lists == 0 or self._n_taken > 0
 
     def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> "StoredTasks | None":
         """The list of these tasks; None if they have no keys."""
@@ -96,6 +103,7 @@ class TaskStore:
                     except BrokenContentError:  # of somebody else's making: computed again
                         continue
             listed.done = listed.kept = len(found)
+            self._n_taken += sum(keys[place] not in self._added for place in found)
             self._pending.lists[listed.number] = listed
             return found
 
@@ -118,6 +126,7 @@ class TaskStore:
             if (content := _worth_keeping(result, seconds)) is not None:
                 listed.kept += 1
                 self._pending.results[key] = content
+                self._added.add(key)
                 self._pending.replaced += replaced
             if seconds >= LONG or time.monotonic() - self._pending.since >= PAUSE:
                 self.write()
