@@ -36,12 +36,13 @@ def main() -> None:
     parser.add_argument("file")
     parser.add_argument("--target", required=True)
     parser.add_argument("--drop", nargs="*", default=[], help="columns that no tree may ask")
+    parser.add_argument("--rows", type=int, help="of the file, from the first on; all by default")
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=1, help="of the audit")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     console = Console(width=120)
-    frame = pd.read_csv(options.file, low_memory=False)
+    frame = pd.read_csv(options.file, low_memory=False, nrows=options.rows)
     X, y = frame.drop(columns=[options.target, *options.drop]), frame[options.target]
     part = np.arange(len(y)) * N_PARTS // len(y)
     old, new = part < N_PARTS - 1, part == N_PARTS - 1

@@ -206,7 +206,7 @@ def test_what_is_no_model_or_no_data_is_refused(model: Path, new: Path, tmp_path
     assert "Cannot load the model file" in refusal(holdfast("predict", new, new))
     assert "No such file" in refusal(holdfast("predict", tmp_path / "none.json", new))
     assert "No such file" in refusal(holdfast("predict", model, tmp_path / "none.csv"))
-    assert "it is a folder" in refusal(holdfast("predict", model, tmp_path))
+    assert "no Parquet file" in refusal(holdfast("predict", model, tmp_path))
     assert "trees, not one" in refusal(
         holdfast("predict", model.parent / "collections" / "references.json", new)
     )

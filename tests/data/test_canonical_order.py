@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical
+from holdfast.data.canonical_order import canonical, fixed_order, in_fixed_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from reference.tables import class_tables, number_tables, whole_weights
@@ -179,3 +179,27 @@ def test_no_weight_is_lost(table: Table):
 def test_a_settled_table_is_settled(table: Table):
     ordered = canonical(table).table
     assert bits(canonical(ordered).table) == bits(ordered)
+
+
+# -- by ranks ------------------------------------------------------------------------------------------------
+
+
+@given(st.one_of(class_tables(), number_tables()), st.integers(0, 3))
+@settings(max_examples=30, deadline=None)
+def test_rows_that_are_coded_have_the_same_order(table: Table, n_groups: int) -> None:
+    groups = [np.arange(table.n_rows) % n_groups] if n_groups else []
+    order = fixed_order(table, groups)
+    ordered, by_ranks = in_fixed_order(table, groups)
+    assert by_ranks.tolist() == order.tolist()
+    assert "coded" not in table.__dict__
+    again = table.taken(order).coded
+    for name, array in ordered.coded._asdict().items():
+        assert array.tobytes() == getattr(again, name).tobytes()
+
+
+def test_keys_that_do_not_fit_in_a_word_are_sorted_one_after_the_other() -> None:
+    generator = np.random.default_rng(0)
+    columns = np.round(generator.normal(size=(3000, 9)))
+    columns[:, 8] = generator.normal(size=3000)
+    table = Table.from_arrays(columns, generator.normal(size=3000))
+    assert in_fixed_order(table)[1].tolist() == np.lexsort(columns.T[::-1]).tolist()

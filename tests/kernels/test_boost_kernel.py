@@ -15,8 +15,8 @@ from holdfast.ensembles import binned_splits, newton
 from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.newton import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.boosting import losses
 from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
+from holdfast.kernels.boosting.roles import LEARNT, UNUSED
 from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.linked import KernelCompiler
@@ -83,7 +83,7 @@ def tree_of(
 ) -> TreeShape:
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
     rows = np.flatnonzero(repeats).astype(np.int32)
-    role = np.where(repeats > 0, losses.LEARNT, losses.UNUSED).astype(np.uint8)
+    role = np.where(repeats > 0, LEARNT, UNUSED).astype(np.uint8)
     splits = BinnedSplits(table, repeats, rules, least, l2)
     with ThreadPool(n_threads) as pool:
         return splits.tree(Derivatives(*derivatives, np.ones(table.n_rows), role, rows), seed, pool)
@@ -295,7 +295,7 @@ def test_threads_that_share_a_tree_change_no_node(
 def test_the_memory_of_one_tree_serves_the_next() -> None:
     table, rules = mixed_table(7), GrowthRules("squared_error", max_depth=4)
     everyone = np.ones(60, np.int32)
-    role, rows = np.full(60, losses.LEARNT, np.uint8), np.arange(60, dtype=np.int32)
+    role, rows = np.full(60, LEARNT, np.uint8), np.arange(60, dtype=np.int32)
     splits = BinnedSplits(table, everyone, rules, 0.0, 0.0)
     with ThreadPool(1) as pool:
         for seed in (1, 2, 1):

@@ -10,6 +10,8 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.kernels.boosting import losses
+from holdfast.kernels.boosting.packing import N_SPREAD
+from holdfast.kernels.boosting.roles import N_ROLES
 from reference.boosting import boosted
 from reference.boosting_losses import Setting
 
@@ -26,10 +28,13 @@ NAMES = {
 
 def derived(number: int, y: FloatArray, score: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     gradient, hessian, lost = np.empty_like(score), np.empty_like(score), np.empty(len(y))
-    role = (np.arange(len(y)) % losses.N_ROLES).astype(np.uint8)
-    sums = np.empty(losses.N_ROLES)
-    losses.derive(number, 0.7, 0.7, y, score, np.ones(len(y)), 0, len(y), gradient, hessian, lost, role, sums)
-    assert sums == pytest.approx([lost[role == each].sum() for each in range(losses.N_ROLES)])
+    role = (np.arange(len(y)) % N_ROLES).astype(np.uint8)
+    weighed = losses.Rows(y, np.ones(len(y)), np.ones(len(y)), np.ones(len(y), np.int32), role)
+    plain = losses.Rows(y, np.empty(0), np.empty(0), np.empty(0, np.int32), role)
+    for rows, own in ((weighed, lost), (plain, np.empty(0))):  # the sums are the same without the losses
+        sums, spread = np.empty((1, N_ROLES)), np.empty((1, N_SPREAD))
+        losses.derive(number, 0.7, 0.7, rows, score, 0, 1, gradient, hessian, own, sums, spread)
+        assert sums[0] == pytest.approx([lost[role == each].sum() for each in range(N_ROLES)])
     return lost, gradient, hessian
 
 

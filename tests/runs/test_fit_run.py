@@ -191,3 +191,17 @@ def test_the_positive_class_is_remembered_in_the_model_and_in_the_facts(tmp_path
     assert load(tmp_path / "run" / "model.json").schema.target.positive == 0
     with pytest.raises(ParameterError, match="positive='2' is no class of 'ill': choose one of 0, 1"):
         fit_run(frame, "ill", model="tree", test=0, positive="2", task="classification")
+
+
+def test_a_folder_of_parquet_files_is_one_file_in_parts(frame: pandas.DataFrame, tmp_path: Path) -> None:
+    folder, whole = tmp_path / "parts", tmp_path / "patients.parquet"
+    folder.mkdir()
+    frame.to_parquet(whole)
+    for number in range(2):
+        frame[number::2].to_parquet(folder / f"{number}.parquet")
+    settings: dict[str, Any] = {"target": "outcome", "model": "tree", "max_depth": 2, "drop": ["patient"]}
+    parts, one = (fit_run(data, **settings) for data in (folder, whole))
+    assert parts.model.rules() == one.model.rules()
+    one.save(tmp_path / "run")
+    scored = holdfast("predict", tmp_path / "run" / "model.json", folder)
+    assert len(scored.stdout.splitlines()) == len(frame) + 1

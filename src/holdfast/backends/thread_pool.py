@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from holdfast.backends.tasks import batches, check_jobs
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -23,6 +26,7 @@ class ThreadPool:
         if n_jobs is None or n_jobs < 0:  # a backend may count the cores of a whole cluster
             self.size = min(self.size, int(cpu_count()))
         self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
+        self._helping: list[Future[object]] = []
 
     def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
         """The results of the task on every item, in the order of the items."""
@@ -38,17 +42,17 @@ class ThreadPool:
 
     @contextmanager
     def helped(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
-        """All other threads run `help_out` while the caller works; when it has finished, `end` stops them."""
-        waiting = []
+        """All other threads run `help_out` while the caller works; when it has finished, `end` stops them.
+
+        It does not wait until they have: that takes a tenth of a millisecond.
+        """
+        self._helping = [each for each in self._helping if not _is_over(each)]
         try:
             if self._threads is not None:
-                waiting = [self._threads.submit(help_out) for _ in range(self.size - 1)]
+                self._helping += [self._threads.submit(help_out) for _ in range(self.size - 1)]
             yield
         finally:
             end()
-            for each in waiting:
-                if not each.cancel():
-                    each.result()
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +60,15 @@ class ThreadPool:
     def __exit__(self, *error: object) -> None:
         if self._threads is not None:
             self._threads.shutdown()
+            self._helping = [each for each in self._helping if not _is_over(each)]
+
+
+def _is_over(helping: "Future[object]") -> bool:
+    """True if a thread helps no more, or never did; its error is raised if there was one."""
+    is_over = helping.cancel() or helping.done()
+    if is_over and not helping.cancelled():
+        helping.result()
+    return is_over
 
 
 def _all_of(task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:

@@ -10,8 +10,7 @@ import click
 import numpy as np
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.parquet_columns import parquet_columns
+from holdfast.data.files.parquet_columns import is_typed, parquet_columns
 from holdfast.data.files.reading import csv_records, opened
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
@@ -166,7 +165,7 @@ def _row_names(path: Path, reading: ReadingOptions, label: str | None, n_rows: i
     """What the rows are called: by the column, as it is written there, or by their numbers."""
     if label is None:
         return [f"row {number}" for number in range(1, n_rows + 1)]
-    if is_parquet(path):
+    if is_typed(path):
         frame = parquet_columns(path)
         names, cells = list(frame.names), dict(zip(frame.names, frame.columns, strict=True))
         written = [str(each) for each in cells[label].to_list()] if label in cells else []

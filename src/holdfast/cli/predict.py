@@ -13,7 +13,7 @@ from holdfast.cli.words import plain_warnings
 from holdfast.data.files.cells import MOST_DIGITS, Cells
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.parquet_columns import parquet_columns
+from holdfast.data.files.parquet_columns import is_typed, parquet_columns
 from holdfast.data.files.reading import csv_records, opened
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.files.writing import write_file
@@ -89,7 +89,7 @@ def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
 
 def _cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
     """All columns of the file as they are written; or, if it is known which are texts, in their types."""
-    if is_parquet(path):
+    if is_typed(path):
         frame = parquet_columns(path)
         return {name: column.to_list() for name, column in zip(frame.names, frame.columns, strict=True)}
     names, *rows = csv_records(path, reading.encoding)

@@ -1,6 +1,6 @@
 """Rows in one fixed order, whatever order they came in, and copies of a row as one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 
 MOST_COPIES = 0.1  # fraction of the rows; equal rows that are more frequent are no copies of one
+WORD_BITS = 64
 MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
 
 
@@ -31,9 +32,10 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
     >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
     [1, 2, 0]
     """
-    weight = [] if table.weight is None else [table.weight]
+    if "coded" in table.__dict__ and 3 * table.n_rows.bit_length() <= WORD_BITS:
+        return _order_by_ranks(_ranked_keys(table, metadata), table.n_rows)
     columns = [table.columns[i] for i in table.schema.name_order]
-    keys: list[NDArray[Any]] = [*columns, *metadata, target_order(table), *weight]
+    keys: list[NDArray[Any]] = [*columns, *_further_keys(table, metadata)]
     n_keys = 1
     while True:
         order = np.asarray(np.lexsort(keys[:n_keys][::-1]), np.int64)
@@ -41,6 +43,77 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
         if n_keys >= len(keys) or _all_differ([key[order] for key in keys[:n_keys]]):
             return order
         n_keys *= 4
+
+
+def in_fixed_order(
+    table: Table, metadata: Sequence[LongArray] = (), n_jobs: int | None = None
+) -> tuple[Table, LongArray]:
+    """The table with its rows in the fixed order, coded; and the order.
+
+    >>> table, order = in_fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"]))
+    >>> table.columns[0].tolist(), table.coded.ranks.tolist(), order.tolist()
+    ([1.0, 2.0, 3.0], [[0, 1, 2]], [1, 2, 0])
+    """
+    # Ranks are sorted sooner than numbers. Where they are made here, they are not kept in the order given.
+    own = table if "coded" in table.__dict__ else table.taken(slice(None))
+    own.code(n_jobs)
+    order = fixed_order(own, metadata)
+    return own.reordered(order), order
+
+
+def _further_keys(table: Table, metadata: Sequence[LongArray]) -> list[NDArray[Any]]:
+    """What orders rows that are alike in all columns."""
+    return [*metadata, target_order(table), *([] if table.weight is None else [table.weight])]
+
+
+def _ranked_keys(table: Table, metadata: Sequence[LongArray]) -> Iterator[tuple[NDArray[Any], int]]:
+    """All that rows are sorted by, as ranks from 0 on, and the highest possible; missing values come last."""
+    coded = table.coded
+    for ranks, n_ranks in zip(coded.ranks, coded.n_ranks.tolist(), strict=False):
+        yield np.where(ranks < 0, n_ranks, ranks), n_ranks
+    for key in _further_keys(table, metadata):
+        order = key.argsort(kind="stable")
+        yield _dense_ranks(key[order], order)
+
+
+def _order_by_ranks(keys: Iterator[tuple[NDArray[Any], int]], n_rows: int) -> LongArray:
+    """The rows sorted by keys, of alike ones the first first.
+
+    As many keys as fit stand in the upper bits of a word, with the number of the row below them: sorting
+    numbers is several times as fast as sorting places by several columns.
+    """
+    row_bits, rows = n_rows.bit_length(), np.arange(n_rows, dtype=np.uint64)
+    words, used = np.zeros(n_rows, np.uint64), 0
+    for ranks, highest in keys:
+        bits = highest.bit_length()
+        if used + bits > WORD_BITS - row_bits:
+            words, order, n_different = _sorted_words(words, rows, row_bits)
+            if n_different == n_rows:
+                return order
+            used = n_different.bit_length()
+        words = words << np.uint64(bits) | ranks.astype(np.uint64)
+        used += bits
+    return _sorted_words(words, rows, row_bits)[1]
+
+
+def _sorted_words(
+    words: NDArray[np.uint64], rows: NDArray[np.uint64], row_bits: int
+) -> tuple[NDArray[np.uint64], LongArray, int]:
+    """The dense rank of every word, the rows in their order, and how many different words there are."""
+    joined = words << np.uint64(row_bits) | rows
+    joined.sort()
+    order = (joined & np.uint64((1 << row_bits) - 1)).astype(np.int64)
+    ranks, highest = _dense_ranks(joined >> np.uint64(row_bits), order)
+    return ranks, order, highest + 1
+
+
+def _dense_ranks(values: NDArray[Any], order: LongArray) -> tuple[NDArray[np.uint64], int]:
+    """The rank of every row, given the values in the order of the rows; and the highest rank."""
+    ranks = np.zeros(len(values), np.uint64)
+    np.cumsum(values[1:] != values[:-1], out=ranks[1:])
+    dense = np.empty_like(ranks)
+    dense[order] = ranks
+    return dense, int(ranks[-1])
 
 
 def target_order(table: Table) -> NDArray[Any]:

@@ -211,12 +211,20 @@ class Table(Shared):
             positive=positive,
         )
 
-    def taken(self, rows: NDArray[Any]) -> "Table":
-        """The table of some of the rows, by flags or by numbers, on the same schema."""
+    def taken(self, rows: NDArray[Any] | slice) -> "Table":
+        """The table of some of the rows, by flags, by numbers or by a slice, on the same schema."""
         weight = None if self.weight is None else self.weight[rows]
         identity = None if self.identity is None else self.identity[rows]
         columns = tuple(column[rows] for column in self.columns)
         return Table(self.schema, columns, self.target[rows], weight, identity)
+
+    def reordered(self, order: NDArray[Any]) -> "Table":
+        """The same rows in another order; if they are coded, they need not be coded again."""
+        table = self.taken(order)
+        if "coded" in self.__dict__:
+            codes, ranks = _reordered(self.coded.codes, order), _reordered(self.coded.ranks, order)
+            table.__dict__["coded"] = self.coded._replace(codes=codes, ranks=ranks)
+        return table
 
     def rows(self, features: Sequence[int]) -> FloatArray:
         """A C-contiguous matrix with one column for each of these features."""
@@ -230,6 +238,14 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
+    """The lines, each in another order: one by one, since numpy takes four times as long for all at once."""
+    moved = np.empty_like(lines)
+    for line, to in zip(lines, moved, strict=True):
+        to[:] = line[order]
+    return frozen(moved)
 
 
 def _frozen_all(entry: Any) -> Any:

@@ -4,20 +4,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast.arrays import IntArray, LongArray, SignArray, frozen, without_last_digits
+from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray, frozen, without_last_digits
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
-from holdfast.ensembles.newton import ROWS_PER_SUM, Derivatives, TreeShape, row_blocks, thread_blocks
+from holdfast.ensembles.newton import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.guide import guide_for
 from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
-from holdfast.kernels.boosting import advance as kernels
+from holdfast.kernels.boosting import growing as kernels
+from holdfast.kernels.boosting.advance import ROOM, advance, finish
 from holdfast.kernels.boosting.divide import MOST_PARTS, N_NOTES
 from holdfast.kernels.boosting.histogram import Gradients
-from holdfast.kernels.boosting.packing import greatest, pack
+from holdfast.kernels.boosting.losses import ROWS_PER_SUM
+from holdfast.kernels.boosting.packing import N_SPREAD, Unpacked, greatest
 from holdfast.kernels.boosting.parts import IS_OVER, N_CELLS
-from holdfast.kernels.boosting.search import Limits, Scratch
+from holdfast.kernels.boosting.splits import Limits, Scratch
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
@@ -47,29 +49,33 @@ class BinnedSplits:
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
-        gradients, limits = self._packed(derivatives, pool)
         memory, coded = self.memory, self.table.coded
-        growing, in_set = memory.growing._replace(rows=derivatives.rows.copy()), memory.in_set
+        unpacked, gradients, limits = self._units(derivatives, pool)
+        # A queue for each tree: a thread that has not heard of its end finds nothing to do in the old one.
+        growing = memory.growing._replace(
+            unpacked=unpacked, rows=derivatives.rows.copy(), queue=np.zeros(N_CELLS, np.int64)
+        )
+        in_set = memory.in_set
         _start(growing, memory.n_slots, seed)
 
         def help_out() -> None:
             own = growing._replace(scratch=_scratch(self.table))
-            kernels.advance(limits, coded, gradients, own, memory.in_set, True)
+            advance(limits, coded, gradients, own, memory.in_set, True)
 
         def end() -> None:
             growing.queue[IS_OVER] = 1
 
         with pool.helped(help_out, end):
-            while kernels.advance(limits, coded, gradients, growing, in_set, False) == kernels.ROOM:
+            while advance(limits, coded, gradients, growing, in_set, False) == ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
         grown = _room(growing.counters)
-        kernels.finish(_PLAN, coded, growing, in_set, grown)
+        finish(_PLAN, coded, growing, in_set, grown)
         grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
         return TreeShape(grown, growing.rows)
 
-    def _packed(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[Gradients, Limits]:
-        """Gradients and hessians as integers, as fine as the sums over all rows allow, and the limits."""
-        lines, rows = derivatives[:4], derivatives.rows
+    def _units(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[Unpacked, Gradients, Limits]:
+        """What becomes gradients and hessians as integers, as fine as the sums of all allow; the limits."""
+        rows = derivatives.rows
         most_gradient, most_hessian, dispersion = self._spread(derivatives, pool)
         n_rows, is_repeated = len(rows), False
         if self.memory.any_repeated:
@@ -78,27 +84,32 @@ class BinnedSplits:
         count_bits = n_rows.bit_length()
         hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
         units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
-        packed = self.memory.packed
-        pool.run(lambda part: pack(*lines, *part, units, packed), thread_blocks(self.table.n_rows, pool))
-        gradients = Gradients(packed, frozen(self.repeats if is_repeated else _ONCE), count_bits)
-        return gradients, self._limits(units, dispersion, pool)
+        repeats = frozen(self.repeats if is_repeated else _ONCE)
+        gradients = Gradients(self.memory.packed, repeats, count_bits)
+        return Unpacked(*derivatives[:3], *units), gradients, self._limits(units, dispersion, pool)
 
     def _spread(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[float, float, float]:
         """The greatest gradient and hessian, and the variance of a row's gradient by its hessian.
 
         That is 0 where no means of categories are shrunk.
         """
-        is_shrunk = self.rules.categories != "exact" and has_many_categories(self.table.coded)
-        # Sums of floats: the blocks are the same for any number of threads.
-        parts = row_blocks(self.table.n_rows, ROWS_PER_SUM)
-        found = np.zeros((len(parts), 4 if is_shrunk else 2))
-        lines = (*derivatives[:4], self.repeats)
-        pool.run(lambda part: greatest(*lines, *parts[part], found[part]), range(len(parts)))
+        found = derivatives.spread
+        if found is None:
+            found = self._looked_up(derivatives, pool)
         most_gradient, most_hessian = found[:, :2].max(axis=0).tolist()
+        is_shrunk = self.rules.categories != "exact" and has_many_categories(self.table.coded)
         squares, below = found[:, 2:].sum(axis=0).tolist() if is_shrunk else (0.0, 0.0)
         # Two rows and one of weight 2 add up to the same but for rounding.
         dispersion = float(without_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
         return most_gradient, most_hessian, dispersion
+
+    def _looked_up(self, derivatives: Derivatives, pool: ThreadPool) -> FloatArray:
+        n_rows = self.table.n_rows
+        found = np.empty((n_blocks_of(n_rows), N_SPREAD))
+        lines = (*derivatives[:3], self.repeats, derivatives.role)
+        parts = block_parts(n_rows, pool)
+        pool.run(lambda part: greatest(*lines, ROWS_PER_SUM, *part, found), parts)
+        return found
 
     def _limits(self, units: tuple[float, float], dispersion: float, pool: ThreadPool) -> Limits:
         of_gradient, of_hessian = units
@@ -171,6 +182,7 @@ class _Memory:
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, n_leaves + 2))
         capacity = 2 * n_leaves + 2
         growing = kernels.Growing(
+            unpacked=Unpacked(np.empty(0), np.empty(0), np.empty(0), 1.0, 1.0),
             rows=np.empty(0, np.int32),
             ordered=np.empty(n_rows, np.int64),
             fields=np.empty((capacity, N_FIELDS), np.int64),
@@ -184,7 +196,7 @@ class _Memory:
             sides=np.empty(widest + 1, np.int8),
             notes=np.empty((MOST_PARTS, N_NOTES), np.int64),
             found=np.empty((2, len(coded.codes), kernels.N_FOUND)),
-            queue=np.zeros(N_CELLS, np.int64),
+            queue=np.empty(0, np.int64),
             scratch=_scratch(table),
             guide=guide,
             guided=np.empty((capacity if guide.is_set else 0, N_GUIDED)),
@@ -240,4 +252,3 @@ def _start(growing: kernels.Growing, n_slots: int, seed: int) -> None:
     counters[kernels.N_NODES] = counters[kernels.N_LEAVES] = counters[kernels.FRESH] = 1
     growing.free[: n_slots - 1] = np.arange(n_slots - 1, 0, -1)
     counters[kernels.N_FREE] = n_slots - 1
-    growing.queue[:] = 0

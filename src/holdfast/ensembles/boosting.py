@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.backends.tasks import check_jobs, run_kept
 from holdfast.backends.thread_pool import ThreadPool
-from holdfast.data.canonical_order import fixed_order
+from holdfast.data.canonical_order import in_fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
@@ -21,7 +21,7 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of
 from holdfast.growth.sample import check_table
-from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
+from holdfast.kernels.boosting.roles import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch
 from holdfast.shown import plotted
 from holdfast.tree.ensemble import Ensemble
@@ -86,8 +86,8 @@ def _boosted(
 ) -> Boosting:
     folds = _folds(table, settings, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    order = fixed_order(table, [] if group_numbers is None else [group_numbers])
-    table, group_numbers = table.taken(order), None if group_numbers is None else group_numbers[order]
+    table, order = in_fixed_order(table, [] if group_numbers is None else [group_numbers], n_jobs)
+    group_numbers = None if group_numbers is None else group_numbers[order]
     folds = [fold.taken(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
         if settings.early_stopping != "cv":

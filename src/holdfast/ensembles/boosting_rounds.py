@@ -16,13 +16,15 @@ from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, ste
 from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of
-from holdfast.ensembles.newton import ROWS_PER_SUM, Derivatives, ExactSplits, Splits, TreeShape, row_blocks
+from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, block_parts, n_blocks_of
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.constraints import promise_of_score, score_rules
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
-from holdfast.kernels.boosting.losses import LEARNT, LEFT_OUT, N_ROLES, UNUSED, derive
+from holdfast.kernels.boosting.losses import derive
+from holdfast.kernels.boosting.packing import N_SPREAD
+from holdfast.kernels.boosting.roles import LEARNT, LEFT_OUT, N_ROLES, UNUSED
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.monotone import Monotone
@@ -48,11 +50,12 @@ class Rounds:
     score: FloatArray  # (outputs, rows)
     gradient: FloatArray
     hessian: FloatArray
-    lost: FloatArray  # (rows,) weight times loss
+    lost: FloatArray  # (rows,) weight times loss; empty unless rows are drawn
     weight_by_role: FloatArray
     lost_by_role: FloatArray
     alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
     first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
+    spread: FloatArray | None = None  # of the derivatives, for packing; None: to be looked up
     learnt: IntArray | None = None  # the rows that a round learns from; None: to be looked up
     trees: list[list[Steps]] = field(default_factory=list)
 
@@ -99,7 +102,7 @@ class Rounds:
             score=np.repeat(start[:, None], table.n_rows, axis=1),
             gradient=np.empty((n_outputs, table.n_rows)),
             hessian=np.empty((n_outputs, table.n_rows)),
-            lost=np.empty(table.n_rows),
+            lost=np.empty(table.n_rows if settings.subsample < 1.0 else 0),
             weight_by_role=sums_by_role(data.role, data.weight),
             lost_by_role=np.empty(N_ROLES),
         )
@@ -110,26 +113,16 @@ class Rounds:
         """Work out the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
-        parts = row_blocks(self.table.n_rows, ROWS_PER_SUM)
-        sums = np.empty((len(parts), N_ROLES))
+        n_rows = self.table.n_rows
+        sums, spread = np.empty((n_blocks_of(n_rows), N_ROLES)), np.empty((n_blocks_of(n_rows), N_SPREAD))
+        how = self.loss.number, self.alpha, self.first_alpha
+        written = self.gradient, self.hessian, self.lost, sums, spread
         self.pool.run(
-            lambda part: derive(
-                self.loss.number,
-                self.alpha,
-                self.first_alpha,
-                self.data.y,
-                self.score,
-                self.data.weight,
-                *parts[part],
-                self.gradient,
-                self.hessian,
-                self.lost,
-                self.data.role,
-                sums[part],
-            ),
-            range(len(parts)),
+            lambda part: derive(*how, self.data.lines, self.score, *part, *written),
+            block_parts(n_rows, self.pool),
         )
         self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
+        self.spread = spread if len(self.score) == 1 else None
 
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
@@ -147,7 +140,7 @@ class Rounds:
         n_drawn = max(round(self.settings.subsample * n_units), 1)
         drawn = lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
         self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
-        self.learnt = None
+        self.learnt = self.spread = None
         if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
@@ -190,17 +183,20 @@ class Rounds:
 
     def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> Steps:
         gradient, hessian = self.gradient[output], self.hessian[output]
-        by = hessian if self.settings.second_order else np.ones(len(hessian))
+        by, spread = hessian, self.spread
+        if not self.settings.second_order:
+            by, spread = np.ones(len(hessian)), None
         seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
         role, asking = self.data.role, rows
         if self.settings.leaf_values == "honest":
             asking = self._asking(rows, number)
             role = np.where(role == LEARNT, np.uint8(LEFT_OUT), role)
-            role[asking] = LEARNT
+            role[asking], spread = LEARNT, None
+        lines = self.data.lines
         shape = self.splits[output].tree(
-            Derivatives(gradient, by, self.data.importance, role, asking), seed, pool
+            Derivatives(gradient, by, lines.importance, role, asking, spread), seed, pool
         )
-        sums = summed(shape, (gradient, hessian, self.data.weight, self.data.repeats), pool)
+        sums = summed(shape, (gradient, hessian, lines.weight, lines.repeats), pool)
         value = self._values(shape, sums, output)
         if len(asking) < len(rows):
             self._answer(shape, np.setdiff1d(rows, asking), output, value)
@@ -217,7 +213,7 @@ class Rounds:
             value = np.where(is_leaf, newton_steps(sums, self.settings.l2_regularization), 0.0)
             score, gradient = self.score[output], self.gradient[output]
             if not loss.is_quadratic:
-                measured = self.data.y, score, gradient, self.data.weight, self.lost
+                measured = self.data.y, score, gradient, self.data.weight
                 check_steps(fields, rows, loss.number, float(output), *measured, value)
             if self.settings.leaf_steps > 1:
                 how, further = (loss.number, loss.is_quadratic), self.settings.leaf_steps - 1

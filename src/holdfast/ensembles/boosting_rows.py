@@ -1,6 +1,7 @@
 """The rows of a run of boosting: their targets and weights, and what each does in a round."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.kernels.boosting.losses import HELD_OUT, LEARNT, N_ROLES, UNUSED
+from holdfast.kernels.boosting.losses import Rows
+from holdfast.kernels.boosting.roles import HELD_OUT, LEARNT, N_ROLES, UNUSED
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,14 @@ class BoostingRows:
             raise DataError("There is nothing to boost trees on: all rows that count are held out.")
         y, weight = table.target.astype(np.float64), repeats * importance
         return cls(y, weight, exponent, importance, repeats, role)
+
+    @cached_property
+    def lines(self) -> Rows:
+        """The same for kernels, which need not read weights where every row counts once."""
+        used = self.role != UNUSED
+        if (self.weight[used] == 1.0).all() and (self.repeats[used] == 1).all():
+            return Rows(self.y, np.empty(0), np.empty(0), np.empty(0, np.int32), self.role)
+        return Rows(self.y, self.weight, self.importance, self.repeats, self.role)
 
 
 def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:

@@ -1,6 +1,7 @@
 """One tree of a boosted ensemble: the splits that lower the loss most, by its first two derivatives."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -10,15 +11,15 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.criteria import SQUARED_ERROR
 from holdfast.growth.nodes import grown_nodes
-from holdfast.growth.ready import ready
+from holdfast.growth.ready import SampledRows, ready
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
-from holdfast.kernels.boosting.losses import LEARNT
+from holdfast.kernels.boosting.losses import ROWS_PER_SUM
+from holdfast.kernels.boosting.roles import LEARNT
 from holdfast.kernels.growth.grow import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
-LEAST_SHARED = 131_072  # rows
-ROWS_PER_SUM = 2**16  # sums of floats are over such blocks, and then over these
+LEAST_SHARED = 65_536  # rows
 
 
 class TreeShape(NamedTuple):
@@ -33,9 +34,10 @@ class Derivatives(NamedTuple):
 
     gradient: FloatArray
     hessian: FloatArray
-    importance: FloatArray  # the weight of one repetition
+    importance: FloatArray  # the weight of one repetition; empty if all are 1
     role: ByteArray
     rows: IntArray  # those that are learnt from
+    spread: FloatArray | None = None  # what is known for packing them: see `kernels/boosting/packing.py`
 
 
 class Splits(Protocol):
@@ -45,14 +47,17 @@ class Splits(Protocol):
         """The tree that lowers the loss most, split by split."""
 
 
-def row_blocks(n_rows: int, size: int) -> list[tuple[int, int]]:
-    """Blocks of that many rows: the first of each, and the one after its last."""
-    return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+def n_blocks_of(n_rows: int) -> int:
+    """In how many blocks sums over so many rows are made."""
+    return -(-n_rows // ROWS_PER_SUM)
 
 
-def thread_blocks(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
-    """One block of rows for each thread, or a single one of few rows."""
-    return row_blocks(n_rows, -(-n_rows // pool.size) if n_rows >= LEAST_SHARED else n_rows)
+def block_parts(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
+    """The blocks of each thread, the first and the one after the last; all for one if the rows are few."""
+    n_blocks = n_blocks_of(n_rows)
+    n_parts = min(pool.size, n_blocks) if n_rows >= LEAST_SHARED else 1
+    borders = [n_blocks * part // n_parts for part in range(n_parts + 1)]
+    return list(pairwise(borders))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +71,11 @@ class ExactSplits:
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
-        gradient, hessian, importance, role, rows = derivatives
+        gradient, hessian, importance, role, rows, _ = derivatives
         counts = np.where(role == LEARNT, self.repeats, 0).astype(np.int32)
         # A row without a hessian has no target of its own, and next to no weight.
         hessian = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
-        importance, exponent = relative(hessian * importance, counts)
+        importance, exponent = relative(hessian * importance if len(importance) else hessian, counts)
         total = float(counts[rows] @ importance[rows])
         with np.errstate(over="ignore"):
             least, gain = np.ldexp([self.least_hessian, self.rules.min_impurity_decrease], -exponent) / total
@@ -78,5 +83,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, fixed, [counts], [seed])
+        task = ready(self.table, rules, fixed, SampledRows([counts], [seed]))
         return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)

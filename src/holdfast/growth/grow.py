@@ -10,7 +10,7 @@ from holdfast.errors import GrowthWarning
 from holdfast.growth.finished import finished
 from holdfast.growth.nodes import grown_nodes
 from holdfast.growth.pruning.by_rules import pruned
-from holdfast.growth.ready import coded_for, ready_all
+from holdfast.growth.ready import SampledRows, coded_for, ready_all
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import decided_by, with_observed
@@ -52,7 +52,7 @@ def grow_samples(
     """
     coded = coded_for(table, rules)
     trees = []
-    for task in ready_all(table, rules, fixed, samples, seeds, draws):
+    for task in ready_all(table, rules, fixed, SampledRows(samples, seeds, draws)):
         trees += finished(table, rules, fixed, task, grown_nodes(coded, rules, task))
     return [
         _as_promised(tree, table, rules, fixed, counts) for tree, counts in zip(trees, samples, strict=True)

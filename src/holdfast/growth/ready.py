@@ -43,22 +43,27 @@ class Task(NamedTuple):
     pinball: Pinball | None  # where nodes say a quantile; the rows then stand in the order of their targets
 
 
-def ready_all(
-    table: Table,
-    rules: GrowthRules,
-    fixed: FixedPointSample,
-    samples: Sequence[IntArray],
-    seeds: Sequence[int],
-    draws: Sequence[Draws] | None = None,
-) -> list[Task]:
+class SampledRows(NamedTuple):
+    """What tells the trees of a collection apart: one entry for each of them."""
+
+    counts: Sequence[IntArray]  # how often it has each row of the table
+    seeds: Sequence[int]
+    draws: Sequence[Draws] | None = None  # behind the counts
+
+    def one_by_one(self) -> "list[SampledRows]":
+        """Those of each tree alone."""
+        draws = [None] * len(self.counts) if self.draws is None else [[own] for own in self.draws]
+        every = zip(self.counts, self.seeds, draws, strict=True)
+        return [SampledRows([counts], [seed], own) for counts, seed, own in every]
+
+
+def ready_all(table: Table, rules: GrowthRules, fixed: FixedPointSample, rows: SampledRows) -> list[Task]:
     """The tasks that grow the trees, in their order: one, if nothing depends on the rows of a tree."""
-    if not samples:
+    if not rows.counts:
         return []
-    if len(samples) > 1 and not _are_alike(table, rules, fixed):
-        behind = [None] * len(samples) if draws is None else [[own] for own in draws]
-        every = zip(samples, seeds, behind, strict=True)
-        return [ready(table, rules, fixed, [counts], [seed], own) for counts, seed, own in every]
-    return [ready(table, rules, fixed, samples, seeds, draws)]
+    if len(rows.counts) > 1 and not _are_alike(table, rules, fixed):
+        return [ready(table, rules, fixed, own) for own in rows.one_by_one()]
+    return [ready(table, rules, fixed, rows)]
 
 
 def _are_alike(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> bool:
@@ -70,16 +75,9 @@ def _are_alike(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> boo
     return not (own or budgets or fractions)
 
 
-def ready(
-    table: Table,
-    rules: GrowthRules,
-    fixed: FixedPointSample,
-    samples: Sequence[IntArray],
-    seeds: Sequence[int],
-    draws: Sequence[Draws] | None = None,
-) -> Task:
+def ready(table: Table, rules: GrowthRules, fixed: FixedPointSample, sampled: SampledRows) -> Task:
     """Everything that is known before the trees grow, which are alike."""
-    counts = samples[0][None] if len(samples) == 1 else np.stack(samples)
+    counts, draws = _stacked(sampled.counts), sampled.draws
     n_rows = counts.sum(axis=1, dtype=np.int64)
     if not n_rows.all():
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
@@ -89,7 +87,7 @@ def ready(
     coded = coded_for(table, rules)
     plan, repeats = _plan(rules, fixed, least_rows, weight), counts
     if draws is not None and asks_for_rows(rules):
-        drawn = draws[0].rows[None] if len(draws) == 1 else np.stack([own.rows for own in draws])
+        drawn = _stacked([own.rows for own in draws])
         if (drawn != counts).any():
             plan = plan._replace(n_stats=fixed.n_stats + (not plan.counts_apart), counts_apart=1)
             repeats = drawn
@@ -110,13 +108,18 @@ def ready(
         plan=plan,
         limits=limits,
         counts=counts,
-        samples=fixed.samples(counts, repeats, start, np.array(seeds, np.int64) & 0xFFFFFFFF),
+        samples=fixed.samples(counts, repeats, start, np.array(sampled.seeds, np.int64) & 0xFFFFFFFF),
         rows=rows,
         leaves_in_memory=room,
         values=values_for(table, rules),
         guide=guide_for(table, rules),
         pinball=pinball,
     )
+
+
+def _stacked(lines: Sequence[IntArray]) -> IntArray:
+    """A row for each of the lines; of a single one, without a copy."""
+    return lines[0][None] if len(lines) == 1 else np.stack(lines)
 
 
 def _numbers(counts: IntArray) -> IntArray:

@@ -1,9 +1,10 @@
 """Instructions of the processor that Python has no word for.
 
-Numbers that several threads change, and two additions at once. Each is a function of plain Python where the
-compiler is switched off.
+Numbers that several threads change, two additions at once, and powers of two. Each is a function of plain
+Python where the compiler is switched off.
 """
 
+import math
 import os
 import threading
 import time
@@ -20,6 +21,7 @@ from holdfast.arrays import LongArray
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LONG = ir.IntType(64)
 _lock = threading.Lock()
+SHIFT = 1.5 * 2.0**52  # added to a number of less than 51 bits, it leaves its whole part in the last ones
 
 
 def _instruction(build: Callable[..., Any]) -> Callable[[_F], _F]:
@@ -87,6 +89,14 @@ def _build_add_two(_typing: Any, cells: Any, at: Any, first: Any, second: Any) -
     return types.void(cells, types.uint64, types.int64, types.int64), write
 
 
+def _build_power_of_two(_typing: Any, shifted: Any) -> Any:
+    def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        exponent = builder.add(builder.bitcast(args[0], _LONG), ir.Constant(_LONG, 1023))
+        return builder.bitcast(builder.shl(exponent, ir.Constant(_LONG, 52)), ir.DoubleType())
+
+    return types.float64(types.float64), write
+
+
 @_instruction(_build_read)
 def read(cells: LongArray, at: int) -> int:
     """A number that another thread may have changed, and with it all that this one wrote before."""
@@ -119,3 +129,9 @@ def add_two(cells: LongArray, at: int, first: int, second: int) -> None:
     """Add to two neighbours in one go: a fifth less time for a histogram than one after the other."""
     cells[at] += first
     cells[at + 1] += second
+
+
+@_instruction(_build_power_of_two)
+def power_of_two(shifted: float) -> float:
+    """2 to the power of a whole number, given SHIFT more than that: so it stands in the last bits."""
+    return math.ldexp(1.0, int(shifted - SHIFT))

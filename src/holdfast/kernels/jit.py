@@ -98,6 +98,15 @@ def inner(function: _F) -> _F:
     return cast(_F, _compile(_nrt=False, **_INNER, **_FLAGS)(function))
 
 
+def inlined(function: _F) -> _F:
+    """An inner function that is written out wherever it is called: a call takes 2 to 6 ns.
+
+    The compiler does that by itself with small functions; in a loop over all rows it always pays.
+    """
+    _check_name(function)
+    return cast(_F, _compile(_nrt=False, forceinline=True, **_INNER, **_FLAGS)(function))
+
+
 def allocating(function: _F) -> _F:
     """An inner function that makes arrays."""
     _check_name(function)

@@ -35,9 +35,10 @@ def fit_run(
 ) -> Run:
     """A model for the rows of a frame, or of a CSV or Parquet file, tested on rows set aside before.
 
-    `target` names the column to predict. All options of `holdfast fit` are taken by their names,
-    `--max-depth` as `max_depth`: see `RunSettings`. With a `folder` the run is saved there, and one that was
-    stopped on its way goes on where it was: see `resumable`. With `verbose`, progress bars are shown.
+    A folder of Parquet files is one file in parts. `target` names the column to predict. All options of
+    `holdfast fit` are taken by their names, `--max-depth` as `max_depth`: see `RunSettings`. With a `folder`
+    the run is saved there, and one that was stopped on its way goes on where it was: see `resumable`. With
+    `verbose`, progress bars are shown.
     """
     if folder is not None:
         check_place(Path(folder))  # before the work

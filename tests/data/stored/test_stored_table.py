@@ -15,6 +15,7 @@ from holdfast import (
     DataWarning,
     GrowthRules,
     ParameterError,
+    SchemaMismatch,
     StoredTable,
     Table,
     Tree,
@@ -23,7 +24,7 @@ from holdfast import (
     store_table,
 )
 from holdfast.data.split.row_keys import row_keys
-from holdfast.data.stored import pieces
+from holdfast.data.stored import matched, pieces
 
 
 def patients_of(n_rows: int) -> pl.DataFrame:
@@ -157,6 +158,13 @@ def test_parts_of_any_form_make_the_same_table(
     assert not (tmp_path / "table" / "parts").exists()
 
 
+def test_a_real_frame_of_dask_makes_the_same_table(folder: Path, stored: StoredTable, tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    table = store_table(dask.read_parquet(folder), tmp_path / "table", questions=["age > 60"])
+    assert table.part_starts == stored.part_starts
+    assert_same_table(table, stored)
+
+
 class LikeDask:
     """As much of a frame of dask as is asked for."""
 
@@ -168,6 +176,27 @@ class LikeDask:
 
     def compute(self) -> pl.DataFrame:
         return self.frames[0]
+
+
+def test_a_schema_is_kept_to_as_in_memory(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matched, "PIECE", 300)
+    patients = patients_of(4000)
+    wider = in_memory(patients, categorical_features=["age"], questions=["dose > 1"]).schema
+    stored = store_table(folder, tmp_path / "table", schema=wider)
+    assert_same_table(stored, in_memory(patients, schema=wider))
+    assert stored.schema == wider
+
+
+def test_what_does_not_fit_a_schema_is_shown_and_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    known = in_memory(patients_of(4000).filter(pl.col("ward") != "C"))
+    with pytest.raises(SchemaMismatch, match=r"ward(.|\n)*C"):
+        store_table(folder, tmp_path / "table", schema=known.schema)
+    without = in_memory(patients_of(4000).drop("smokes"))
+    with pytest.raises(SchemaMismatch, match="smokes"):
+        store_table(folder, tmp_path / "table", schema=without.schema)
+    assert not (tmp_path / "table").exists()
 
 
 def test_whole_numbers_of_one_part_and_gaps_of_another_are_one_column(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from holdfast.runs.settings import RunSettings
 @report_option
 @restart_option
 def command(data: Path, output: Path, no_report: bool, restart: bool, **options: Any) -> None:
-    """Choose one tree, accurate and stable, for the rows of the file DATA (CSV or Parquet).
+    """Choose one tree, accurate and stable, for the rows of DATA: CSV, Parquet, or a folder of Parquet.
 
     A teacher, the mean of several models, learns from the rows, and a tree of few leaves learns from the
     teacher; so do 100 reference trees, on bootstrap samples. The tree moves to the midst of them, as far as

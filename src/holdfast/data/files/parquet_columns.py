@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.files.cells import DATES_WAY_OUT, Cells
 from holdfast.data.files.dates import DateColumn, moment_of
+from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.columns import as_label
@@ -19,13 +20,42 @@ from holdfast.files import check_is_file
 from holdfast.text.lists import RowLabels
 
 
+def is_typed(path: Path) -> bool:
+    """True for a Parquet file and a folder of them, False for a CSV file; a DataError for anything else."""
+    return path.is_dir() or is_parquet(path)
+
+
 def parquet_columns(path: Path) -> Frame:
-    """The columns of a Parquet file in the types that it gives them."""
+    """The columns of a Parquet file, or of a folder of them, in the types that it gives them."""
     from holdfast.data.files.parquet import parquet_frame
 
+    if path.is_dir():
+        return _folder_columns(path)
     check_is_file(path)
     with path.open("rb") as file:
         return frame_of(parquet_frame(file))
+
+
+def _folder_columns(folder: Path) -> Frame:
+    """The columns of all Parquet files in a folder, one below the other, by the names of the files."""
+    from holdfast.data.files.parquet import parquet_frame
+    from holdfast.data.files.parquet_folder import (
+        below_each_other,
+        check_fits_in_memory,
+        check_same_columns,
+        parquet_files,
+        parquet_head,
+    )
+
+    files = parquet_files(folder)
+    heads = [parquet_head(file) for file in files]
+    check_same_columns(files, [names for names, _ in heads])
+    check_fits_in_memory(folder, sum(n_rows for _, n_rows in heads), len(heads[0][0]))
+    frames = []
+    for path in files:
+        with path.open("rb") as file:
+            frames.append(parquet_frame(file))
+    return frame_of(below_each_other(frames))
 
 
 class ParquetColumn:

@@ -45,6 +45,8 @@ def read_file(
 ) -> Frame:
     """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
 
+    A folder of Parquet files is read as one, its files in the order of their names.
+
     A column of CSV is numeric, float64 with NaN for gaps, if all cells that are not missing are numbers:
     digits with perhaps a sign, a point, an exponent and blanks around them, but no leading zeros (01234 is a
     postcode). All other columns are text as it is written, None for gaps. Missing, in any case, are empty
@@ -68,7 +70,8 @@ def opened(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | Fram
         return
     path = Path(data)
     if path.is_dir():
-        raise DataError(f"Cannot read '{path}': it is a folder. Give the path of the file in it.")
+        yield FrameSource(parquet_columns(path), f"'{path}'")
+        return
     if is_parquet(path):
         with _named(f"'{path}'"):
             frame = parquet_columns(path)

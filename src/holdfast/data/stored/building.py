@@ -3,9 +3,10 @@
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,12 +17,13 @@ from holdfast.data.coding import Room
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.columns import Reading
-from holdfast.data.input.features import question_texts, raise_for_repeated_questions
+from holdfast.data.input.features import check_questions, question_texts, raise_for_repeated_questions
 from holdfast.data.input.target import Task, check_task
 from holdfast.data.input.weight import read_weight, weighted_rows
 from holdfast.data.input.zero_weight import defined_column, defined_target
-from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.schema import Feature, Schema
 from holdfast.data.split.row_keys import row_keys
+from holdfast.data.stored.matched import matched_values, write_matched
 from holdfast.data.stored.parts import Parts, parts_of
 from holdfast.data.stored.pieces import read_in_pieces, target_in_pieces
 from holdfast.data.stored.table import (
@@ -46,12 +48,13 @@ SPILLED = "parts"  # the folder for frames that come one after another
 def store_table(
     data: Any,
     folder: str | os.PathLike[str],
-    target: str = "outcome",
+    target: str | None = None,
     *,
     sample_weight: str | None = None,
     task: Task | None = None,
     categorical_features: Any = "from_dtype",
     questions: Sequence[str] = (),
+    schema: Schema | None = None,
     positive: Any = None,
     memory_limit: int | None = None,
     n_jobs: int | None = None,
@@ -61,22 +64,26 @@ def store_table(
     The data is a folder of Parquet files, a file, a lazy frame of polars, an Arrow dataset, a frame of dask,
     or frames one after another. One column at a time is in memory, and rows: some 64 bytes of each, whatever
     the number of columns. If that is more than `memory_limit`, nothing is begun. On disk a value takes 13
-    bytes. Everything else is as in `Table.from_frame`, and so are the trees, to the last bit.
+    bytes. Everything else is as in `Table.from_frame`, a `schema` too, and so are the trees, to the last bit.
     """
     check_task(task)
     questions = question_texts(questions)
+    target = target or ("outcome" if schema is None else schema.target.name)
     place = _new_folder(folder)
     try:
         parts = parts_of(data, place / SPILLED)
         _check_size(parts, memory_limit)
         names = _feature_names(parts, [target, *([] if sample_weight is None else [sample_weight])])
         weight = None if sample_weight is None else read_weight(parts.column(sample_weight), sum(parts.sizes))
-        weighted = weighted_rows(weight)
-        columns = new_array(place, "columns", np.float64, (len(names) + len(questions), sum(parts.sizes)))
-        features = _read_columns(parts, names, readings(categorical_features, names), weighted, columns)
-        features += _answered(questions, features, columns)
-        values, defined = _target(parts.column(target), target, task, weighted)
-        schema = Schema(features, defined.with_positive(positive))
+        rows = _Rows(parts, names, target, task, weighted_rows(weight))
+        n_features = len(names) + len(questions) if schema is None else len(schema.features)
+        columns = new_array(place, "columns", np.float64, (n_features, sum(parts.sizes)))
+        if schema is None:
+            schema, values = _defined(rows, readings(categorical_features, names), questions, columns)
+        else:
+            check_questions(questions, schema)
+            values = _matched(rows, schema, columns)
+        schema = replace(schema, target=schema.target.with_positive(positive))
         _write_rest(place, Table(schema, tuple(columns), values, weight), parts.sizes, n_jobs)
         shutil.rmtree(place / SPILLED, ignore_errors=True)
     except BaseException:
@@ -124,22 +131,48 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
 # -- columns ------------------------------------------------------------------------------------------------
 
 
-def _read_columns(
-    parts: Parts,
-    names: Sequence[str],
-    how: Sequence[Reading],
-    weighted: BoolArray | None,
-    out: FloatArray,
-) -> tuple[Feature, ...]:
+class _Rows(NamedTuple):
+    """The parts, and what their columns are for."""
+
+    parts: Parts
+    names: tuple[str, ...]  # of the features
+    target: str
+    task: Task | None
+    weighted: BoolArray | None
+
+
+def _defined(
+    rows: _Rows, how: Sequence[Reading], questions: Sequence[str], columns: FloatArray
+) -> tuple[Schema, NDArray[Any]]:
+    """The schema that the rows define, and the target; the features are written to the columns."""
+    features = _read_columns(rows, how, columns)
+    features += _answered(questions, features, columns)
+    raw = rows.parts.column(rows.target)
+    if rows.weighted is None:
+        values, target = target_in_pieces(raw, rows.target, rows.task)
+    else:
+        values, target = defined_target(raw, rows.target, rows.task, rows.weighted)
+    return Schema(features, target), values
+
+
+def _matched(rows: _Rows, schema: Schema, columns: FloatArray) -> NDArray[Any]:
+    """The target as the schema encodes it; the features are written to the columns likewise."""
+    differences = write_matched(rows.parts, schema, rows.names, rows.weighted, columns)
+    values = matched_values(rows.parts.column(rows.target), schema, rows.task, rows.weighted, differences)
+    _answered(schema.questions, schema.columns, columns)
+    return values
+
+
+def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple[Feature, ...]:
     """The features that the columns define; their numbers are written to the rows of `out`."""
     features = []
-    for name, reading, own in zip(names, how, out, strict=False):
-        raw = parts.column(name)
-        if weighted is None:
+    for name, reading, own in zip(rows.names, how, out, strict=False):
+        raw = rows.parts.column(name)
+        if rows.weighted is None:
             column = read_in_pieces(raw, f"column {name!r}", reading)
             feature, own[:] = column.feature(name), column.values
         else:
-            feature, own[:] = defined_column(raw, name, reading, weighted)
+            feature, own[:] = defined_column(raw, name, reading, rows.weighted)
         features.append(feature)
     return tuple(features)
 
@@ -153,14 +186,6 @@ def _answered(
     for question, own in zip(asked, columns[len(features) :], strict=True):
         own[:] = question.answers([columns[place] for place in question.columns])
     return tuple(Feature(text, "question", categories=(False, True)) for text in questions)
-
-
-def _target(
-    raw: Any, name: str, task: Task | None, weighted: BoolArray | None
-) -> tuple[NDArray[Any], Target]:
-    if weighted is None:
-        return target_in_pieces(raw, name, task)
-    return defined_target(raw, name, task, weighted)
 
 
 # -- what is made of them -----------------------------------------------------------------------------------

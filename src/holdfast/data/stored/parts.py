@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.data.files.parquet import parquet_library
+from holdfast.data.files.parquet_folder import (
+    below_each_other,
+    check_same_columns,
+    parquet_files,
+    parquet_head,
+)
 from holdfast.data.input.frame import frame_of
 from holdfast.errors import DataError
-from holdfast.text.lists import listed
-
-PARQUET = (".parquet", ".pq")
 
 
 class Parts(Protocol):
@@ -46,30 +49,6 @@ def parts_of(data: Any, folder: Path) -> Parts:
     return ParquetParts(_written(frames, folder))
 
 
-def parquet_files(path: Path) -> list[Path]:
-    """The Parquet files in a folder and below it, by name; or the file itself."""
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise DataError(f"There is no file or folder '{path}'.")
-    files = sorted(
-        each for each in path.rglob("*") if each.suffix.lower() in PARQUET and not _is_hidden(each, path)
-    )
-    if not files:
-        raise DataError(f"There is no Parquet file in '{path}' (.parquet or .pq).")
-    keys = [part for part in files[0].relative_to(path).parts[:-1] if "=" in part]
-    if keys:
-        raise DataError(
-            f"The names of folders in '{path}' hold values, {listed(keys)}, which are in no file. Give "
-            f"pyarrow.dataset.dataset({str(path)!r}, partitioning='hive'), which reads them."
-        )
-    return files
-
-
-def _is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-
-
 def _is_instance(data: Any, module: str, name: str) -> bool:
     loaded = sys.modules.get(module)  # a library that is not imported has made nothing
     return loaded is not None and isinstance(data, getattr(loaded, name))
@@ -100,42 +79,21 @@ class ParquetParts:
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
         self._library = parquet_library()
-        heads = [self._head(file) for file in files]
+        heads = [parquet_head(file) for file in files]
         self.names, self.sizes = heads[0][0], tuple(n_rows for _, n_rows in heads)
-        for file, (names, _) in zip(files, heads, strict=True):
-            if set(names) != set(self.names):
-                raise DataError(
-                    f"All parts must have the same columns: '{files[0]}' has {listed(self.names, 30)}, and "
-                    f"'{file}' has {listed(names, 30)}."
-                )
+        check_same_columns(files, [names for names, _ in heads])
 
     def column(self, name: str) -> Any:
         """The column of all files, one below the other; whole numbers give way to others."""
         if self._library == "pyarrow":
-            import pyarrow
             from pyarrow.parquet import ParquetFile
 
             tables = [ParquetFile(file).read(columns=[name], use_threads=False) for file in self._files]
-            whole = pyarrow.concat_tables(tables, promote_options="permissive")
-            return frame_of(whole).columns[0]
-        import polars
-
-        frames = [polars.read_parquet(file, columns=[name]) for file in self._files]
-        return frame_of(polars.concat(frames, how="vertical_relaxed", rechunk=False)).columns[0]
-
-    def _head(self, file: Path) -> tuple[tuple[str, ...], int]:
-        try:
-            if self._library == "pyarrow":
-                from pyarrow.parquet import ParquetFile
-
-                found = ParquetFile(file)
-                return tuple(found.schema_arrow.names), int(found.metadata.num_rows)
+        else:
             import polars
 
-            lazy = polars.scan_parquet(file)
-            return tuple(lazy.collect_schema().names()), int(lazy.select(polars.len()).collect().item())
-        except Exception as error:
-            raise DataError(f"Cannot read '{file}': it is no Parquet file, or a broken one.") from error
+            tables = [polars.read_parquet(file, columns=[name]) for file in self._files]
+        return frame_of(below_each_other(tables)).columns[0]
 
 
 class LazyParts:

@@ -10,37 +10,37 @@ One thread grows the tree. Others help it: they divide the rows of a node in par
 features in blocks. Blocks are the same for any number of threads, and so is the order of their splits.
 """
 
-import math
-from typing import NamedTuple
-
-from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray
+from holdfast.arrays import SignArray
 from holdfast.kernels.boosting.divide import (
-    MOST_PARTS,
     add_notes,
-    bounds_of_part,
-    conclude,
-    divide_part,
-    gather,
-    place_part,
 )
-from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
-from holdfast.kernels.boosting.parts import IS_OVER, N_DONE, PATIENCE, WORK, offer, take, wait_for_parts
-from holdfast.kernels.boosting.search import CLEARLY, Best, Limits, Scratch, best_split, choose_set
+from holdfast.kernels.boosting.growing import (
+    FRESH,
+    GATHER,
+    N_FREE,
+    N_LEAVES,
+    N_NODES,
+    N_OPEN,
+    N_PARTS,
+    N_SET,
+    NODE,
+    OTHER,
+    PACK,
+    SEARCH,
+    SLOT_OF_NODE,
+    SLOT_OF_OTHER,
+    Growing,
+)
+from holdfast.kernels.boosting.histogram import Gradients
+from holdfast.kernels.boosting.node import make_children, search
+from holdfast.kernels.boosting.splits import Limits
+from holdfast.kernels.boosting.work import can_split, do_all, help_out, parts_of
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.drawing import child_seed
 from holdfast.kernels.growth.grow import (
-    CUT,
-    DEPTH,
     END,
-    FEATURE,
-    FIRST_RIGHT,
     LEFT,
-    MISSING_LEFT,
-    N_FIELDS,
     NONE,
     RIGHT,
-    SEED,
-    SET_START,
     SLOT,
     START,
     Grown,
@@ -49,332 +49,11 @@ from holdfast.kernels.growth.grow import (
     push,
 )
 from holdfast.kernels.growth.grow import Growing as GrowingTree
-from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, Guide, Paths, open_paths
-from holdfast.kernels.growth.guide import PARENT as PARENT_OF
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.instructions import add, give_way, read
 from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.reference import by_reference
 
-LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding
 DONE, ROOM = 0, 1  # why `advance` comes back
-# The counters of a tree that is growing. A work is about a node, and about the other child of its parent if
-# that one is to be made from its parent's histogram; each has a slot for its own.
-N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, FRESH = range(6)
-NODE, SLOT_OF_NODE, OTHER, SLOT_OF_OTHER, N_PARTS, GATHERS_LEFT = range(6, 12)
-N_COUNTERS = 12
-# The works that are done in parts.
-GATHER, DIVIDE, PLACE, SEARCH = int64(0), int64(1), int64(2), int64(3)
-# What a block of features found, for the node and for the other one.
-TOP, BOTTOM, BEST_FEATURE, BEST_CUT, BEST_SIDE = range(5)
-N_FOUND = 8  # a line of the cache
-
-
-class Growing(NamedTuple):
-    """A tree while it grows: its nodes in the order in which they were made, and memory."""
-
-    rows: IntArray  # in the order of the nodes
-    ordered: LongArray  # (rows,) gradients in the same order, of the node that is counted
-    fields: LongArray  # (nodes, N_FIELDS)
-    total: LongArray  # (nodes, 2) hessian and number of rows; gradient
-    gain: FloatArray  # (nodes,)
-    heap: LongArray
-    counters: LongArray
-    free: LongArray  # slots of histograms that nobody holds
-    histograms: LongArray  # (slots, statistics)
-    buffer: IntArray  # (2, rows)
-    sides: SignArray  # (categories + 1,) of the set by which a node is divided
-    notes: LongArray  # (parts, N_NOTES)
-    found: FloatArray  # (2, blocks, N_FOUND)
-    queue: LongArray  # of parts that wait to be taken
-    scratch: Scratch  # each thread has its own
-    guide: Guide
-    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
-    paths: Paths
-
-
-# -- work in parts -------------------------------------------------------------------------------------------
-
-
-@inner
-def is_plain(limits: Limits, growing: Growing) -> bool:
-    """True if blocks of features can be searched apart: nothing is drawn, and nothing guides the splits."""
-    return bool(limits.n_drawn == 0 and not growing.guide.is_set)
-
-
-@inner
-def can_split(limits: Limits, growing: Growing, at: int, bits: int) -> bool:
-    """True if a node is worth searching."""
-    rows = growing.total[at, 0] & ((int64(1) << bits) - 1)
-    return bool(growing.fields[at, DEPTH] < limits.max_depth and rows >= 2 * limits.min_rows)
-
-
-@inner
-def search_block(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, block: int, which: int
-) -> None:
-    """Find the best split of the node, or of the other one, by the features of a block."""
-    node = growing.counters[NODE if which == 0 else OTHER]
-    histogram = growing.histograms[growing.counters[SLOT_OF_NODE if which == 0 else SLOT_OF_OTHER]]
-    other, total, bits = growing.total[node, 0], growing.total[node, 1], gradients.count_bits
-    first, last = int64(4 * block), int64(min(4 * block + 4, coded.ranks.shape[0]))
-    best = best_split(
-        limits,
-        coded,
-        histogram,
-        total,
-        other,
-        bits,
-        int64(0),
-        growing.scratch,
-        growing.paths,
-        -math.inf,
-        math.inf,
-        first,
-        last,
-    )
-    own = growing.found[which, block]
-    own[TOP], own[BOTTOM], own[BEST_FEATURE] = best.top, best.bottom, best.feature
-    own[BEST_CUT], own[BEST_SIDE] = best.cut, best.missing_left
-
-
-@inner
-def do_part(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, work: int, part: int
-) -> None:
-    """Do a part of a work."""
-    fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
-    node, n_parts = counters[NODE], counters[N_PARTS]
-    if work == GATHER:
-        first, last = bounds_of_part(fields[node, START], fields[node, END], part, n_parts)
-        gather(gradients, rows, first, last, growing.ordered, notes[part])
-    elif work == DIVIDE:
-        divide_part(coded, rows, growing.buffer, growing.sides, fields, node, part, n_parts, notes)
-    elif work == PLACE:
-        gathers_left = counters[GATHERS_LEFT] == 1
-        place_part(
-            gradients,
-            rows,
-            growing.buffer,
-            growing.ordered,
-            fields,
-            node,
-            part,
-            n_parts,
-            gathers_left,
-            notes,
-        )
-    else:
-        first, last, histogram = (
-            fields[node, START],
-            fields[node, END],
-            growing.histograms[counters[SLOT_OF_NODE]],
-        )
-        count_block(coded, gradients, rows[first:last], growing.ordered[first:last], part, histogram)
-        other = counters[OTHER]
-        if other != NONE:
-            subtract(coded, part, growing.histograms[counters[SLOT_OF_OTHER]], histogram)
-        if is_plain(limits, growing):
-            bits = gradients.count_bits
-            if can_split(limits, growing, node, bits):
-                search_block(limits, coded, gradients, growing, part, int64(0))
-            if other != NONE and can_split(limits, growing, other, bits):
-                search_block(limits, coded, gradients, growing, part, int64(1))
-
-
-@inner
-def do_all(
-    limits: Limits,
-    coded: Coded,
-    gradients: Gradients,
-    growing: Growing,
-    work: int,
-    n_parts: int,
-    is_shared: bool,
-) -> None:
-    """Do all parts of a work, if it is shared, with all threads that have time."""
-    queue = growing.queue
-    if not is_shared:
-        for part in range(n_parts):
-            do_part(limits, coded, gradients, growing, work, int64(part))
-        return
-    offer(queue, work, n_parts)
-    part = take(queue)
-    while part >= 0:
-        do_part(limits, coded, gradients, growing, work, part)
-        add(queue, N_DONE, int64(1))
-        part = take(queue)
-    wait_for_parts(queue, n_parts)
-
-
-@inner
-def help_out(limits: Limits, coded: Coded, gradients: Gradients, growing: Growing) -> None:
-    """Take parts of whatever work is offered until the tree is finished."""
-    queue, n_looks = growing.queue, 0
-    while read(queue, IS_OVER) == 0:
-        part = take(queue)
-        if part >= 0:
-            do_part(limits, coded, gradients, growing, read(queue, WORK), part)
-            add(queue, N_DONE, int64(1))
-            n_looks = 0
-            continue
-        n_looks += 1
-        if n_looks > PATIENCE:
-            give_way()
-
-
-# -- one node ------------------------------------------------------------------------------------------------
-
-
-@inner
-def best_of_blocks(growing: Growing, which: int, n_blocks: int) -> Best:
-    """The best split that the blocks found, of tied ones the first."""
-    best = Best(0.0, 1.0, NONE, int64(0), int64(0))
-    for block in range(n_blocks):
-        own = growing.found[which, block]
-        if own[BEST_FEATURE] >= 0 and own[TOP] * best.bottom > best.top * own[BOTTOM] * CLEARLY:
-            feature, cut, side = int64(own[BEST_FEATURE]), int64(own[BEST_CUT]), int64(own[BEST_SIDE])
-            best = Best(own[TOP], own[BOTTOM], feature, cut, side)
-    return best
-
-
-@inner
-def search(
-    limits: Limits,
-    coded: Coded,
-    bits: int,
-    at: int,
-    which: int,
-    histogram: LongArray,
-    growing: Growing,
-    in_set: SignArray,
-) -> bool:
-    """Find the best split of a node, in what its blocks found if they were searched; False if it has none."""
-    fields, total, counters = growing.fields, growing.total, growing.counters
-    other, own_total = total[at, 0], total[at, 1]
-    paths = growing.paths
-    if is_plain(limits, growing):
-        best = best_of_blocks(growing, which, coded.codes.shape[0])
-    else:
-        lowest, highest = -math.inf, math.inf
-        if growing.guide.is_set:
-            lowest, highest = growing.guided[at, LOWEST], growing.guided[at, HIGHEST]
-            open_paths(growing.guide, fields, growing.guided, at, fields[at, DEPTH], FEATURE, paths)
-        best = best_split(
-            limits,
-            coded,
-            histogram,
-            own_total,
-            other,
-            bits,
-            fields[at, SEED],
-            growing.scratch,
-            paths,
-            lowest,
-            highest,
-            int64(0),
-            int64(coded.ranks.shape[0]),
-        )
-    if best.feature < 0:
-        return False
-    sides = best.top / best.bottom
-    gain = sides - float(own_total) * float(own_total) / (float(other >> bits) + limits.l2)
-    gain *= paths.cost[best.feature]
-    if gain <= sides * LEAST_GAIN or gain < limits.min_impurity_decrease:
-        return False
-    fields[at, FEATURE], fields[at, CUT], fields[at, MISSING_LEFT] = best.feature, best.cut, best.missing_left
-    if coded.is_subset[best.feature]:
-        fields[at, SET_START] = counters[N_SET]
-        fields[at, MISSING_LEFT] = choose_set(
-            limits, coded, histogram, own_total, other, bits, best, growing.scratch, in_set, counters[N_SET]
-        )
-        counters[N_SET] += coded.n_codes[best.feature]
-    else:
-        fields[at, CUT] = coded.top_rank[best.feature, best.cut]
-    growing.gain[at] = gain if limits.best_first else float(at)
-    return True
-
-
-@inner
-def step_within(limits: Limits, growing: Growing, node: int, bits: int, low: float, high: float) -> float:
-    """The best step of a node within bounds."""
-    below = float(growing.total[node, 0] >> bits) + limits.l2
-    step = -float(growing.total[node, 1]) / below if below > 0.0 else 0.0
-    return min(max(step, low), high)
-
-
-@inner
-def hand_down(limits: Limits, growing: Growing, parent: int, left: int, right: int, bits: int) -> None:
-    """Hand the bounds of a node down to its children, which the middle of their steps parts."""
-    fields, guided, directions = growing.fields, growing.guided, growing.guide.direction
-    low, high = guided[parent, LOWEST], guided[parent, HIGHEST]
-    for child in (left, right):
-        guided[child, LOWEST], guided[child, HIGHEST] = low, high
-        guided[child, PARENT_OF], guided[child, GIVEN] = parent, NONE
-    # Known values parted from missing ones have no order.
-    if len(directions) == 0 or fields[parent, FIRST_RIGHT] == NONE:
-        return
-    direction = directions[fields[parent, FEATURE]]
-    if direction == 0:
-        return
-    in_left = step_within(limits, growing, left, bits, low, high)
-    in_right = step_within(limits, growing, right, bits, low, high)
-    middle = in_left + (in_right - in_left) * 0.5
-    guided[left, HIGHEST if direction > 0 else LOWEST] = middle
-    guided[right, LOWEST if direction > 0 else HIGHEST] = middle
-
-
-@inner
-def parts_of(limits: Limits, n_rows: int) -> int:
-    """In how many parts so many rows are worked on."""
-    if limits.n_threads == 1:
-        return int64(1)
-    return max(min(n_rows // limits.rows_to_share, 2 * limits.n_threads, int64(MOST_PARTS)), int64(1))
-
-
-@inner
-def write_sides(coded: Coded, growing: Growing, node: int, in_set: SignArray) -> None:
-    """Write down which categories go left at a node, missing values first."""
-    fields, feature = growing.fields, growing.fields[node, FEATURE]
-    if coded.is_subset[feature]:
-        growing.sides[0] = fields[node, MISSING_LEFT] == 1
-        for code in range(coded.n_codes[feature]):
-            growing.sides[code + 1] = in_set[fields[node, SET_START] + code]
-
-
-@inner
-def make_children(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, parent: int, in_set: SignArray
-) -> bool:
-    """Divide the rows of a node and work out the sums of its children; True if the left one is smaller."""
-    fields, total, counters, notes = growing.fields, growing.total, growing.counters, growing.notes
-    first, last = fields[parent, START], fields[parent, END]
-    n_parts = parts_of(limits, last - first)
-    write_sides(coded, growing, parent, in_set)
-    counters[NODE], counters[N_PARTS] = parent, n_parts
-    do_all(limits, coded, gradients, growing, DIVIDE, n_parts, n_parts > 1)
-    middle = first + conclude(fields, parent, n_parts, notes)
-    is_left = middle - first <= last - middle
-    counters[GATHERS_LEFT] = is_left
-    do_all(limits, coded, gradients, growing, PLACE, n_parts, n_parts > 1)
-    left, right = counters[N_NODES], counters[N_NODES] + 1
-    fields[parent, LEFT], fields[parent, RIGHT] = left, right
-    for side in range(2):
-        child = left + side
-        for k in range(N_FIELDS):
-            fields[child, k] = NONE
-        fields[child, START], fields[child, END] = (first, middle) if side == 0 else (middle, last)
-        fields[child, DEPTH] = fields[parent, DEPTH] + 1
-        fields[child, SEED] = child_seed(fields[parent, SEED], side)
-    small, large = (left, right) if is_left else (right, left)
-    add_notes(notes, n_parts, total[small])
-    for k in range(2):
-        total[large, k] = total[parent, k] - total[small, k]
-    if growing.guide.is_set:
-        hand_down(limits, growing, parent, left, right, gradients.count_bits)
-    counters[N_NODES] += 2
-    counters[N_LEAVES] += 1
-    return bool(is_left)
 
 
 @inner
@@ -408,13 +87,13 @@ def count_and_search(
 
 @inner
 def gather_node(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, total: LongArray
+    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, node: int, work: int
 ) -> None:
-    """Put the gradients of a node side by side, and write what they add up to."""
+    """Put the gradients of a node side by side, of the root packed first, and write what they add up to."""
     n_parts = parts_of(limits, growing.fields[node, END] - growing.fields[node, START])
     growing.counters[NODE], growing.counters[N_PARTS] = node, n_parts
-    do_all(limits, coded, gradients, growing, GATHER, n_parts, n_parts > 1)
-    add_notes(growing.notes, n_parts, total)
+    do_all(limits, coded, gradients, growing, work, n_parts, n_parts > 1)
+    add_notes(growing.notes, n_parts, growing.total[node])
 
 
 @inner
@@ -475,7 +154,7 @@ def open_children(
         count_and_search(limits, coded, gradients, growing, small, own, NONE, NONE)
         wait_in_heap(limits, coded, bits, growing, small, own, int64(0), in_set)
     if tries_large:
-        gather_node(limits, coded, gradients, growing, large, growing.total[large])
+        gather_node(limits, coded, gradients, growing, large, GATHER)
         count_and_search(limits, coded, gradients, growing, large, int64(0), NONE, NONE)
         wait_in_heap(limits, coded, bits, growing, large, int64(0), int64(0), in_set)
 
@@ -505,7 +184,7 @@ def advance(
             widest = max(widest, coded.n_codes[feature])
     if counters[FRESH]:
         counters[FRESH] = 0
-        gather_node(limits, coded, gradients, growing, int64(0), growing.total[0])
+        gather_node(limits, coded, gradients, growing, int64(0), PACK)
         if can_split(limits, growing, int64(0), bits):
             counters[N_FREE] -= 1
             slot = growing.free[counters[N_FREE]]

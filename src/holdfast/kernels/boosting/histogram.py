@@ -56,6 +56,28 @@ def count_wide(
 
 
 @inner
+def count_column(
+    coded: Coded,
+    gradients: Gradients,
+    rows: IntArray,
+    ordered: LongArray,
+    feature: int,
+    histogram: LongArray,
+) -> None:
+    """The histogram of one feature of a block: those that only fill a block up need not be counted."""
+    at_block, shift = uint64(feature >> 2), 8 * (feature & 3)
+    codes, repeats, bits = coded.codes, gradients.repeats, gradients.count_bits
+    start, is_repeated = uint64(2 * coded.start[feature]), len(repeats) > 0
+    for i in range(len(rows)):
+        row, both = uint64(rows[i]), ordered[i]
+        gradient, other = both >> 32, ((both & 0xFFFFFFFF) << bits) + 1
+        if is_repeated:
+            gradient *= int64(repeats[row])
+            other *= int64(repeats[row])
+        add_two(histogram, start + uint64(codes[at_block, row] >> shift & 255) * uint64(2), gradient, other)
+
+
+@inner
 def count_block(
     coded: Coded,
     gradients: Gradients,
@@ -64,11 +86,32 @@ def count_block(
     block: int,
     histogram: LongArray,
 ) -> None:
-    """The histograms of the four features of a block; `ordered` has what each row adds."""
+    """The histograms of the features of a block; `ordered` has what each row adds."""
     first = 4 * block
     n_features = coded.ranks.shape[0]
     for feature in range(first, first + 4):
         clear(coded, int64(feature), histogram)
+    if n_features - first <= 2:
+        for feature in range(first, n_features):
+            count_column(coded, gradients, rows, ordered, int64(feature), histogram)
+    else:
+        count_four(coded, gradients, rows, ordered, block, histogram)
+    for feature in range(first, min(first + 4, n_features)):
+        if coded.is_wide[feature]:
+            count_wide(coded, gradients, rows, ordered, int64(feature), histogram)
+
+
+@inner
+def count_four(
+    coded: Coded,
+    gradients: Gradients,
+    rows: IntArray,
+    ordered: LongArray,
+    block: int,
+    histogram: LongArray,
+) -> None:
+    """The histograms of the four features of a block, which are empty."""
+    first = 4 * block
     codes, repeats, bits = coded.codes, gradients.repeats, gradients.count_bits
     start_0, start_1 = uint64(2 * coded.start[first]), uint64(2 * coded.start[first + 1])
     start_2, start_3 = uint64(2 * coded.start[first + 2]), uint64(2 * coded.start[first + 3])
@@ -84,9 +127,6 @@ def count_block(
         add_two(histogram, start_1 + uint64(four >> 8 & 255) * two, gradient, other)
         add_two(histogram, start_2 + uint64(four >> 16 & 255) * two, gradient, other)
         add_two(histogram, start_3 + uint64(four >> 24) * two, gradient, other)
-    for feature in range(first, min(first + 4, n_features)):
-        if coded.is_wide[feature]:
-            count_wide(coded, gradients, rows, ordered, int64(feature), histogram)
 
 
 @inner

@@ -3,10 +3,11 @@
 import math
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.boosting.losses import MULTINOMIAL, derived
+from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, exponent, loss_at
+from holdfast.kernels.exponential import exp
 from holdfast.kernels.growth.grow import CUT, END, FEATURE, LEFT, MISSING_LEFT, NONE, RIGHT, SET_START, START
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 SURE_STEP = 1.79  # a Newton step up to this long never raises the loss: e^t - t - 1 <= t^2
 LONGEST_STEP = 30.0  # no leaf is surer than that: e^30 to one
@@ -24,17 +25,28 @@ def leaf_sums(
     last: int,
     sums: FloatArray,
 ) -> None:
-    """Write what the rows of each leaf among some nodes add up to, (nodes, 4)."""
+    """Write what the rows of each leaf among some nodes add up to, (nodes, 4).
+
+    Weights and repeats are empty if every row counts once.
+    """
     for node in range(first, last):
         if fields[node, FEATURE] != NONE:
             continue
+        start, end = fields[node, START], fields[node, END]
         first_sum, second_sum, own, n_rows = 0.0, 0.0, 0.0, int64(0)
-        for i in range(fields[node, START], fields[node, END]):
-            row = rows[i]
-            first_sum += gradient[row] * weight[row]
-            second_sum += hessian[row] * weight[row]
-            own += weight[row]
-            n_rows += repeats[row]
+        if len(weight) == 0:
+            for i in range(start, end):
+                row = uint64(rows[uint64(i)])
+                first_sum += gradient[row]
+                second_sum += hessian[row]
+            own, n_rows = float(end - start), end - start
+        else:
+            for i in range(start, end):
+                row = uint64(rows[uint64(i)])
+                first_sum += gradient[row] * weight[row]
+                second_sum += hessian[row] * weight[row]
+                own += weight[row]
+                n_rows += repeats[row]
         sums[node, 0], sums[node, 1], sums[node, 2], sums[node, 3] = first_sum, second_sum, own, n_rows
 
 
@@ -68,13 +80,11 @@ def check_steps(
     score: FloatArray,
     gradient: FloatArray,
     weight: FloatArray,
-    lost: FloatArray,
     value: FloatArray,
 ) -> None:
     """Shorten the steps of leaves that would lose more by them, and those without a measure.
 
-    `lost` is weight times loss of every row before the step, and `label` the class whose score the tree
-    moves, for the multinomial loss.
+    `label` is the class whose score the tree moves, for the multinomial loss.
     """
     for node in range(len(fields)):
         if fields[node, FEATURE] != NONE or abs(value[node]) <= SURE_STEP:
@@ -88,7 +98,8 @@ def check_steps(
                 own = math.log1p((gradient[row] + is_label) * math.expm1(step)) - is_label * step
                 more += weight[row] * own
             else:
-                more += weight[row] * derived(loss, 0.0, y[row], score[row] + step)[0] - lost[row]
+                before = weight[row] * loss_at(loss, 0.0, y[row], score[row])
+                more += weight[row] * loss_at(loss, 0.0, y[row], score[row] + step) - before
         value[node] = step if more < 0.0 else shortened(value[node])
 
 
@@ -116,7 +127,9 @@ def refine(
             first_sum, second_sum = l2 * value[node], l2
             for i in range(fields[node, START], fields[node, END]):
                 row = rows[i]
-                _lost, first, second = derived(loss, 0.0, y[row], score[row] + value[node])
+                moved = score[row] + value[node]
+                power = exp(exponent(loss, y[row], moved))
+                _excess, _rest, first, second = derived(loss, 0.0, y[row], moved, power)
                 first_sum += weight[row] * first
                 second_sum += weight[row] * second
             if second_sum <= 0.0:
@@ -134,8 +147,9 @@ def add_values(
     """Add the value of each leaf among some nodes to the scores of its rows."""
     for node in range(first, last):
         if fields[node, FEATURE] == NONE:
+            own = value[node]
             for i in range(fields[node, START], fields[node, END]):
-                score[rows[i]] += value[node]
+                score[uint64(rows[uint64(i)])] += own
 
 
 @kernel

@@ -1,92 +1,123 @@
 """The losses of boosting, row by row: the loss at a score, and its first two derivatives there.
 
-To add one is to write its function, a number, and a line in `derived`; `holdfast.ensembles.losses` gives it a
-name, a start and a link. No other kernel asks which loss it is.
+To add one is to write its function, a number, and a line in `derived`, and one in `exponent` if it needs the
+exponential of something; `holdfast.ensembles.losses` gives it a name, a start and a link. No other kernel
+asks which loss it is.
 """
 
 import math
+from typing import NamedTuple
 
-from holdfast.arrays import ByteArray, FloatArray
-from holdfast.kernels.jit import inner, int64, kernel
+from holdfast.arrays import ByteArray, FloatArray, IntArray
+from holdfast.kernels.boosting.packing import greatest_in_block
+from holdfast.kernels.boosting.roles import LEARNT, N_ROLES
+from holdfast.kernels.exponential import LOWEST, exp
+from holdfast.kernels.jit import inlined, inner, int64, kernel, uint64
+from holdfast.kernels.reference import by_reference
 
+# From POISSON on, a loss needs an exponential.
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)
-# What a row does in a round of boosting; the last has no weight.
-LEARNT, LEFT_OUT, HELD_OUT, UNUSED = range(4)
-N_ROLES = 4
+ROWS_PER_SUM = 2**13  # sums of floats are over such blocks, the same for any number of threads
+LARGE_PRODUCT = 2.0**500
 HIGHEST = 500.0  # scores beyond it are as good as this one, and no exponential of it overflows
 
-# -- each loss: its value, gradient and hessian; 1 where there is no second derivative -----------------------
+
+class Rows(NamedTuple):
+    """What is known of the rows besides their scores; the three that weigh are empty if all count once."""
+
+    y: FloatArray  # the number, or the class
+    weight: FloatArray
+    importance: FloatArray  # the weight of one repetition
+    repeats: IntArray
+    role: ByteArray
+
+
+# -- each loss -----------------------------------------------------------------------------------------------
+# Its value, gradient and hessian, which is 1 where there is no second derivative. The value is in two parts:
+# of the first, from 0 to 1, the logarithm of one more is taken. That takes more time than all the rest, but
+# many rows can share one logarithm: that of their product.
 
 
 @inner
-def squared(y: float, score: float) -> tuple[float, float, float]:
+def squared(y: float, score: float) -> tuple[float, float, float, float]:
     """Half the squared error."""
     residual = y - score
-    return 0.5 * residual * residual, -residual, 1.0
+    return 0.0, 0.5 * residual * residual, -residual, 1.0
 
 
 @inner
-def absolute(y: float, score: float) -> tuple[float, float, float]:
+def absolute(y: float, score: float) -> tuple[float, float, float, float]:
     """The absolute error."""
     residual = y - score
-    return abs(residual), -1.0 if residual > 0.0 else 1.0 if residual < 0.0 else 0.0, 1.0
+    return 0.0, abs(residual), -1.0 if residual > 0.0 else 1.0 if residual < 0.0 else 0.0, 1.0
 
 
 @inner
-def huber(alpha: float, y: float, score: float) -> tuple[float, float, float]:
+def huber(alpha: float, y: float, score: float) -> tuple[float, float, float, float]:
     """Half the squared error up to a residual of alpha, and linear from there on."""
     residual = y - score
     size = abs(residual)
     if size <= alpha:
-        return 0.5 * residual * residual, -residual, 1.0
-    return alpha * (size - 0.5 * alpha), -alpha if residual > 0.0 else alpha, 1.0
+        return 0.0, 0.5 * residual * residual, -residual, 1.0
+    return 0.0, alpha * (size - 0.5 * alpha), -alpha if residual > 0.0 else alpha, 1.0
 
 
 @inner
-def quantile(alpha: float, y: float, score: float) -> tuple[float, float, float]:
+def quantile(alpha: float, y: float, score: float) -> tuple[float, float, float, float]:
     """The pinball loss, least at the quantile alpha."""
     residual = y - score
     if residual > 0.0:
-        return alpha * residual, -alpha, 1.0
-    return (alpha - 1.0) * residual, 1.0 - alpha, 1.0
+        return 0.0, alpha * residual, -alpha, 1.0
+    return 0.0, (alpha - 1.0) * residual, 1.0 - alpha, 1.0
 
 
 @inner
-def poisson(y: float, score: float) -> tuple[float, float, float]:
+def poisson(y: float, score: float, rate: float) -> tuple[float, float, float, float]:
     """Half the Poisson deviance, but for a constant; the rate is e^score."""
-    rate = math.exp(min(score, HIGHEST))
-    return rate - y * score, rate - y, rate
+    return 0.0, rate - y * score, rate - y, rate
 
 
 @inner
-def logistic(y: float, score: float) -> tuple[float, float, float]:
-    """The log loss of a class y of 0 or 1, the score being its log odds."""
-    small = math.exp(-abs(score))  # at most 1
-    p = 1.0 / (1.0 + small) if score >= 0.0 else small / (1.0 + small)
-    return (
-        math.log1p(small) + (max(score, 0.0) - y * score),
-        p - y,
-        small / ((1.0 + small) * (1.0 + small)),
-    )
+def logistic(y: float, score: float, small: float) -> tuple[float, float, float, float]:
+    """The log loss of a class y of 0 or 1, the score being its log odds; `small` is e^-|score|."""
+    p = (1.0 if score >= 0.0 else small) / (1.0 + small)
+    return small, max(score, 0.0) - y * score, p - y, small / ((1.0 + small) * (1.0 + small))
 
 
 @inner
-def exponential(y: float, score: float) -> tuple[float, float, float]:
+def exponential(y: float, lost: float) -> tuple[float, float, float, float]:
     """AdaBoost's loss of a class y of 0 or 1, the score being half its log odds."""
-    side = 2.0 * y - 1.0
-    lost = math.exp(min(-side * score, HIGHEST))
-    return lost, -side * lost, lost
+    return 0.0, lost, -(2.0 * y - 1.0) * lost, lost
 
 
-@inner
-def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, float, float]:
-    """The loss of that number at a score, its gradient and its hessian."""
+@inlined
+def exponent(loss: int, y: float, score: float) -> float:
+    """Of what a loss needs the exponential: all rows have theirs at once, before anything else."""
     if loss == LOGISTIC:
-        return logistic(y, score)
+        power = -abs(score)
+    elif loss == POISSON:
+        power = score
+    elif loss == EXPONENTIAL:
+        power = (1.0 - 2.0 * y) * score
+    else:
+        power = 0.0
+    return min(max(power, LOWEST), HIGHEST)
+
+
+@inlined
+def derived(
+    loss: int, alpha: float, y: float, score: float, power: float
+) -> tuple[float, float, float, float]:
+    """The loss of that number at a score, in two parts, its gradient and its hessian.
+
+    `power` is e to the power of what `exponent` says.
+    """
+    if loss == LOGISTIC:
+        return logistic(y, score, power)
     if loss == POISSON:
-        return poisson(y, score)
+        return poisson(y, score, power)
     if loss == EXPONENTIAL:
-        return exponential(y, score)
+        return exponential(y, power)
     if loss == SQUARED:
         return squared(y, score)
     if loss == HUBER:
@@ -96,7 +127,94 @@ def derived(loss: int, alpha: float, y: float, score: float) -> tuple[float, flo
     return absolute(y, score)
 
 
+@inner
+def joined(excess: float, rest: float) -> float:
+    """A loss of its two parts."""
+    return math.log1p(excess) + rest if excess > 0.0 else rest
+
+
+@inner
+def loss_at(loss: int, alpha: float, y: float, score: float) -> float:
+    """The loss of that number at a score."""
+    power = exp(exponent(loss, y, score))
+    excess, rest, _gradient, _hessian = derived(loss, alpha, y, score, power)
+    return joined(excess, rest)
+
+
 # -- all rows ------------------------------------------------------------------------------------------------
+
+
+@inner
+def derive_block(
+    loss: int,
+    alpha: float,
+    first_alpha: float,
+    rows: Rows,
+    score: FloatArray,
+    first: int,
+    last: int,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    lost: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """The derivatives of a loss of one score."""
+    y, weight, role, keeps = rows.y, rows.weight, rows.role, len(lost) > 0
+    shares_logarithm = len(weight) == 0 and not keeps and alpha == first_alpha
+    product, learnt = 1.0, 0.0
+    # Where the hessians will be stand the exponentials until then.
+    if loss >= POISSON:
+        for row in range(first, last):
+            hessian[row] = exponent(loss, y[row], score[row])
+        for i in range(uint64(first), uint64(last)):
+            hessian[uint64(i)] = exp(hessian[uint64(i)])
+    for row in range(first, last):
+        power = hessian[row]
+        excess, rest, gradient[row], hessian[row] = derived(loss, alpha, y[row], score[row], power)
+        if shares_logarithm and role[row] == LEARNT:
+            learnt += rest
+            product *= 1.0 + excess
+            if product > LARGE_PRODUCT:
+                learnt += math.log(product)
+                product = 1.0
+            continue
+        own = loss_at(loss, first_alpha, y[row], score[row]) if alpha != first_alpha else joined(excess, rest)
+        own *= weight[row] if len(weight) > 0 else 1.0
+        if keeps:
+            lost[row] = own
+        sums[role[row]] += own
+    sums[LEARNT] += learnt + math.log(product)
+
+
+@inner
+def derive_classes(
+    rows: Rows,
+    score: FloatArray,
+    first: int,
+    last: int,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    lost: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """The derivatives of the multinomial loss, where each class has a score."""
+    n_classes = len(score)
+    for row in range(first, last):
+        highest, total, label = score[0, row], 0.0, int64(rows.y[row])
+        for k in range(1, n_classes):
+            highest = max(highest, score[k, row])
+        for k in range(n_classes):
+            gradient[k, row] = math.exp(score[k, row] - highest)
+            total += gradient[k, row]
+        own = rows.weight[row] if len(rows.weight) > 0 else 1.0
+        own *= math.log(total) + highest - score[label, row]
+        if len(lost) > 0:
+            lost[row] = own
+        sums[rows.role[row]] += own
+        for k in range(n_classes):
+            p = gradient[k, row] / total
+            gradient[k, row] = p - (1.0 if label == k else 0.0)
+            hessian[k, row] = p * (1.0 - p)
 
 
 @kernel
@@ -104,43 +222,32 @@ def derive(
     loss: int,
     alpha: float,
     first_alpha: float,
-    y: FloatArray,
+    rows: Rows,
     score: FloatArray,
-    weight: FloatArray,
     first: int,
     last: int,
     gradient: FloatArray,
     hessian: FloatArray,
     lost: FloatArray,
-    role: ByteArray,
     sums: FloatArray,
+    spread: FloatArray,
 ) -> None:
-    """Write gradient and hessian of some rows, their loss times their weight, and the sums of that by role.
+    """Write gradient and hessian of the rows of some blocks, and of each the sums of the loss by role.
 
-    Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class. The
-    loss itself is measured with the first alpha, so that all rounds can be compared.
+    Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class. For a
+    single one, `spread` gets what `greatest` finds. The loss itself is measured with the first alpha, so that
+    all rounds can be compared. `lost` gets weight times loss of every row, or is empty.
     """
-    n_classes = len(score)
-    for each in range(N_ROLES):
-        sums[each] = 0.0
-    for row in range(first, last):
-        own = weight[row]
-        if loss != MULTINOMIAL:
-            value, gradient[0, row], hessian[0, row] = derived(loss, alpha, y[row], score[0, row])
-            if alpha != first_alpha:
-                value = derived(loss, first_alpha, y[row], score[0, row])[0]
-            lost[row] = own * value
-            sums[role[row]] += lost[row]
+    rows = by_reference(rows)
+    for block in range(first, last):
+        begin, end = ROWS_PER_SUM * block, min(ROWS_PER_SUM * (block + 1), len(rows.y))
+        own = sums[block]
+        for each in range(N_ROLES):
+            own[each] = 0.0
+        if loss == MULTINOMIAL:
+            derive_classes(rows, score, begin, end, gradient, hessian, lost, own)
             continue
-        highest, total = score[0, row], 0.0
-        for k in range(1, n_classes):
-            highest = max(highest, score[k, row])
-        for k in range(n_classes):
-            gradient[k, row] = math.exp(score[k, row] - highest)
-            total += gradient[k, row]
-        lost[row] = own * (math.log(total) + highest - score[int64(y[row]), row])
-        sums[role[row]] += lost[row]
-        for k in range(n_classes):
-            p = gradient[k, row] / total
-            gradient[k, row] = p - (1.0 if int64(y[row]) == k else 0.0)
-            hessian[k, row] = p * (1.0 - p)
+        first_line, second_line = gradient[0], hessian[0]
+        derive_block(loss, alpha, first_alpha, rows, score[0], begin, end, first_line, second_line, lost, own)
+        importance, repeats, role = rows.importance, rows.repeats, rows.role
+        greatest_in_block(first_line, second_line, importance, repeats, role, begin, end, spread[block])
