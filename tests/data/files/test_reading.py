@@ -312,7 +312,7 @@ def test_a_missing_file_is_a_missing_file_and_a_folder_raises_an_error(name: str
         read_file(tmp_path / name)
     assert str(error.value.filename) == str(tmp_path / name)
     (tmp_path / name).mkdir()
-    with pytest.raises(DataError, match="it is a folder"):
+    with pytest.raises(DataError, match="is a folder"):
         read_file(tmp_path / name)
 
 

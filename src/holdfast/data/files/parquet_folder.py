@@ -25,7 +25,7 @@ def parquet_files(path: Path) -> list[Path]:
         if each.suffix.lower() in PARQUET_ENDINGS and not _is_hidden(each, path)
     )
     if not files:
-        raise DataError(f"There is no Parquet file in '{path}' ({' or '.join(PARQUET_ENDINGS)}).")
+        raise DataError(f"'{path}' is a folder with no Parquet file in it ({' or '.join(PARQUET_ENDINGS)}).")
     keys = [part for part in files[0].relative_to(path).parts[:-1] if "=" in part]
     if keys:
         raise DataError(
