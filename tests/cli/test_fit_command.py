@@ -447,7 +447,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(
 
 def test_a_missing_file_a_folder_and_a_name_without_a_kind_are_refused(tmp_path: Path) -> None:
     assert "No such file" in refusal(fit(tmp_path / "none.csv", tmp_path / "run"))
-    assert "it is a folder" in refusal(fit(tmp_path, tmp_path / "run"))
+    assert "is a folder" in refusal(fit(tmp_path, tmp_path / "run"))
     (tmp_path / "data.xlsx").write_text("age,outcome\n")
     assert "must end in .csv" in refusal(fit(tmp_path / "data.xlsx", tmp_path / "run"))
     (tmp_path / "data.csv.gz").write_text("age,outcome\n")

@@ -103,7 +103,7 @@ def bagged_values(
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> bagged_values(table, CART, 8)[:, 1]
-    array([0.   , 0.   , 0.875, 1.   ])
+    array([0.  , 0.  , 0.75, 0.75])
     """
     check_n_estimators(n_estimators)
     ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
