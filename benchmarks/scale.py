@@ -22,6 +22,7 @@ from rich.table import Table as Grid
 JOBS = 2
 LIMIT = 240.0  # seconds for one fit; longer ones are not waited for
 CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+WARM_UP = 20_000  # rows
 KNOWN = 0.02  # seconds below which a time says more of the start than of the size
 
 
@@ -62,7 +63,6 @@ def holdfast_fit(size: Size, X: np.ndarray, y: np.ndarray) -> Callable[[], objec
     from holdfast import GrowthRules, Table, grow, grow_bootstraps
 
     rules = GrowthRules(max_leaf_nodes=size.leaves)
-    grow(Table.from_arrays(X[:100], y[:100]), rules)
     if size.trees == 1:
         return lambda: grow(Table.from_arrays(X, y), rules)
     return lambda: grow_bootstraps(Table.from_arrays(X, y), rules, size.trees, n_jobs=JOBS)
@@ -97,6 +97,8 @@ def measure(library: str, size: Size) -> Measured:
     """What the fit takes, in this process."""
     warnings.simplefilter("ignore")
     X, y = table(size)
+    # What a process does once, such as loading compiled kernels, it does before.
+    FITS[library](size._replace(trees=min(size.trees, 2)), X[:WARM_UP], y[:WARM_UP])()
     fit = FITS[library](size, X, y)
     before, start = fresh_peak_mib(), time.perf_counter()
     fit()
