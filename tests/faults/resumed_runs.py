@@ -14,13 +14,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small_run import PLAIN, write_patients
+from small_run import PLAIN, holdfast, write_patients
 
 from holdfast.files import aside
 from holdfast.runs.resumable import STORE
@@ -72,9 +72,12 @@ def killed(verb: str, number: int, seed: int, home: Path, *, n_rows: int = 1500)
     if verb == "update":
         write_patients(home / "earlier.csv", n_rows, seed=1)
         _run([*COMMAND, "fit", *DEPLOYED], home)
-    command = [*COMMAND, verb, *VERBS[verb]]
+    arguments = (verb, *VERBS[verb])
+    command = [*COMMAND, *arguments]
     output = home / VERBS[verb][-1]
-    _run(command, home)  # which compiles, if it must
+    with chdir(home):  # in this process, which has loaded all of it and compiles if it must
+        assert holdfast(*arguments).exit_code == 0
+    _remove(output)
     story = Story(verb, _run(command, home))
     expected = _content(output)
     _remove(output)
