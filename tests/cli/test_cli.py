@@ -33,18 +33,19 @@ def model(tree: Tree, tmp_path: Path) -> Path:
 # -- cheap to ask -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "question", ["--version", "--help", "demo --help", "fit --help", "predict --help", "show --help"]
-)
-def test_asking_for_help_or_the_version_imports_nothing_heavy(question: str) -> None:
+QUESTIONS = ["--version", "--help", "demo --help", "fit --help", "predict --help", "show --help"]
+
+
+def test_asking_for_help_or_the_version_imports_nothing_heavy() -> None:
     program = (
         "import sys\n"
         "from holdfast.cli.main import main\n"
-        f"main({question.split()!r}, standalone_mode=False)\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+        f"for question in {QUESTIONS!r}:\n"
+        "    main(question.split(), standalone_mode=False)\n"
+        f"    print(question, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stderr.strip() == "[]"
+    assert run.stderr.splitlines() == [f"{question} []" for question in QUESTIONS]
     assert run.stdout
 
 
@@ -169,28 +170,26 @@ TRAINING = ("gone.csv", "--target", "y")
 APPLYING = ("gone.csv", "rows.csv")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        *((verb, *TRAINING) for verb in ("fit", "compare", "audit")),
-        ("stages", *TRAINING, "--stage", "year"),
-        ("update", *APPLYING, "-o", "updated"),
-        *((verb, *APPLYING) for verb in ("predict", "explain")),
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_a_file_that_is_not_there_is_refused_before_anything_slow_is_loaded(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+WITHOUT_A_FILE = [
+    *((verb, *TRAINING) for verb in ("fit", "compare", "audit")),
+    ("stages", *TRAINING, "--stage", "year"),
+    ("update", *APPLYING, "-o", "updated"),
+    *((verb, *APPLYING) for verb in ("predict", "explain")),
+]
+
+
+def test_a_file_that_is_not_there_is_refused_before_anything_slow_is_loaded(tmp_path: Path) -> None:
     script = f"""
 import sys
-sys.argv = ["holdfast", *{arguments}]
 from holdfast.cli.start import run
-try:
-    run()
-except SystemExit:
-    print([name for name in ("sklearn", "numba", "matplotlib") if name in sys.modules])
+for arguments in {WITHOUT_A_FILE}:
+    sys.argv = ["holdfast", *arguments]
+    try:
+        run()
+    except SystemExit:
+        print(arguments[0], [name for name in ("sklearn", "numba", "matplotlib") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stderr == "Error: Cannot use 'gone.csv': No such file or directory.\n"
-    assert done.stdout == "[]\n"
+    said = "Error: Cannot use 'gone.csv': No such file or directory.\n"
+    assert done.stderr == said * len(WITHOUT_A_FILE)
+    assert done.stdout.splitlines() == [f"{verb} []" for verb, *_ in WITHOUT_A_FILE]
