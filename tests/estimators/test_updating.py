@@ -33,9 +33,14 @@ def frame(seed: int, n_rows: int = 200, shift: float = 0.0) -> tuple[pd.DataFram
     return pd.DataFrame({"x": x, "z": z, "kind": kind}), y
 
 
-@pytest.fixture
-def model() -> StableTreeClassifier:
+@pytest.fixture(scope="module")
+def fitted() -> StableTreeClassifier:
     return StableTreeClassifier(**FAST).fit(*frame(0))
+
+
+@pytest.fixture
+def model(fitted: StableTreeClassifier) -> StableTreeClassifier:
+    return copy(fitted)  # an update sets attributes of the model, and changes none of their values
 
 
 def test_the_same_rows_again_change_no_question(model: StableTreeClassifier) -> None:
@@ -101,11 +106,11 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
     assert model.rows_behind_ == 600
 
 
-def test_a_row_of_weight_two_is_two_rows() -> None:
+def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1)
     twice = np.repeat(np.arange(200), 2)
-    one = StableTreeClassifier(**FAST).fit(*frame(0)).update(X, y, np.full(200, 2))
-    other = StableTreeClassifier(**FAST).fit(*frame(0)).update(X.iloc[twice], y[twice])
+    one = copy(model).update(X, y, np.full(200, 2))
+    other = copy(model).update(X.iloc[twice], y[twice])
     assert one.rows_behind_ == other.rows_behind_ == 600
     assert tree_distance(one.tree_, other.tree_).total == 0.0
     assert one.tree_.value == pytest.approx(other.tree_.value)
