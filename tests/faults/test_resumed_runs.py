@@ -11,4 +11,5 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
 @pytest.mark.slow
 def test_a_fit_that_is_killed_ends_with_the_same_bits(tmp_path: Path) -> None:
-    assert resumed_runs.killed("fit", 2, 1, tmp_path, n_rows=600).faults == []
+    # With this seed both kills come while there is work to do: after one that is late, all begins again.
+    assert resumed_runs.killed("fit", 2, seed=0, home=tmp_path, n_rows=600).faults == []
