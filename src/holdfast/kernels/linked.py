@@ -9,6 +9,9 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.typed_passes import PreLowerStripPhis
+
+from holdfast.kernels.indices import UnsignedIndices
 
 _LIBRARY: Any = JITCodeLibrary  # numba is not annotated
 _COMPILER: Any = Compiler
@@ -64,6 +67,13 @@ class KernelCompiler(_COMPILER):  # type: ignore[misc]
     """The usual steps of the compiler, into a library of this kind."""
 
     library = KernelLibrary
+
+    def define_pipelines(self) -> list[Any]:
+        """The usual steps, and indices without a sign."""
+        (steps,) = super().define_pipelines()
+        steps.add_pass_after(UnsignedIndices, PreLowerStripPhis)
+        steps.finalize()
+        return [steps]
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         """The function, compiled."""
