@@ -7,6 +7,7 @@ is never called by itself: all that it needs is a place in the kernel, where eve
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.typed_passes import PreLowerStripPhis
@@ -26,6 +27,12 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         _gather(self, found)
         self._linking_libraries = list(found)
         super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()
 
 
 class InnerLibrary(_LIBRARY):  # type: ignore[misc]
