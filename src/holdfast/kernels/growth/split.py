@@ -21,7 +21,7 @@ from holdfast.kernels.growth.criteria import (
 from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.sort import sort_keys
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.jit import inlined, inner, int64
 
 RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
 SURE = int64(1 << 60)  # bound of a bin that must be opened
@@ -108,7 +108,7 @@ def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
     return feature < best.feature or (feature == best.feature and lowest_cut < best.cut)
 
 
-@inner
+@inlined
 def surely_less(node: Node, best: Split) -> float:
     """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
     return node.cost * (best.gain * 0.999999 - node.impurity * (4.0 / PARTS)) - node.rounding

@@ -34,7 +34,7 @@ from holdfast.kernels.growth.split import (
     lowest_rank,
     surely_less,
 )
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.jit import inlined, inner, int64
 
 
 @inner
@@ -95,7 +95,7 @@ def corner_gain(
     return min(bound, closer)
 
 
-@inner
+@inlined
 def consider(
     plan: Plan,
     node: Node,
@@ -107,14 +107,33 @@ def consider(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best.
+    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best."""
+    weight_left, weight_right = float(units), float(node.units - units)
+    sum_left, sum_right = float(total), float(node.total - total)
+    # Most splits end here, in the loop over the rows, and without a call.
+    if is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
+        return 0.0, best
+    return consider_closely(plan, node, rows, units, total, feature, cut, missing_left, best)
+
+
+@inner
+def consider_closely(
+    plan: Plan,
+    node: Node,
+    rows: int,
+    units: int,
+    total: int,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> tuple[float, Split]:
+    """The same for a split that may be as good as the best.
 
     The right side is worked out in integers: floats would round it differently from the left.
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
-    if is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
-        return 0.0, best
     gain = gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
         own = gain
