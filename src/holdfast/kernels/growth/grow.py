@@ -26,6 +26,7 @@ from holdfast.kernels.growth.histogram import Coded, Sample, Samples, count_all
 from holdfast.kernels.growth.many_classes import START as HEAD
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
+from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.reference import by_reference, keep
@@ -36,6 +37,8 @@ START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
 MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT, CONSTANT = range(7, 14)
 N_FIELDS = 14
 NONE = int64(-1)
+SORTED = int64(-2)  # in place of the slot of a histogram: the rows of the node are in the order of features
+LEAST_LEVELS = 4  # below a node of many rows, for it to be sorted
 
 
 class Limits(NamedTuple):
@@ -169,7 +172,7 @@ def side_of_all(coded: Coded, rows: IntArray, top: Top, given: int) -> int:
 
 
 @allocating
-def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
+def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
     for feature in range(n_features):
@@ -204,6 +207,7 @@ def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
             np.ones(n_features),
             np.full(1, guide.is_set, np.uint8),
         ),
+        in_order,
     )
 
 
@@ -216,6 +220,7 @@ def grow(
     all_rows: IntArray,
     histograms: LongArray,
     compact: CompactRows,
+    in_order: SortedRows,
     values: RankValues,
     guide: Guide,
     stop: ByteArray,
@@ -240,11 +245,12 @@ def grow(
     for tree in range(len(samples.seed)):
         most_rows = max(most_rows, start[tree + 1] - start[tree])
     buffer = np.empty(most_rows, np.int32)
-    memory = new_scratch(plan, coded, guide, most_rows)
+    memory = new_scratch(plan, coded, guide, in_order, most_rows)
     scratch = by_reference(memory)
     scratch.place[-1] = limits.row_weight
     free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
     tree, n_nodes, n_before, n_set_before = zero, zero, zero, zero
+    n_places = in_order.rows.shape[1]
     while True:
         if n_nodes == 0:  # the next tree: its root alone
             rows = all_rows[start[tree] : start[tree + 1]]
@@ -259,7 +265,8 @@ def grow(
             for slot in range(1, len(histograms)):
                 free[slot - 1] = slot
             n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
-            n_free, parent = len(histograms) - 1, NONE
+            first = middle = last = zero
+            n_free, parent, is_sorted, is_divided = len(histograms) - 1, NONE, False, False
             compact_first, compact_last, here, own_sample = zero, zero, coded, sample
             for k in range(N_FIELDS):
                 fields[0, k] = NONE
@@ -276,7 +283,7 @@ def grow(
             if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
                 small, large = large, small
             if (
-                slot != NONE
+                slot >= 0
                 and fields[large, END] - fields[large, START] >= FULL_ROWS
                 and fields[large, DEPTH] < limits.max_depth
             ):
@@ -286,7 +293,7 @@ def grow(
                 for i in range(histograms.shape[1]):
                     histograms[slot, i] -= histograms[0, i]
                 small_ready, large_ready = zero, slot
-            elif slot != NONE:
+            elif slot >= 0:
                 free[n_free] = slot
                 n_free += 1
         for turn in range(1 if parent == NONE else 2):
@@ -316,12 +323,12 @@ def grow(
                     given = top.left[given] if side == 1 else top.right[given]
                 guided[at, GIVEN] = given
             if given != NONE:
-                feature, first = top.feature[given], top.set_start[given]
+                feature, begin = top.feature[given], top.set_start[given]
                 scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
                 best = Split(zero, np.inf, feature, top.cut[given], top.missing_left[given])
                 if coded.is_subset[feature]:
                     for code in range(coded.n_codes[feature]):
-                        scratch.in_set[code] = top.in_set[first + code]
+                        scratch.in_set[code] = top.in_set[begin + code]
             elif (
                 node.impurity > limits.min_impurity
                 and fields[at, DEPTH] < limits.max_depth
@@ -330,7 +337,22 @@ def grow(
                 if slot == NONE or limits.n_drawn > 0:
                     while shift < 4 and len(own) << shift < FULL_ROWS:
                         shift += 1
-                if slot <= 0 and limits.n_drawn == 0 and not is_random:
+                ordered, has_places = scratch.sorted_rows, compact_last > 0 or len(compact.origin) == 0
+                ordered.place[1] = 0
+                has_levels = limits.max_depth - fields[at, DEPTH] >= LEAST_LEVELS
+                most_sorted = in_order.most_rows if has_levels else FEW_ROWS
+                if is_sorted or (has_places and len(own) <= min(most_sorted, n_places)):
+                    at_place = fields[at, START] - compact_first
+                    if not is_sorted:
+                        sort_rows(
+                            here, own, at_place, scratch.keys, scratch.places, scratch.waiting, ordered
+                        )
+                    elif not is_divided:
+                        divide_sorted(ordered, rows[first:last], first - compact_first, middle - first, buffer)
+                        is_divided = True
+                    slot = SORTED
+                    ordered.place[0], ordered.place[1] = at_place, at_place + len(own)
+                elif slot <= 0 and limits.n_drawn == 0 and not is_random:
                     was_ready, slot = slot == 0, zero
                     if len(own) >= FULL_ROWS and n_free > 0:
                         n_free -= 1
@@ -383,7 +405,7 @@ def grow(
             feature = best.feature
             fields[at, FEATURE], fields[at, CUT] = feature, best.cut
             fields[at, CONSTANT] = scratch.constant[0]
-            fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
+            fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
             if coded.is_subset[feature]:
                 if given != NONE:
                     fields[at, MISSING_LEFT] = best.missing_left
@@ -436,6 +458,7 @@ def grow(
         if compact_last == 0 and last - first <= len(compact.origin):
             move_to_compact(plan, coded, sample, rows[first:last], compact)
             compact_first, compact_last, here, own_sample = first, last, compact.coded, compact.sample
+        is_sorted, is_divided = fields[parent, SLOT] == SORTED, False
         middle = first + divide(here, rows, buffer, fields, parent, in_set)
         if compact_last > 0 and fields[parent, LAST_LEFT] != NONE:
             fields[parent, LAST_LEFT] = compact.origin[fields[parent, LAST_LEFT]]
