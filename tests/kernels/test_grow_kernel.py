@@ -17,7 +17,7 @@ from holdfast.growth.ready import _plan
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of, fixed_point_sample
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import pop, push
+from holdfast.kernels.growth.heap import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.sort import sort_by, sort_keys
 from holdfast.kernels.linked import KernelCompiler

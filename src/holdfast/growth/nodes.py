@@ -14,8 +14,9 @@ from holdfast.growth.ready import Task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of
 from holdfast.growth.sorted_rows import sorted_room
-from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.grow import grow
 from holdfast.kernels.growth.guide import N_GUIDED
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.search import FULL_ROWS
@@ -60,9 +61,9 @@ def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[...,
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
     compact = compact_room(coded, limits, most_rows)
-    in_order = sorted_room(plan, coded, limits, compact, 0 if rules.splitter == "random" else most_rows)
+    in_order = sorted_room(rules, plan, coded, limits, compact, most_rows)
     room = (histograms, compact, in_order)
-    return kernels.grow, (plan, limits, coded, samples, rows, *room, task.values, guide)
+    return grow, (plan, limits, coded, samples, rows, *room, task.values, guide)
 
 
 def _one_tree(kernel: Callable[..., None]) -> Callable[..., None]:

@@ -3,10 +3,11 @@
 import numpy as np
 
 from holdfast.growth.compact_rows import COMPACT_ROWS
+from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.compact_rows import CompactRows
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import Limits
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import Limits
 from holdfast.kernels.growth.search import FEW_ROWS
 from holdfast.kernels.growth.sorted_rows import SortedRows
 
@@ -17,12 +18,15 @@ LEAST_CODES = 13  # columns of fewer values are counted
 MOST_SORTED = 2**22  # row numbers, of four bytes
 
 
-def sorted_room(plan: Plan, coded: Coded, limits: Limits, compact: CompactRows, n_rows: int) -> SortedRows:
+def sorted_room(
+    rules: GrowthRules, plan: Plan, coded: Coded, limits: Limits, compact: CompactRows, n_rows: int
+) -> SortedRows:
     """Room for the rows of a compact node, or of a small table; none where it would not help."""
     n_features, n_table = coded.ranks.shape
     n_places = len(compact.origin) or (n_rows if n_rows < 4 * COMPACT_ROWS else 0)
     # Where features are drawn, most of what is kept in order would never be asked.
-    if limits.n_drawn or n_rows == 0 or n_features * n_places > MOST_SORTED:
+    is_of_use = not limits.n_drawn and rules.splitter != "random" and rules.memory_limit is None
+    if not is_of_use or n_features * n_places > MOST_SORTED:
         n_places = 0
     return SortedRows(
         np.empty((n_features, n_places), np.int32),

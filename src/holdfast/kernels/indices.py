@@ -12,6 +12,7 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 
 _PASS: Any = FunctionPass  # numba is not annotated
 _register: Any = register_pass
+_types: Any = types
 
 
 @_register(mutates_CFG=False, analysis_only=False)
@@ -43,6 +44,6 @@ def _unsigned(call: Any) -> Any:
 
 def _without_sign(index: Any) -> Any:
     """The type of the index, or of each part of it; slices stay as they are."""
-    if isinstance(index, types.BaseTuple):
-        return types.Tuple([_without_sign(part) for part in index])
+    if isinstance(index, _types.BaseTuple):
+        return _types.Tuple([_without_sign(part) for part in index])
     return types.uintp if isinstance(index, types.Integer) else index

@@ -251,7 +251,9 @@ def scan_rows_classes(
     after = int64(ranks[feature, rows[n_missing]])
     bits, mask, weights = plan.label_bits, (1 << plan.label_bits) - 1, sample.weight
     # Squares of the classes on both sides, as long as they are exact: most splits need nothing else.
-    is_quick = plan.shift_factor > 0.0 and node.units < MOST_EXACT and n_missing == 0 and not plan.counts_apart
+    is_quick = (
+        plan.shift_factor > 0.0 and node.units < MOST_EXACT and n_missing == 0 and not plan.counts_apart
+    )
     right, of_left, of_right, weight_left = scratch.corner, 0.0, 0.0, 0.0
     for k in range(plan.n_classes):
         right[k] = total[k]

@@ -34,16 +34,15 @@ ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
 
 
 @inner
-def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
-    """The node that these rows make; its statistics are written to `total`."""
+def add_up(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> None:
+    """Write the statistics of the rows to `total`."""
     for k in range(plan.n_stats):
         total[k] = 0
-    # Not by `add_row`: a call that passes arrays counts references, four times a row here.
     bits, mask = plan.label_bits, (1 << plan.label_bits) - 1
     if plan.n_classes > 0:
         for i in range(len(rows)):
-            weight_of_row = sample.weight[rows[i]]
-            total[weight_of_row & mask] += weight_of_row >> bits
+            weight = sample.weight[rows[i]]
+            total[weight & mask] += weight >> bits
     else:
         for i in range(len(rows)):
             total[0] += sample.weight[rows[i]]
@@ -52,6 +51,11 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     if plan.counts_apart:
         for i in range(len(rows)):
             total[plan.n_stats - 1] += sample.repeats[rows[i]]
+
+
+@inner
+def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
+    """The node that these rows make; `total` are their statistics."""
     units = weight_of(plan, total, START)
     weight = float(units)
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else units

@@ -60,7 +60,13 @@ def write_keys(
 
 @inner
 def sort_rows(
-    coded: Coded, rows: IntArray, first: int, keys: LongArray, starts: LongArray, waiting: LongArray, out: SortedRows
+    coded: Coded,
+    rows: IntArray,
+    first: int,
+    keys: LongArray,
+    starts: LongArray,
+    waiting: LongArray,
+    out: SortedRows,
 ) -> None:
     """Write the rows of a node in the order of each feature, from the place `first` on."""
     for feature in range(len(out.is_kept)):
