@@ -17,8 +17,8 @@ from holdfast.ensembles.newton import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
 from holdfast.kernels.boosting.roles import LEARNT, UNUSED
-from holdfast.kernels.growth.grow import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.kernels.linked import KernelCompiler
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting

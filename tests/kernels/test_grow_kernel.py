@@ -12,12 +12,13 @@ from numba import njit
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
+from holdfast.growth.compact_rows import COMPACT_ROWS
 from holdfast.growth.grow import grow
 from holdfast.growth.ready import _plan
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of, fixed_point_sample
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import pop, push
+from holdfast.kernels.growth.heap import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.sort import sort_by, sort_keys
 from holdfast.kernels.linked import KernelCompiler
@@ -163,6 +164,21 @@ def test_every_split_of_a_large_tree_is_the_best_there_is(
     criterion: str, n_classes: int, nominal: int, min_rows: int, seed: int
 ) -> None:
     table = large_table(np.random.default_rng(seed), criterion, n_classes, nominal, n_rows=3000)
+    rules = GrowthRules(criterion, min_samples_leaf=min_rows, categories="exact")
+    found = findings(table, rules, grow(table, rules))
+    assert found.n_nodes > 20
+    assert found.faults == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("criterion", "n_classes", "nominal", "min_rows", "seed"),
+    [("gini", 3, 6, 1, 30), ("squared_error", 0, 6, 1, 31), ("gini", 2, 0, 3, 32), ("entropy", 4, 0, 20, 33)],
+)
+def test_every_split_below_a_compact_node_is_the_best_there_is(
+    criterion: str, n_classes: int, nominal: int, min_rows: int, seed: int
+) -> None:
+    table = large_table(np.random.default_rng(seed), criterion, n_classes, nominal, n_rows=4 * COMPACT_ROWS)
     rules = GrowthRules(criterion, min_samples_leaf=min_rows, categories="exact")
     found = findings(table, rules, grow(table, rules))
     assert found.n_nodes > 20

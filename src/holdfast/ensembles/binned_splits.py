@@ -21,8 +21,8 @@ from holdfast.kernels.boosting.packing import N_SPREAD, Unpacked, greatest
 from holdfast.kernels.boosting.parts import IS_OVER, N_CELLS
 from holdfast.kernels.boosting.splits import Limits, Scratch
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
+from holdfast.kernels.growth.nodes import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
 
 # Less than this is done sooner by one thread: a line of the cache takes a tenth of a microsecond to another.
 ROWS_SHARED = 2_000

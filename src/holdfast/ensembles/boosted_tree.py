@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
-from holdfast.kernels.growth.grow import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
+from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
 from holdfast.tree.monotone import Monotone, in_order
 from holdfast.tree.tree import LEAF, Tree
 

@@ -25,7 +25,7 @@ from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps
 from holdfast.kernels.boosting.losses import derive
 from holdfast.kernels.boosting.packing import N_SPREAD
 from holdfast.kernels.boosting.roles import LEARNT, LEFT_OUT, N_ROLES, UNUSED
-from holdfast.kernels.growth.grow import CUT, END, FEATURE, NONE, START
+from holdfast.kernels.growth.nodes import CUT, END, FEATURE, NONE, START
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.monotone import Monotone
 from holdfast.tree.quantile import weighted_quantile

@@ -16,7 +16,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
 from holdfast.kernels.boosting.roles import LEARNT
-from holdfast.kernels.growth.grow import Grown
+from holdfast.kernels.growth.nodes import Grown
 
 # Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
 LEAST_SHARED = 65_536  # rows

@@ -8,8 +8,8 @@ from holdfast.arrays import frozen
 from holdfast.data.coding import code_columns
 from holdfast.data.schema import Feature
 from holdfast.kernels.growth.compact_rows import CompactRows
-from holdfast.kernels.growth.grow import Limits
 from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.growth.nodes import Limits
 
 COMPACT_ROWS = 2048  # of a node whose subtree is grown there
 

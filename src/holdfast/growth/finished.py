@@ -13,7 +13,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample
 from holdfast.growth.thresholds import node_features, thresholds
 from holdfast.growth.values import node_values
-from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.guide import Top
 from holdfast.tree.tree import Tree
 

@@ -2,8 +2,8 @@
 
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import N_FIELDS
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import N_FIELDS
 
 NUMBER = 8  # bytes of one number
 FINISHED = 80  # bytes of a node in a tree, apart from its values

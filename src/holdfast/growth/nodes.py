@@ -13,8 +13,10 @@ from holdfast.growth.compact_rows import compact_room
 from holdfast.growth.ready import Task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of
-from holdfast.kernels.growth import grow as kernels
+from holdfast.growth.sorted_rows import sorted_room
+from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.grow import grow
 from holdfast.kernels.growth.guide import N_GUIDED
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.search import FULL_ROWS
@@ -59,7 +61,9 @@ def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[...,
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
     compact = compact_room(coded, limits, most_rows)
-    return kernels.grow, (plan, limits, coded, samples, rows, histograms, compact, task.values, guide)
+    in_order = sorted_room(rules, plan, coded, limits, compact, most_rows)
+    room = (histograms, compact, in_order)
+    return grow, (plan, limits, coded, samples, rows, *room, task.values, guide)
 
 
 def _one_tree(kernel: Callable[..., None]) -> Callable[..., None]:

@@ -19,9 +19,9 @@ from holdfast.growth.rules import GrowthRules, features_drawn, rows_needed
 from holdfast.growth.sample import FixedPointSample, row_weight
 from holdfast.growth.values import pinball_of
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import Limits
 from holdfast.kernels.growth.guide import Guide
 from holdfast.kernels.growth.histogram import Coded, Samples
+from holdfast.kernels.growth.nodes import Limits
 from holdfast.kernels.growth.random_split import RankValues
 from holdfast.kernels.growth.shrinkage import MOST_LISTED
 from holdfast.kernels.quantiles.sides import Pinball

@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
-from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth import nodes as kernels
 from holdfast.tree.tree import KNOWN, LEAF
 
 

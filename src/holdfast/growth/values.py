@@ -6,7 +6,7 @@ from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
 from holdfast.data.table import Table
 from holdfast.growth.criteria import Criterion, class_impurity
 from holdfast.growth.sample import FixedPointSample
-from holdfast.kernels.growth import grow as kernels
+from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.values import number_values
 from holdfast.kernels.quantiles.sides import Pinball
 from holdfast.kernels.quantiles.values import quantile_values

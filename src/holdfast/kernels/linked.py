@@ -7,8 +7,12 @@ is never called by itself: all that it needs is a place in the kernel, where eve
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.typed_passes import PreLowerStripPhis
+
+from holdfast.kernels.indices import UnsignedIndices
 
 _LIBRARY: Any = JITCodeLibrary  # numba is not annotated
 _COMPILER: Any = Compiler
@@ -23,6 +27,12 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         _gather(self, found)
         self._linking_libraries = list(found)
         super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()
 
 
 class InnerLibrary(_LIBRARY):  # type: ignore[misc]
@@ -64,6 +74,13 @@ class KernelCompiler(_COMPILER):  # type: ignore[misc]
     """The usual steps of the compiler, into a library of this kind."""
 
     library = KernelLibrary
+
+    def define_pipelines(self) -> list[Any]:
+        """The usual steps, and indices without a sign."""
+        (steps,) = super().define_pipelines()
+        steps.add_pass_after(UnsignedIndices, PreLowerStripPhis)
+        steps.finalize()
+        return [steps]
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         """The function, compiled."""

@@ -36,7 +36,9 @@ from holdfast.kernels.boosting.node import make_children, search
 from holdfast.kernels.boosting.splits import Limits
 from holdfast.kernels.boosting.work import can_split, do_all, help_out, parts_of
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.grow import (
+from holdfast.kernels.growth.heap import pop, push
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import (
     END,
     LEFT,
     NONE,
@@ -45,11 +47,8 @@ from holdfast.kernels.growth.grow import (
     START,
     Grown,
     in_preorder,
-    pop,
-    push,
 )
-from holdfast.kernels.growth.grow import Growing as GrowingTree
-from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import Growing as GrowingTree
 from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.reference import by_reference
 

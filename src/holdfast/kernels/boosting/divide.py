@@ -7,8 +7,8 @@ The gradients of the smaller side are put side by side on the way: the features 
 
 from holdfast.arrays import IntArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import Gradients
-from holdfast.kernels.growth.grow import CUT, END, FEATURE, FIRST_RIGHT, LAST_LEFT, MISSING_LEFT, NONE, START
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import CUT, END, FEATURE, FIRST_RIGHT, LAST_LEFT, MISSING_LEFT, NONE, START
 from holdfast.kernels.jit import inner, int64, uint64
 
 # What is known of a part: how many of its rows go left, whether a value is missing, the two ranks next to the

@@ -29,7 +29,10 @@ from holdfast.kernels.boosting.sets import choose_set
 from holdfast.kernels.boosting.splits import CLEARLY, Best, Limits
 from holdfast.kernels.boosting.work import do_all, is_plain, parts_of
 from holdfast.kernels.growth.drawing import child_seed
-from holdfast.kernels.growth.grow import (
+from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, open_paths
+from holdfast.kernels.growth.guide import PARENT as PARENT_OF
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import (
     CUT,
     DEPTH,
     END,
@@ -44,9 +47,6 @@ from holdfast.kernels.growth.grow import (
     SET_START,
     START,
 )
-from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, open_paths
-from holdfast.kernels.growth.guide import PARENT as PARENT_OF
-from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.jit import inner, int64
 
 LEAST_GAIN = 2.0**-40  # relative to what the sides have: less is rounding

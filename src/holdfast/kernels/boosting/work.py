@@ -32,13 +32,13 @@ from holdfast.kernels.boosting.packing import pack
 from holdfast.kernels.boosting.parts import IS_OVER, N_DONE, PATIENCE, WORK, offer, take, wait_for_parts
 from holdfast.kernels.boosting.search import best_split
 from holdfast.kernels.boosting.splits import Limits
-from holdfast.kernels.growth.grow import (
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import (
     DEPTH,
     END,
     NONE,
     START,
 )
-from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.instructions import add, give_way, read
 from holdfast.kernels.jit import inner, int64
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from holdfast.arrays import LongArray
 from holdfast.kernels.growth.formulas import GINI, MISCLASSIFICATION, SQUARED_ERROR
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.jit import inlined, inner, int64
 
 # Improvements are gains in so many parts of the node's impurity, rounded to integers: two splits that differ
 # by less are tied. Then the feature whose name comes first wins, and its lowest threshold; where features are
@@ -181,7 +181,7 @@ def gain_of_two(
     return max(node.impurity - (of_left + of_right), 0.0)
 
 
-@inner
+@inlined
 def is_below(
     plan: Plan, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
 ) -> bool:

@@ -4,172 +4,96 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, SignArray
+from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
-from holdfast.kernels.growth.criteria import NEVER, Plan, weight_of
-from holdfast.kernels.growth.drawing import child_seed, mix
+from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.divide import divide, find_given, take_given
 from holdfast.kernels.growth.gain_ratio import best_split
 from holdfast.kernels.growth.guide import (
-    GIVEN,
     HIGHEST,
     LOWEST,
-    PARENT,
     Guide,
     Paths,
-    Top,
     bound_children,
     open_paths,
     within_bounds,
 )
+from holdfast.kernels.growth.heap import pop, push
 from holdfast.kernels.growth.histogram import Coded, Sample, Samples, count_all
-from holdfast.kernels.growth.many_classes import START as HEAD
+from holdfast.kernels.growth.nodes import (
+    COMPLETE,
+    CONSTANT,
+    CUT,
+    DEPTH,
+    END,
+    FEATURE,
+    FIRST_RIGHT,
+    LAST_LEFT,
+    LEFT,
+    MISSING_LEFT,
+    N_OPEN,
+    N_SET,
+    NO_ROOM,
+    NONE,
+    RIGHT,
+    SEED,
+    SLOT,
+    SORTED,
+    START,
+    STATE,
+    STOPPED,
+    Growing,
+    Grown,
+    Limits,
+    in_preorder,
+    is_split,
+    keep_set,
+    make_children,
+    make_root,
+    may_split,
+)
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
-from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, describe
-from holdfast.kernels.growth.split import Scratch, Split, no_split
+from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, add_up, describe
+from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
+from holdfast.kernels.growth.split import Scratch, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.reference import by_reference, keep
 
-# The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
-# on either side of the threshold.
-START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
-MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT, CONSTANT = range(7, 14)
-N_FIELDS = 14
-NONE = int64(-1)
+LEAST_LEVELS = 4  # below a node of many rows, for it to be sorted
+ZERO = int64(0)
+# The counters of a tree that grows: nodes made and open, flags of sets, free slots, which rows are compact,
+# and whether the node that was split last is sorted, and its sorted rows are divided.
+MADE, OPEN, FLAGS, FREE, COMPACT_FIRST, COMPACT_LAST, IS_SORTED, IS_DIVIDED = range(8)
+N_GROWING = 8
 
 
-class Limits(NamedTuple):
-    """When growth ends."""
+class Given(NamedTuple):
+    """What is the same for all trees of a task."""
 
-    max_depth: int
-    max_leaves: int
-    min_rows_to_split: int
-    min_impurity_decrease: float  # in units of weight times impurity
-    min_relative_gain: float  # as a fraction of the node's impurity
-    min_impurity: float  # of a node that is split, in units of weight times impurity: it has more
-    n_drawn: int  # features drawn per split; 0 for all of them
-    best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
-    row_weight: float  # of squared weights by weights, what chance takes for a row; 0: no means are shrunk
+    plan: Plan
+    limits: Limits
+    coded: Coded
+    values: RankValues  # where there are any, splits are drawn at random and nothing is counted
+    guide: Guide
+    stop: ByteArray  # another thread may raise stop[0]: growth ends with the best tree so far
 
 
-class Growing(NamedTuple):
-    """Room for the nodes of a tree while it grows, in the order in which they are made."""
+class Memory(NamedTuple):
+    """Memory that one tree after the other uses."""
 
-    fields: LongArray  # (nodes, N_FIELDS)
-    total: LongArray  # (nodes, stats)
-    in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
-    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
-
-
-class Grown(NamedTuple):
-    """Room for the finished nodes in preorder, or just these nodes; of several trees, one after the other."""
-
-    fields: LongArray  # (nodes, N_FIELDS) nodes, rows and sets are counted from the first of the tree
-    total: LongArray  # (nodes, stats)
-    in_set: BoolArray
-    counters: LongArray  # (N_COUNTERS,), or (trees, N_COUNTERS)
-
-
-# The counters of a finished tree; nodes are open that could still be split.
-N_NODES, N_SET, N_OPEN, STATE = range(4)
-N_COUNTERS = 4
-COMPLETE, STOPPED, NO_ROOM = int64(0), int64(1), int64(2)  # why growth ended; no room for more sets
-
-
-@inner
-def push(heap: LongArray, priority: FloatArray, size: int, node: int) -> None:
-    """Add a node to the heap, the highest priority and then the oldest node first."""
-    i = size
-    while i > 0:
-        parent = heap[(i - 1) // 2]
-        if priority[parent] > priority[node] or (priority[parent] == priority[node] and parent < node):
-            break
-        heap[i] = parent
-        i = (i - 1) // 2
-    heap[i] = node
-
-
-@inner
-def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
-    """Take the first node out of the heap."""
-    first: int = heap[0]
-    node, i = heap[size - 1], 0
-    while 2 * i + 1 < size - 1:
-        child = 2 * i + 1
-        a, b = heap[child], heap[min(child + 1, size - 2)]
-        if priority[b] > priority[a] or (priority[b] == priority[a] and b < a):
-            child, a = child + 1, b
-        if priority[node] > priority[a] or (priority[node] == priority[a] and node < a):
-            break
-        heap[i] = a
-        i = child
-    heap[i] = node
-    return first
-
-
-@inner
-def divide(
-    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
-) -> int:
-    """Move the rows that go left to the front, both sides in their old order; how many they are.
-
-    Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
-    are none.
-    """
-    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
-    missing_left, ranks, is_subset = (
-        fields[node, MISSING_LEFT] == 1,
-        coded.ranks,
-        coded.is_subset[feature] > 0,
-    )
-    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
-    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
-    for i in range(start, fields[node, END]):
-        row = rows[i]
-        rank = int64(ranks[feature, row])
-        if rank < 0:
-            goes_left, any_missing = missing_left, True
-        elif is_subset:
-            goes_left = in_set[first + rank] == 1
-        else:
-            goes_left = rank <= cut
-            if goes_left and rank > top:
-                top, last_left = rank, int64(row)
-            elif not goes_left and rank < bottom:
-                bottom, first_right = rank, int64(row)
-        # Written to both sides, kept on one: a branch would be guessed wrong every other time.
-        rows[start + n_left] = row
-        buffer[n_right] = row
-        n_left += goes_left
-        n_right += not goes_left
-    for i in range(n_right):
-        rows[start + n_left + i] = buffer[i]
-    if not any_missing:
-        fields[node, MISSING_LEFT] = NONE
-    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
-    return n_left
-
-
-@inner
-def side_of_all(coded: Coded, rows: IntArray, top: Top, given: int) -> int:
-    """The side to which a prescribed split sends all rows: 1 left, 0 right; NONE if it parts them."""
-    feature, n_left = top.feature[given], 0
-    is_subset = coded.is_subset[feature] > 0
-    for i in range(len(rows)):
-        rank = int64(coded.ranks[feature, rows[i]])
-        if rank < 0:
-            n_left += top.missing_left[given] == 1
-        elif is_subset:
-            n_left += top.in_set[top.set_start[given] + rank] == 1
-        else:
-            n_left += rank <= top.cut[given]
-    if n_left == 0:
-        return int64(0)
-    return int64(1) if n_left == len(rows) else NONE
+    histograms: LongArray  # (slots, statistics) the first slot is for passing use
+    free: LongArray  # (slots,) those that no node holds
+    heap: LongArray  # (nodes,)
+    priority: FloatArray  # (nodes,)
+    buffer: IntArray  # (rows,)
+    compact: CompactRows  # the rows of a small node, whose subtree is grown there
+    scratch: Scratch
+    counters: LongArray  # (N_GROWING,)
 
 
 @allocating
-def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
+def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_rows: int) -> Scratch:
     """Memory for the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
     for feature in range(n_features):
@@ -204,7 +128,285 @@ def new_scratch(plan: Plan, coded: Coded, guide: Guide, n_rows: int) -> Scratch:
             np.ones(n_features),
             np.full(1, guide.is_set, np.uint8),
         ),
+        in_order,
     )
+
+
+@inner
+def coded_here(given: Given, memory: Memory) -> Coded:
+    """The columns of the rows at hand: those of the compact node, or of the table."""
+    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else given.coded
+
+
+@inner
+def sample_here(sample: Sample, memory: Memory) -> Sample:
+    """What the rows at hand add to the statistics."""
+    return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
+
+
+@inner
+def release(memory: Memory, slot: int) -> None:
+    """Give a slot back; the first one belongs to nobody."""
+    if slot > 0:
+        memory.free[memory.counters[FREE]] = slot
+        memory.counters[FREE] += 1
+
+
+@inner
+def leave_compact(memory: Memory, rows: IntArray) -> None:
+    """Number the rows again as the table does."""
+    counters, origin = memory.counters, memory.compact.origin
+    for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
+        rows[i] = origin[rows[i]]
+    counters[COMPACT_FIRST] = counters[COMPACT_LAST] = 0
+
+
+@inner
+def add_up_children(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+) -> None:
+    """The statistics of both children: those of the larger are the parent's minus those of the smaller."""
+    plan, guide, fields, total = given.plan, given.guide, growing.fields, growing.total
+    left, right = fields[parent, LEFT], fields[parent, RIGHT]
+    large = right if small == left else left
+    add_up(plan, sample_here(sample, memory), rows[fields[small, START] : fields[small, END]], total[small])
+    for k in range(plan.n_stats):
+        total[large, k] = total[parent, k] - total[small, k]
+    if guide.is_set:
+        # Known values parted from missing ones have no order.
+        has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
+        direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else ZERO
+        bound_children(plan, total, left, right, direction, growing.guided)
+
+
+@inner
+def count_children(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+) -> int:
+    """The slot of the larger child's histogram, from its parent's minus that of the smaller, in slot 0.
+
+    NONE if the parent has none, or the child is not worth it.
+    """
+    fields, histograms = growing.fields, memory.histograms
+    slot: int = fields[parent, SLOT]
+    large = fields[parent, RIGHT] if small == fields[parent, LEFT] else fields[parent, LEFT]
+    n_rows, depth = fields[large, END] - fields[large, START], fields[large, DEPTH]
+    if slot < 0 or n_rows < FULL_ROWS or depth >= given.limits.max_depth:
+        release(memory, slot)
+        return NONE
+    own, here = rows[fields[small, START] : fields[small, END]], coded_here(given, memory)
+    count_all(given.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], given.stop)
+    for i in range(histograms.shape[1]):
+        histograms[slot, i] -= histograms[0, i]
+    return slot
+
+
+@inner
+def is_to_be_sorted(given: Given, memory: Memory, n_rows: int, depth: int) -> bool:
+    """True if a node is small enough to be searched row by row, and there is room for its rows."""
+    in_order, compact = memory.scratch.sorted_rows, memory.compact
+    has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
+    has_levels = given.limits.max_depth - depth >= LEAST_LEVELS
+    most_rows = in_order.most_rows if has_levels else FEW_ROWS
+    return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
+
+
+@inner
+def count_or_sort(
+    given: Given,
+    memory: Memory,
+    growing: Growing,
+    sample: Sample,
+    rows: IntArray,
+    at: int,
+    parent: int,
+    slot: int,
+    shift: int,
+) -> int:
+    """Make ready what a node is searched by: its rows in order, or a histogram, whose slot it gives back."""
+    fields, counters, scratch = growing.fields, memory.counters, memory.scratch
+    histograms, in_order = memory.histograms, scratch.sorted_rows
+    in_order.place[1] = 0
+    if given.limits.n_drawn > 0 or len(given.values.start) > 0:
+        return slot
+    own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
+    if counters[IS_SORTED] or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
+        place = fields[at, START] - counters[COMPACT_FIRST]
+        if not counters[IS_SORTED]:
+            sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
+        elif not counters[IS_DIVIDED]:
+            both, n_left = (
+                rows[fields[parent, START] : fields[parent, END]],
+                fields[fields[parent, LEFT], END],
+            )
+            first = fields[parent, START]
+            divide_sorted(in_order, both, first - counters[COMPACT_FIRST], n_left - first, memory.buffer)
+            counters[IS_DIVIDED] = 1
+        in_order.place[0], in_order.place[1] = place, place + len(own)
+        return SORTED
+    if slot > 0:
+        return slot
+    was_ready, slot = slot == 0, ZERO
+    if len(own) >= FULL_ROWS and counters[FREE] > 0:
+        counters[FREE] -= 1
+        slot = memory.free[counters[FREE]]
+    if not was_ready and len(own) > FEW_ROWS:
+        count_all(given.plan, here, sample_here(sample, memory), own, shift, histograms[slot], given.stop)
+    elif slot > 0:
+        for i in range(histograms.shape[1]):
+            histograms[slot, i] = histograms[0, i]
+    return slot
+
+
+@inner
+def search_node(
+    given: Given,
+    memory: Memory,
+    growing: Growing,
+    sample: Sample,
+    rows: IntArray,
+    at: int,
+    parent: int,
+    slot: int,
+) -> bool:
+    """Find the best split of a node, and let it wait for its turn; False if there is no room for a set.
+
+    Its histogram stands in the slot already, if it is not NONE.
+    """
+    plan, limits, coded, guide, scratch = given.plan, given.limits, given.coded, given.guide, memory.scratch
+    fields, total, guided, counters = growing.fields, growing.total, growing.guided, memory.counters
+    here, own_sample = coded_here(given, memory), sample_here(sample, memory)
+    own, seed, is_random = (
+        rows[fields[at, START] : fields[at, END]],
+        fields[at, SEED],
+        len(given.values.start) > 0,
+    )
+    node = describe(plan, own_sample, own, total[at])
+    best, prescribed = no_split(), NONE
+    if guide.is_set:
+        if len(guide.direction) > 0:
+            node = within_bounds(plan, node, total[at], guided[at, LOWEST], guided[at, HIGHEST])
+        open_paths(guide, fields, guided, at, fields[at, DEPTH], FEATURE, scratch.paths)
+        prescribed = find_given(here, own, guide.top, guided, at)
+    scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else ZERO
+    if prescribed != NONE:
+        best = take_given(coded, guide.top, prescribed, scratch.in_set)
+    elif may_split(plan, limits, node, fields[at, DEPTH]):
+        shift = ZERO  # bits of the codes that are dropped
+        if slot == NONE or limits.n_drawn > 0:
+            while shift < 4 and len(own) << shift < FULL_ROWS:
+                shift += 1
+        slot = count_or_sort(given, memory, growing, sample, rows, at, parent, slot, shift)
+        if is_random:
+            best = best_random_split(
+                plan,
+                node,
+                total[at],
+                here,
+                own_sample,
+                own,
+                given.values,
+                scratch,
+                limits.n_drawn,
+                seed,
+                given.stop,
+            )
+        else:
+            best = best_split(
+                plan,
+                node,
+                total[at],
+                here,
+                own_sample,
+                own,
+                shift,
+                memory.histograms[max(slot, ZERO)],
+                scratch,
+                limits.n_drawn,
+                seed,
+                given.stop,
+            )
+    gain = best.gain * scratch.paths.cost[max(best.feature, ZERO)]
+    if not is_split(limits, node, best, gain):
+        release(memory, slot)
+        return True
+    feature = best.feature
+    fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
+    fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
+    if coded.is_subset[feature]:
+        if prescribed == NONE and is_random:
+            draw_set(here, own, given.values, feature, seed, scratch.in_set)
+        elif prescribed == NONE:
+            histogram = memory.histograms[max(slot, ZERO)]
+            fields[at, MISSING_LEFT] = choose_set(
+                plan, total[at], coded, feature, best.cut, histogram, scratch
+            )
+        n_flags = keep_set(growing, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
+        if n_flags == NONE:
+            return False
+        counters[FLAGS] = n_flags
+    memory.priority[at] = max(gain, 0.0) if limits.best_first else float(at)
+    push(memory.heap, memory.priority, counters[OPEN], at)
+    counters[OPEN] += 1
+    return True
+
+
+@inner
+def split_node(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int
+) -> None:
+    """Divide the rows of a node, and make its two children."""
+    fields, counters, compact = growing.fields, memory.counters, memory.compact
+    first, last = fields[parent, START], fields[parent, END]
+    if first < counters[COMPACT_FIRST] or last > counters[COMPACT_LAST]:
+        leave_compact(memory, rows)
+    if counters[COMPACT_LAST] == 0 and last - first <= len(compact.origin):
+        move_to_compact(given.plan, given.coded, sample, rows[first:last], compact)
+        counters[COMPACT_FIRST], counters[COMPACT_LAST] = first, last
+    counters[IS_SORTED], counters[IS_DIVIDED] = fields[parent, SLOT] == SORTED, 0
+    here = coded_here(given, memory)
+    n_left = divide(here, rows, memory.buffer, fields, parent, growing.in_set)
+    if counters[COMPACT_LAST] > 0 and fields[parent, LAST_LEFT] != NONE:
+        fields[parent, LAST_LEFT] = compact.origin[fields[parent, LAST_LEFT]]
+    if counters[COMPACT_LAST] > 0 and fields[parent, FIRST_RIGHT] != NONE:
+        fields[parent, FIRST_RIGHT] = compact.origin[fields[parent, FIRST_RIGHT]]
+    make_children(growing, given.guide, parent, first + n_left, counters[MADE])
+    counters[MADE] += 2
+
+
+@inner
+def grow_tree(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, seed: int
+) -> int:
+    """Grow one tree, whose rows are put in the order of the leaves; why growth ended."""
+    fields, counters, n_leaves, state = growing.fields, memory.counters, int64(1), COMPLETE
+    for k in range(N_GROWING):
+        counters[k] = 0
+    counters[MADE], counters[FREE] = 1, len(memory.free) - 1
+    for i in range(counters[FREE]):
+        memory.free[i] = i + 1
+    make_root(growing, given.guide, int64(len(rows)), seed)
+    add_up(given.plan, sample, rows, growing.total[0])
+    if not search_node(given, memory, growing, sample, rows, ZERO, NONE, NONE):
+        return NO_ROOM
+    while counters[OPEN] > 0 and n_leaves < given.limits.max_leaves and not given.stop[0]:
+        parent = pop(memory.heap, memory.priority, counters[OPEN])
+        counters[OPEN] -= 1
+        n_leaves += 1
+        split_node(given, memory, growing, sample, rows, parent)
+        small, large = fields[parent, LEFT], fields[parent, RIGHT]
+        if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
+            small, large = large, small
+        add_up_children(given, memory, growing, sample, rows, parent, small)
+        slot = count_children(given, memory, growing, sample, rows, parent, small)
+        for turn in range(2):
+            at, ready = (small, min(slot, ZERO)) if turn == 0 else (large, slot)
+            if not search_node(given, memory, growing, sample, rows, at, parent, ready):
+                return NO_ROOM
+    if given.stop[0]:  # also where a search was cut short
+        state, counters[OPEN] = STOPPED, max(counters[OPEN], 1)
+    leave_compact(memory, rows)
+    return state
 
 
 @kernel
@@ -216,6 +418,7 @@ def grow(
     all_rows: IntArray,
     histograms: LongArray,
     compact: CompactRows,
+    in_order: SortedRows,
     values: RankValues,
     guide: Guide,
     stop: ByteArray,
@@ -225,271 +428,43 @@ def grow(
     """Grow the trees of the samples, whose rows are put in the order of the leaves, into `grown`.
 
     All of them in one call, which releases the lock of the interpreter once, and in the same memory.
-    `histograms` is memory for a few of them, and `compact` for the rows of a small node, whose subtree is
-    grown there. With `values`, splits are drawn at random and nothing is counted. Another thread may raise
-    `stop[0]`: growth ends with the best tree so far. One long function: every level of calls is optimised
-    again by the compiler, and six of them took a minute.
     """
-    plan, guide, values = by_reference(plan), by_reference(guide), by_reference(values)
-    coded, compact = by_reference(coded), by_reference(compact)
-    growing, grown = by_reference(growing), by_reference(grown)
-    fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
-    priority, heap = np.empty(capacity), np.empty(capacity, np.int64)
-    zero, one, is_random, guided, top = int64(0), int64(1), len(values.start) > 0, growing.guided, guide.top
-    most_rows, start = zero, samples.start
+    all_given = Given(plan, limits, coded, values, guide, stop)
+    given, growing, grown = by_reference(all_given), by_reference(growing), by_reference(grown)
+    start, capacity, most_rows = samples.start, len(growing.fields), ZERO
     for tree in range(len(samples.seed)):
         most_rows = max(most_rows, start[tree + 1] - start[tree])
-    buffer = np.empty(most_rows, np.int32)
-    memory = new_scratch(plan, coded, guide, most_rows)
-    scratch = by_reference(memory)
-    scratch.place[-1] = limits.row_weight
-    free = np.empty(len(histograms), np.int64)  # histograms that no node holds; slot 0 is for passing use
-    tree, n_nodes, n_before, n_set_before = zero, zero, zero, zero
-    while True:
-        if n_nodes == 0:  # the next tree: its root alone
-            rows = all_rows[start[tree] : start[tree + 1]]
-            own_numbers = Sample(
-                samples.weight[tree],
-                samples.total[tree],
-                samples.square[tree],
-                samples.target,
-                samples.repeats[tree],
-            )
-            sample = by_reference(own_numbers)
-            for slot in range(1, len(histograms)):
-                free[slot - 1] = slot
-            n_nodes, n_leaves, n_open, n_set, state = one, one, zero, zero, COMPLETE
-            n_free, parent = len(histograms) - 1, NONE
-            compact_first, compact_last, here, own_sample = zero, zero, coded, sample
-            for k in range(N_FIELDS):
-                fields[0, k] = NONE
-            fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(rows), 0
-            fields[0, SEED] = mix(samples.seed[tree])
-            if guide.is_set:
-                guided[0, LOWEST], guided[0, HIGHEST], guided[0, PARENT] = -np.inf, np.inf, NONE
-                guided[0, GIVEN] = 0 if len(top.feature) > 0 else NONE
-        # Search the new nodes: the root, or the two children of `parent`, the smaller one first.
-        small = large = zero
-        small_ready = large_ready = NONE  # slots where their histograms stand already
-        if parent != NONE:
-            small, large, slot = fields[parent, LEFT], fields[parent, RIGHT], fields[parent, SLOT]
-            if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
-                small, large = large, small
-            if (
-                slot != NONE
-                and fields[large, END] - fields[large, START] >= FULL_ROWS
-                and fields[large, DEPTH] < limits.max_depth
-            ):
-                # The smaller side is counted; the larger is the parent minus it.
-                own = rows[fields[small, START] : fields[small, END]]
-                count_all(plan, here, own_sample, own, zero, histograms[0], stop)
-                for i in range(histograms.shape[1]):
-                    histograms[slot, i] -= histograms[0, i]
-                small_ready, large_ready = zero, slot
-            elif slot != NONE:
-                free[n_free] = slot
-                n_free += 1
-        for turn in range(1 if parent == NONE else 2):
-            at = small if turn == 0 else large
-            slot = small_ready if turn == 0 else large_ready
-            own = rows[fields[at, START] : fields[at, END]]
-            node = describe(plan, own_sample, own, total[at])
-            best, shift, given = no_split(), zero, NONE
-            if guide.is_set:
-                if parent != NONE and turn == 0:
-                    for k in range(plan.n_stats):
-                        total[large, k] = total[parent, k] - total[small, k]
-                    # Known values parted from missing ones have no order.
-                    has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
-                    direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else zero
-                    bound_children(
-                        plan, total, fields[parent, LEFT], fields[parent, RIGHT], direction, guided
-                    )
-                if len(guide.direction) > 0:
-                    node = within_bounds(plan, node, total[at], guided[at, LOWEST], guided[at, HIGHEST])
-                open_paths(guide, fields, guided, at, fields[at, DEPTH], FEATURE, scratch.paths)
-                given = int64(guided[at, GIVEN])
-                while given != NONE:
-                    side = side_of_all(here, own, top, given)
-                    if side == NONE:
-                        break
-                    given = top.left[given] if side == 1 else top.right[given]
-                guided[at, GIVEN] = given
-            if given != NONE:
-                feature, first = top.feature[given], top.set_start[given]
-                scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
-                best = Split(zero, np.inf, feature, top.cut[given], top.missing_left[given])
-                if coded.is_subset[feature]:
-                    for code in range(coded.n_codes[feature]):
-                        scratch.in_set[code] = top.in_set[first + code]
-            elif (
-                node.impurity > limits.min_impurity
-                and fields[at, DEPTH] < limits.max_depth
-                and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
-            ):
-                if slot == NONE or limits.n_drawn > 0:
-                    while shift < 4 and len(own) << shift < FULL_ROWS:
-                        shift += 1
-                if slot <= 0 and limits.n_drawn == 0 and not is_random:
-                    was_ready, slot = slot == 0, zero
-                    if len(own) >= FULL_ROWS and n_free > 0:
-                        n_free -= 1
-                        slot = free[n_free]
-                    if not was_ready and len(own) > FEW_ROWS:
-                        count_all(plan, here, own_sample, own, shift, histograms[slot], stop)
-                    elif slot > 0:
-                        for i in range(histograms.shape[1]):
-                            histograms[slot, i] = histograms[0, i]
-                scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else zero
-                if is_random:
-                    best = best_random_split(
-                        plan,
-                        node,
-                        total[at],
-                        here,
-                        own_sample,
-                        own,
-                        values,
-                        scratch,
-                        limits.n_drawn,
-                        fields[at, SEED],
-                        stop,
-                    )
-                else:
-                    best = best_split(
-                        plan,
-                        node,
-                        total[at],
-                        here,
-                        own_sample,
-                        own,
-                        shift,
-                        histograms[max(slot, 0)],
-                        scratch,
-                        limits.n_drawn,
-                        fields[at, SEED],
-                        stop,
-                    )
-            gain = best.gain * scratch.paths.cost[max(best.feature, zero)]
-            if (
-                best.improvement == NEVER
-                or gain < limits.min_impurity_decrease - 1e-12 * node.impurity
-                or gain < (limits.min_relative_gain - 1e-12) * node.impurity
-            ):
-                if slot > 0:
-                    free[n_free] = slot
-                    n_free += 1
-                continue
-            feature = best.feature
-            fields[at, FEATURE], fields[at, CUT] = feature, best.cut
-            fields[at, CONSTANT] = scratch.constant[0]
-            fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot > 0 else NONE
-            if coded.is_subset[feature]:
-                if given != NONE:
-                    fields[at, MISSING_LEFT] = best.missing_left
-                elif is_random:
-                    draw_set(here, own, values, feature, fields[at, SEED], scratch.in_set)
-                else:
-                    fields[at, MISSING_LEFT] = choose_set(
-                        plan, total[at], coded, feature, best.cut, histograms[max(slot, 0)], scratch
-                    )
-                fields[at, SET_START] = n_set
-                n_codes = coded.n_codes[feature]
-                if n_set + n_codes > len(in_set):
-                    grown.counters[tree, STATE] = NO_ROOM
-                    return
-                for code in range(n_codes):
-                    in_set[n_set + code] = scratch.in_set[code]
-                n_set += n_codes
-            priority[at] = max(gain, 0.0) if limits.best_first else float(at)
-            push(heap, priority, n_open, at)
-            n_open += 1
-        if stop[0]:  # also where a search was cut short
-            state, n_open = STOPPED, max(n_open, one)
-        if state == STOPPED or n_open == 0 or n_leaves >= limits.max_leaves:
-            for i in range(compact_first, compact_last):
-                rows[i] = compact.origin[rows[i]]
-            room = Grown(
-                grown.fields[n_before:],
-                grown.total[n_before:],
-                grown.in_set[n_set_before:],
-                grown.counters[tree],
-            )
-            in_preorder(plan, coded, growing, n_nodes, by_reference(room))
-            grown.counters[tree, N_OPEN], grown.counters[tree, STATE] = n_open, state
-            n_before += n_nodes
-            n_set_before += grown.counters[tree, N_SET]
-            n_nodes = zero
-            tree += 1
-            if tree == len(samples.seed):
-                break
-            continue
-        # Split the node that comes next.
-        parent = pop(heap, priority, n_open)
-        n_open -= 1
-        n_leaves += 1
-        first, last = fields[parent, START], fields[parent, END]
-        if compact_last > 0 and (first < compact_first or last > compact_last):
-            for i in range(compact_first, compact_last):
-                rows[i] = compact.origin[rows[i]]
-            compact_last, here, own_sample = zero, coded, sample
-        if compact_last == 0 and last - first <= len(compact.origin):
-            move_to_compact(plan, coded, sample, rows[first:last], compact)
-            compact_first, compact_last, here, own_sample = first, last, compact.coded, compact.sample
-        middle = first + divide(here, rows, buffer, fields, parent, in_set)
-        if compact_last > 0 and fields[parent, LAST_LEFT] != NONE:
-            fields[parent, LAST_LEFT] = compact.origin[fields[parent, LAST_LEFT]]
-        if compact_last > 0 and fields[parent, FIRST_RIGHT] != NONE:
-            fields[parent, FIRST_RIGHT] = compact.origin[fields[parent, FIRST_RIGHT]]
-        fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
-        for side in range(2):
-            for k in range(N_FIELDS):
-                fields[n_nodes, k] = NONE
-            fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
-            fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
-            fields[n_nodes, SEED] = child_seed(fields[parent, SEED], side)
-            if guide.is_set:
-                given = int64(guided[parent, GIVEN])
-                guided[n_nodes, PARENT], guided[n_nodes, GIVEN] = parent, NONE
-                if given != NONE:
-                    guided[n_nodes, GIVEN] = top.left[given] if side == 0 else top.right[given]
-            n_nodes += 1
-    keep(memory)
-
-
-@allocating
-def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown: Grown) -> None:
-    """The finished tree: nodes in preorder, every category and the missing values on a side."""
-    in_set, fields, total, sets = growing.in_set, grown.fields, grown.total, grown.in_set
-    waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
-    waiting[0], parents[0], n_waiting, n_set = 0, NONE, int64(1), int64(0)
-    for i in range(n_nodes):
-        n_waiting -= 1
-        old, parent = waiting[n_waiting], parents[n_waiting]
-        for k in range(N_FIELDS):
-            fields[i, k] = growing.fields[old, k]
-        for k in range(plan.n_stats):
-            total[i, k] = growing.total[old, k]
-        # Histograms are no longer needed: which split was prescribed takes their place.
-        fields[i, SLOT] = int64(growing.guided[old, GIVEN]) if len(growing.guided) > 0 else NONE
-        if parent != NONE:
-            fields[parent, LEFT if parent == i - 1 else RIGHT] = i
-        if fields[i, LEFT] == NONE:
-            fields[i, FEATURE] = fields[i, MISSING_LEFT] = fields[i, SET_START] = NONE
-            continue
-        left, right = fields[i, LEFT], fields[i, RIGHT]
-        waiting[n_waiting], waiting[n_waiting + 1] = right, left
-        parents[n_waiting], parents[n_waiting + 1] = i, i
-        n_waiting += 2
-        if fields[i, MISSING_LEFT] == NONE:
-            in_left = weight_of(plan, growing.total[left], HEAD)
-            in_right = weight_of(plan, growing.total[right], HEAD)
-            fields[i, MISSING_LEFT] = 1 if in_left >= in_right else 0
-        feature, start = fields[i, FEATURE], fields[i, SET_START]
-        if coded.is_subset[feature]:
-            fields[i, SET_START] = n_set
-            for code in range(coded.n_codes[feature]):
-                side = in_set[start + code]
-                sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
-            n_set += coded.n_codes[feature]
-    grown.counters[N_NODES], grown.counters[N_SET] = n_nodes, n_set
+    all_memory = Memory(
+        histograms,
+        np.empty(len(histograms), np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+        np.empty(most_rows, np.int32),
+        compact,
+        new_scratch(given.plan, given.coded, given.guide, in_order, most_rows),
+        np.empty(N_GROWING, np.int64),
+    )
+    memory = by_reference(all_memory)
+    memory.scratch.place[-1] = limits.row_weight
+    n_nodes, n_flags = ZERO, ZERO  # of the trees before
+    for tree in range(len(samples.seed)):
+        rows = all_rows[start[tree] : start[tree + 1]]
+        own_numbers = Sample(
+            samples.weight[tree],
+            samples.total[tree],
+            samples.square[tree],
+            samples.target,
+            samples.repeats[tree],
+        )
+        sample = by_reference(own_numbers)
+        counters = grown.counters[tree]
+        counters[STATE] = grow_tree(given, memory, growing, sample, rows, samples.seed[tree])
+        keep(own_numbers)
+        if counters[STATE] == NO_ROOM:
+            break
+        room = Grown(grown.fields[n_nodes:], grown.total[n_nodes:], grown.in_set[n_flags:], counters)
+        in_preorder(given.plan, given.coded, growing, memory.counters[MADE], by_reference(room))
+        counters[N_OPEN] = memory.counters[OPEN]
+        n_nodes += memory.counters[MADE]
+        n_flags += counters[N_SET]
+    keep(all_memory)

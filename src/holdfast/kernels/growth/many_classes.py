@@ -14,11 +14,10 @@ from holdfast.kernels.growth.criteria import (
 )
 from holdfast.kernels.growth.guide import guided_gain, undirected
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
-from holdfast.kernels.growth.sort import sort_keys
+from holdfast.kernels.growth.sort import ROW_MASK
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,
-    ROW_MASK,
     Scratch,
     Split,
     better,
@@ -28,9 +27,11 @@ from holdfast.kernels.growth.split import (
     improvement_bound,
     is_behind,
     lowest_rank,
+    surely_less,
 )
 from holdfast.kernels.jit import inner, int64
 
+MOST_EXACT = 1 << 26  # units of weight whose squares are exact as floats
 START = int64(0)  # where the statistics stand in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried
 
@@ -226,7 +227,7 @@ def open_classes(
 
 
 @inner
-def scan_few_classes(
+def scan_rows_classes(
     plan: Plan,
     node: Node,
     total: LongArray,
@@ -237,30 +238,55 @@ def scan_few_classes(
     scratch: Scratch,
     best: Split,
 ) -> tuple[Split, bool]:
-    """The best threshold of the feature in a small node, row by row: see `scan_few`."""
-    keys, left, trial, missing, ranks = scratch.keys, scratch.left, scratch.trial, scratch.inside, coded.ranks
-    n_keys = n_missing = int64(0)
+    """The best threshold of the feature, row by row: see `scan_rows`."""
+    left, trial, missing, ranks = scratch.left, scratch.trial, scratch.inside, coded.ranks
+    n_missing, last = int64(0), len(rows) - 1
     for k in range(plan.n_stats):
         left[k] = missing[k] = 0
-    for i in range(len(rows)):
-        row = int64(rows[i])
-        rank = int64(ranks[feature, row])
-        if rank < 0:
-            add_row(plan, sample, row, missing)
-            n_missing += 1
-            continue
-        keys[n_keys] = (rank << 32) | row
-        n_keys += 1
-    sort_keys(keys, int64(0), n_keys, scratch.waiting)
-    if n_keys == 0 or (n_missing == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
+    while n_missing <= last and ranks[feature, rows[n_missing]] < 0:
+        add_row(plan, sample, int64(rows[n_missing]), missing)
+        n_missing += 1
+    if n_missing > last or (n_missing == 0 and ranks[feature, rows[0]] == ranks[feature, rows[last]]):
         return best, False
-    for i in range(n_keys):
-        rank, at_end = keys[i] >> 32, i == n_keys - 1
-        add_row(plan, sample, keys[i] & ROW_MASK, left)
+    after = int64(ranks[feature, rows[n_missing]])
+    bits, mask, weights = plan.label_bits, (1 << plan.label_bits) - 1, sample.weight
+    # Squares of the classes on both sides, as long as they are exact: most splits need nothing else.
+    is_quick = (
+        plan.shift_factor > 0.0 and node.units < MOST_EXACT and n_missing == 0 and not plan.counts_apart
+    )
+    right, of_left, of_right, weight_left = scratch.corner, 0.0, 0.0, 0.0
+    for k in range(plan.n_classes):
+        right[k] = total[k]
+        of_right += float(total[k]) * float(total[k])
+    share, slack = of_right / node.weight, node.weight * 1e-14
+    for i in range(n_missing, last + 1):
+        rank, at_end = after, i == last
+        if is_quick:
+            if at_end:
+                break
+            packed = weights[rows[i]]
+            label, weight = packed & mask, packed >> bits
+            of_left += float(weight * (2 * left[label] + weight))
+            of_right -= float(weight * (2 * right[label] - weight))
+            left[label] += weight
+            right[label] -= weight
+            weight_left += float(weight)
+            after = int64(ranks[feature, rows[i + 1]])
+            if after == rank:
+                continue
+            weight_right = node.weight - weight_left
+            limit = (surely_less(node, best) + share - slack) * (weight_left * weight_right)
+            if of_left * weight_right + of_right * weight_left < limit:
+                continue
+            _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+            continue
+        add_row(plan, sample, int64(rows[i]), left)
         if at_end and n_missing == 0:
             break
-        if not at_end and keys[i + 1] >> 32 == rank:
-            continue
+        if not at_end:
+            after = int64(ranks[feature, rows[i + 1]])
+            if after == rank:
+                continue
         own = undirected(node) if at_end else node
         _, best = consider(plan, own, total, left, feature, rank, RIGHT, best)
         if n_missing > 0 and not at_end:

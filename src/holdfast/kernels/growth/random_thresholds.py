@@ -1,8 +1,8 @@
 """The thresholds that the nodes of a tree have drawn, once more: a growing tree keeps ranks alone."""
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.kernels.growth.grow import END, FEATURE, FIRST_RIGHT, LAST_LEFT, SEED, START
 from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import END, FEATURE, FIRST_RIGHT, LAST_LEFT, SEED, START
 from holdfast.kernels.growth.random_split import RankValues, drawn_number, rank_range
 from holdfast.kernels.jit import int64, kernel
 

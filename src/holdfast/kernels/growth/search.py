@@ -16,9 +16,11 @@ from holdfast.kernels.growth.criteria import (
 from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import toward
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
-from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_few_classes
+from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_rows_classes
+from holdfast.kernels.growth.sort import ROW_MASK
+from holdfast.kernels.growth.sorted_rows import write_keys
 from holdfast.kernels.growth.split import Scratch, Split, could_win, kept_in_ties, no_split
-from holdfast.kernels.growth.two_statistics import open_two, scan_few, scan_two
+from holdfast.kernels.growth.two_statistics import open_two, scan_rows, scan_two
 from holdfast.kernels.jit import inner, int64
 
 # A node of this many rows is counted in full bins, and keeps its histogram for its children. Smaller nodes
@@ -32,16 +34,15 @@ ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
 
 
 @inner
-def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
-    """The node that these rows make; its statistics are written to `total`."""
+def add_up(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> None:
+    """Write the statistics of the rows to `total`."""
     for k in range(plan.n_stats):
         total[k] = 0
-    # Not by `add_row`: a call that passes arrays counts references, four times a row here.
     bits, mask = plan.label_bits, (1 << plan.label_bits) - 1
     if plan.n_classes > 0:
         for i in range(len(rows)):
-            weight_of_row = sample.weight[rows[i]]
-            total[weight_of_row & mask] += weight_of_row >> bits
+            weight = sample.weight[rows[i]]
+            total[weight & mask] += weight >> bits
     else:
         for i in range(len(rows)):
             total[0] += sample.weight[rows[i]]
@@ -50,6 +51,11 @@ def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> No
     if plan.counts_apart:
         for i in range(len(rows)):
             total[plan.n_stats - 1] += sample.repeats[rows[i]]
+
+
+@inner
+def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
+    """The node that these rows make; `total` are their statistics."""
     units = weight_of(plan, total, START)
     weight = float(units)
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
@@ -149,7 +155,8 @@ def search(
     `first` on and before `last` are looked at, and none after `stop[0]` is raised.
     """
     best, has_two, coarse = no_split(), plan.n_classes <= 2, fine
-    is_small = len(rows) <= FEW_ROWS
+    in_order = scratch.sorted_rows
+    is_small, is_sorted = len(rows) <= FEW_ROWS, in_order.place[1] > 0
     rows_to_scan_all = 8192 if plan.n_classes > 2 else 4096 if plan.n_classes > 0 else 1024
     while coarse < 4 and len(rows) << coarse < rows_to_scan_all:
         coarse += 1
@@ -166,7 +173,7 @@ def search(
                 n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
                 n_least *= 2
             feature = column_at(scratch.queue, i)
-        drawn[i], promise[feature] = feature, NEVER
+        drawn[i], promise[feature], ordered = feature, NEVER, rows
         # What does not vary in a node does not vary below it.
         is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1
         is_closed = has_paths and paths.is_closed[feature] > 0
@@ -184,15 +191,22 @@ def search(
             if n_drawn > 0 and n_codes == coded.n_ranks[feature] and n_codes <= 128:
                 own_fine = shift = int64(0)  # each value its own bin: there is nothing to open
             by_rows = is_small and not coded.is_subset[feature] and n_codes * 4 > len(rows)
-            if (n_drawn > 0 or is_small) and not by_rows:
+            if is_sorted and in_order.is_kept[feature]:
+                by_rows, ordered = True, in_order.rows[feature, in_order.place[0] : in_order.place[1]]
+            elif by_rows:
+                write_keys(coded, rows, feature, scratch.keys, scratch.places, scratch.waiting)
+                for j in range(len(rows)):
+                    in_order.few[j] = scratch.keys[j] & ROW_MASK
+                ordered = in_order.few[: len(rows)]
+            elif n_drawn > 0 or is_small or is_sorted:
                 count_one(plan, coded, sample, rows, feature, own_fine, histogram)
             if coded.is_subset[feature]:
                 best, varied = scan_categories(plan, node, total, coded, feature, histogram, scratch, best)
             elif by_rows and has_two:
-                best, varied = scan_few(plan, node, coded, sample, rows, feature, scratch, best)
+                best, varied = scan_rows(plan, node, coded, sample, ordered, feature, best)
             elif by_rows:
-                best, varied = scan_few_classes(
-                    plan, node, total, coded, sample, rows, feature, scratch, best
+                best, varied = scan_rows_classes(
+                    plan, node, total, coded, sample, ordered, feature, scratch, best
                 )
             elif has_two:
                 best, promise[feature], varied = scan_two(

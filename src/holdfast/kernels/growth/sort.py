@@ -4,6 +4,7 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.kernels.jit import inner, uint64
 
 FEW = 24  # keys that are sorted fastest by insertion
+ROW_MASK = 0xFFFFFFFF  # the row in a key, which is below its rank
 
 
 @inner

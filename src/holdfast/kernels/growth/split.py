@@ -21,12 +21,11 @@ from holdfast.kernels.growth.criteria import (
 from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.sort import sort_keys
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.growth.sorted_rows import ROWS_TO_PLACE, SortedRows
+from holdfast.kernels.jit import inlined, inner, int64
 
 RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
 SURE = int64(1 << 60)  # bound of a bin that must be opened
-ROWS_TO_PLACE = 256  # with fewer rows, sorting all keys at once is faster
-ROW_MASK = 0xFFFFFFFF  # the row in a key
 
 
 class Split(NamedTuple):
@@ -65,6 +64,7 @@ class Scratch(NamedTuple):
     offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
     paths: Paths  # what the node may ask
+    sorted_rows: SortedRows
 
 
 @inner
@@ -108,7 +108,7 @@ def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
     return feature < best.feature or (feature == best.feature and lowest_cut < best.cut)
 
 
-@inner
+@inlined
 def surely_less(node: Node, best: Split) -> float:
     """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
     return node.cost * (best.gain * 0.999999 - node.impurity * (4.0 / PARTS)) - node.rounding

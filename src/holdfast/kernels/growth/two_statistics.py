@@ -18,11 +18,10 @@ from holdfast.kernels.growth.criteria import (
 )
 from holdfast.kernels.growth.guide import guided_gain, undirected
 from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
-from holdfast.kernels.growth.sort import sort_keys
+from holdfast.kernels.growth.sort import ROW_MASK
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,
-    ROW_MASK,
     Scratch,
     Split,
     better,
@@ -34,7 +33,7 @@ from holdfast.kernels.growth.split import (
     lowest_rank,
     surely_less,
 )
-from holdfast.kernels.jit import inner, int64
+from holdfast.kernels.jit import inlined, inner, int64
 
 
 @inner
@@ -95,7 +94,7 @@ def corner_gain(
     return min(bound, closer)
 
 
-@inner
+@inlined
 def consider(
     plan: Plan,
     node: Node,
@@ -107,14 +106,33 @@ def consider(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best.
+    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best."""
+    weight_left, weight_right = float(units), float(node.units - units)
+    sum_left, sum_right = float(total), float(node.total - total)
+    # Most splits end here, in the loop over the rows, and without a call.
+    if is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
+        return 0.0, best
+    return consider_closely(plan, node, rows, units, total, feature, cut, missing_left, best)
+
+
+@inner
+def consider_closely(
+    plan: Plan,
+    node: Node,
+    rows: int,
+    units: int,
+    total: int,
+    feature: int,
+    cut: int,
+    missing_left: int,
+    best: Split,
+) -> tuple[float, Split]:
+    """The same for a split that may be as good as the best.
 
     The right side is worked out in integers: floats would round it differently from the left.
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
-    if is_below(plan, weight_left, sum_left, weight_right, sum_right, surely_less(node, best)):
-        return 0.0, best
     gain = gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
         own = gain
@@ -268,52 +286,43 @@ def open_two(
 
 
 @inner
-def scan_few(
-    plan: Plan,
-    node: Node,
-    coded: Coded,
-    sample: Sample,
-    rows: IntArray,
-    feature: int,
-    scratch: Scratch,
-    best: Split,
+def scan_rows(
+    plan: Plan, node: Node, coded: Coded, sample: Sample, rows: IntArray, feature: int, best: Split
 ) -> tuple[Split, bool]:
-    """The best threshold of the feature in a small node, row by row; and whether it takes several values."""
+    """The best threshold of the feature, row by row; and whether it takes several values.
+
+    The rows are in the order of the feature, missing values first.
+    """
     weights, totals, counts, ranks = sample.weight, sample.total, sample.repeats, coded.ranks
-    keys = scratch.keys
-    both, bits = plan.n_classes, plan.label_bits
-    n_keys = missing_weight = missing_sum = missing_rows = int64(0)
-    for i in range(len(rows)):
-        row = int64(rows[i])
-        rank = int64(ranks[feature, row])
-        if rank < 0:
-            missing_weight += weights[row] >> bits
-            missing_sum += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
-            missing_rows += counts[row]
-            continue
-        keys[n_keys] = (rank << 32) | row
-        n_keys += 1
-    sort_keys(keys, int64(0), n_keys, scratch.waiting)
-    if n_keys == 0 or (missing_weight == 0 and keys[0] >> 32 == keys[n_keys - 1] >> 32):
-        return best, False
+    both, bits, n_rows, last = plan.n_classes, plan.label_bits, int64(0), len(rows) - 1
     weight = sum_ = n = int64(0)
-    for i in range(n_keys):
-        row, rank = keys[i] & ROW_MASK, keys[i] >> 32
+    while n_rows <= last and ranks[feature, rows[n_rows]] < 0:
+        row = rows[n_rows]
         weight += weights[row] >> bits
         sum_ += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
         n += counts[row]
-        at_end = i == n_keys - 1
-        if at_end and missing_weight == 0:
-            break
-        if not at_end and keys[i + 1] >> 32 == rank:
+        n_rows += 1
+    if n_rows > last or (n_rows == 0 and ranks[feature, rows[0]] == ranks[feature, rows[last]]):
+        return best, False
+    missing_weight, missing_sum, missing_rows = weight, sum_, n
+    weight = sum_ = n = int64(0)
+    after = int64(ranks[feature, rows[n_rows]])
+    for i in range(n_rows, last):
+        row, rank = rows[i], after
+        weight += weights[row] >> bits
+        sum_ += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
+        n += counts[row]
+        after = int64(ranks[feature, rows[i + 1]])
+        if after == rank:
             continue
         m = n if plan.counts_apart else weight
-        own = undirected(node) if at_end else node
-        _, best = consider(plan, own, m, weight, sum_, feature, rank, RIGHT, best)
-        if missing_weight > 0 and not at_end:
-            here, m = (
-                weight + missing_weight,
-                n + missing_rows if plan.counts_apart else weight + missing_weight,
-            )
-            _, best = consider(plan, node, m, here, sum_ + missing_sum, feature, rank, LEFT, best)
+        _, best = consider(plan, node, m, weight, sum_, feature, rank, RIGHT, best)
+        if missing_weight > 0:
+            with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
+            m = n + missing_rows if plan.counts_apart else with_weight
+            _, best = consider(plan, node, m, with_weight, with_sum, feature, rank, LEFT, best)
+    if missing_weight > 0:  # known values against missing ones
+        weight, sum_ = node.units - missing_weight, node.total - missing_sum
+        m = n + counts[rows[last]] if plan.counts_apart else weight
+        _, best = consider(plan, undirected(node), m, weight, sum_, feature, after, RIGHT, best)
     return best, True

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.kernels.growth.criteria import deviation, joint_impurity
-from holdfast.kernels.growth.grow import END, FEATURE, LEFT, NONE, RIGHT, START
+from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, NONE, RIGHT, START
 from holdfast.kernels.jit import inner, int64, kernel
 
 SMALL_UNIT = 2.0**-30  # of the unit; so many of them as there are rows can be added

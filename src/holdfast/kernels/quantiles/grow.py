@@ -9,9 +9,12 @@ import math
 import numpy as np
 
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.growth.criteria import NEVER, Node, Plan
-from holdfast.kernels.growth.drawing import child_seed, mix
-from holdfast.kernels.growth.grow import (
+from holdfast.kernels.growth.criteria import Node, Plan
+from holdfast.kernels.growth.divide import divide, find_given, take_given
+from holdfast.kernels.growth.guide import HIGHEST, LOWEST, PARENT, Guide, Paths, guided, open_paths
+from holdfast.kernels.growth.heap import pop, push
+from holdfast.kernels.growth.histogram import Coded, Sample
+from holdfast.kernels.growth.nodes import (
     COMPLETE,
     CUT,
     DEPTH,
@@ -20,28 +23,25 @@ from holdfast.kernels.growth.grow import (
     FIRST_RIGHT,
     LEFT,
     MISSING_LEFT,
-    N_FIELDS,
     N_OPEN,
     NO_ROOM,
     NONE,
     RIGHT,
     SEED,
-    SET_START,
     START,
     STATE,
     STOPPED,
     Growing,
     Grown,
     Limits,
-    divide,
     in_preorder,
-    pop,
-    push,
-    side_of_all,
+    is_split,
+    keep_set,
+    make_children,
+    make_root,
+    may_split,
 )
-from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, PARENT, Guide, Paths, guided, open_paths
-from holdfast.kernels.growth.histogram import Coded, Sample
-from holdfast.kernels.growth.split import Split, no_split
+from holdfast.kernels.growth.split import no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.quantiles.search import Room, choose_set, search
 from holdfast.kernels.quantiles.sides import Pinball, Targets, all_rows, loss_of
@@ -164,19 +164,14 @@ def grow_quantiles(
     plan, pinball, guide = by_reference(plan), by_reference(pinball), by_reference(guide)
     coded, sample = by_reference(coded), by_reference(sample)
     growing, grown = by_reference(growing), by_reference(grown)
-    fields, total, in_set, capacity = growing.fields, growing.total, growing.in_set, len(growing.fields)
+    fields, total, capacity = growing.fields, growing.total, len(growing.fields)
     priority, value, heap = np.empty(capacity), np.empty(capacity), np.empty(capacity, np.int64)
     buffer = np.empty(len(rows), np.int32)
     memory = new_room(coded, guide, len(rows))
     room = by_reference(memory)
-    zero, one, bounds, top = int64(0), int64(1), growing.guided, guide.top
+    zero, one, bounds = int64(0), int64(1), growing.guided
     n_nodes, n_leaves, n_open, n_set, state, parent = one, one, zero, zero, COMPLETE, NONE
-    for k in range(N_FIELDS):
-        fields[0, k] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, len(rows), 0, mix(seed)
-    if guide.is_set:
-        bounds[0, LOWEST], bounds[0, HIGHEST], bounds[0, PARENT] = -np.inf, np.inf, NONE
-        bounds[0, GIVEN] = 0 if len(top.feature) > 0 else NONE
+    make_root(growing, guide, int64(len(rows)), seed)
     while True:
         # Search the new nodes: the root, or the two children of `parent`, which stand last.
         newest = zero if parent == NONE else n_nodes - 2
@@ -197,31 +192,13 @@ def grow_quantiles(
                     low, high = bounds[at, LOWEST], bounds[at, HIGHEST]
                     node = guided(node, node.rounding, NO_DIRECTION, low, high, 0.0, 1.0)
                 open_paths(guide, fields, bounds, at, fields[at, DEPTH], FEATURE, room.paths)
-                given = int64(bounds[at, GIVEN])
-                while given != NONE:
-                    side = side_of_all(coded, own, top, given)
-                    if side == NONE:
-                        break
-                    given = top.left[given] if side == 1 else top.right[given]
-                bounds[at, GIVEN] = given
+                given = find_given(coded, own, guide.top, bounds, at)
             if given != NONE:
-                feature, first = top.feature[given], top.set_start[given]
-                best = Split(zero, np.inf, feature, top.cut[given], top.missing_left[given])
-                if coded.is_subset[feature]:
-                    for code in range(coded.n_codes[feature]):
-                        room.in_set[code] = top.in_set[first + code]
-            elif (
-                node.impurity > 0.0
-                and fields[at, DEPTH] < limits.max_depth
-                and node.rows >= max(limits.min_rows_to_split, 2 * plan.min_rows)
-            ):
+                best = take_given(coded, guide.top, given, room.in_set)
+            elif may_split(plan, limits, node, fields[at, DEPTH]):
                 best = search(plan, pinball, node, coded, own, room, limits.n_drawn, fields[at, SEED], stop)
             gain = best.gain * room.paths.cost[max(best.feature, zero)]
-            if (
-                best.improvement == NEVER
-                or gain < limits.min_impurity_decrease - 1e-12 * node.impurity
-                or gain < (limits.min_relative_gain - 1e-12) * node.impurity
-            ):
+            if not is_split(limits, node, best, gain):
                 continue
             feature = best.feature
             fields[at, FEATURE], fields[at, CUT] = feature, best.cut
@@ -229,14 +206,10 @@ def grow_quantiles(
             if coded.is_subset[feature]:
                 if given == NONE:
                     fields[at, MISSING_LEFT] = choose_set(pinball, coded, own, room, feature, best.cut)
-                fields[at, SET_START] = n_set
-                n_codes = coded.n_codes[feature]
-                if n_set + n_codes > len(in_set):
+                n_set = keep_set(growing, at, int64(coded.n_codes[feature]), room.in_set, n_set)
+                if n_set == NONE:
                     grown.counters[STATE] = NO_ROOM
                     return
-                for code in range(n_codes):
-                    in_set[n_set + code] = room.in_set[code]
-                n_set += n_codes
             priority[at] = max(gain, 0.0) if limits.best_first else float(at)
             push(heap, priority, n_open, at)
             n_open += 1
@@ -249,21 +222,9 @@ def grow_quantiles(
         parent = pop(heap, priority, n_open)
         n_open -= 1
         n_leaves += 1
-        first, last = fields[parent, START], fields[parent, END]
-        middle = first + divide(coded, rows, buffer, fields, parent, in_set)
-        fields[parent, LEFT], fields[parent, RIGHT] = n_nodes, n_nodes + 1
-        for side in range(2):
-            for k in range(N_FIELDS):
-                fields[n_nodes, k] = NONE
-            fields[n_nodes, START], fields[n_nodes, END] = (first, middle) if side == 0 else (middle, last)
-            fields[n_nodes, DEPTH] = fields[parent, DEPTH] + 1
-            fields[n_nodes, SEED] = child_seed(fields[parent, SEED], side)
-            if guide.is_set:
-                given = int64(bounds[parent, GIVEN])
-                bounds[n_nodes, PARENT], bounds[n_nodes, GIVEN] = parent, NONE
-                if given != NONE:
-                    bounds[n_nodes, GIVEN] = top.left[given] if side == 0 else top.right[given]
-            n_nodes += 1
+        middle = fields[parent, START] + divide(coded, rows, buffer, fields, parent, growing.in_set)
+        make_children(growing, guide, parent, middle, n_nodes)
+        n_nodes += 2
     in_preorder(plan, coded, growing, n_nodes, grown)
     grown.counters[N_OPEN], grown.counters[STATE] = n_open, state
     keep(memory)

@@ -13,8 +13,8 @@ from holdfast.kernels.growth.drawing import column_at, queue_columns
 from holdfast.kernels.growth.guide import Paths, clipped, toward, undirected
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.shrinkage import MOST_LISTED, NO_SHIFT
-from holdfast.kernels.growth.sort import sort_by, sort_keys
-from holdfast.kernels.growth.split import LEFT, RIGHT, ROW_MASK, Split, better, kept_in_ties, no_split
+from holdfast.kernels.growth.sort import ROW_MASK, sort_by, sort_keys
+from holdfast.kernels.growth.split import LEFT, RIGHT, Split, better, kept_in_ties, no_split
 from holdfast.kernels.jit import inner, int64
 from holdfast.kernels.quantiles.sides import NEARLY, Pinball, Targets, all_rows, loss_of, without
 

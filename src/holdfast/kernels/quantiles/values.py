@@ -7,7 +7,7 @@ from the leaves up. Weights and losses are added as in `kernels/growth/values.py
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.kernels.growth.grow import END, FEATURE, LEFT, NONE, RIGHT, START
+from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, NONE, RIGHT, START
 from holdfast.kernels.growth.values import integer_part, small_part, together, units_in_one
 from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.quantiles.sides import NEARLY, Pinball

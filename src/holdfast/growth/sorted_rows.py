@@ -1,0 +1,38 @@
+"""Room for the rows of small nodes in the order of every feature."""
+
+import numpy as np
+
+from holdfast.growth.compact_rows import COMPACT_ROWS
+from holdfast.growth.rules import GrowthRules
+from holdfast.kernels.growth.compact_rows import CompactRows
+from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.histogram import Coded
+from holdfast.kernels.growth.nodes import Limits
+from holdfast.kernels.growth.search import FEW_ROWS
+from holdfast.kernels.growth.sorted_rows import SortedRows
+
+# Nodes of up to so many rows are sorted: bins of numbers and of many classes have no close bounds. Those of
+# two classes have, and are counted down to FEW_ROWS.
+MANY_ROWS = 1024
+LEAST_CODES = 13  # columns of fewer values are counted
+MOST_SORTED = 2**22  # row numbers, of four bytes
+
+
+def sorted_room(
+    rules: GrowthRules, plan: Plan, coded: Coded, limits: Limits, compact: CompactRows, n_rows: int
+) -> SortedRows:
+    """Room for the rows of a compact node, or of a small table; none where it would not help."""
+    n_features, n_table = coded.ranks.shape
+    n_places = len(compact.origin) or (n_rows if n_rows < 4 * COMPACT_ROWS else 0)
+    # Where features are drawn, most of what is kept in order would never be asked.
+    is_of_use = not limits.n_drawn and rules.splitter != "random" and rules.memory_limit is None
+    if not is_of_use or n_features * n_places > MOST_SORTED:
+        n_places = 0
+    return SortedRows(
+        np.empty((n_features, n_places), np.int32),
+        ((coded.is_subset == 0) & (coded.n_codes >= LEAST_CODES)).astype(np.uint8),
+        np.empty((len(compact.origin) or n_table) if n_places else 0, np.uint8),
+        np.zeros(2, np.int64),
+        np.empty(FEW_ROWS, np.int32),
+        FEW_ROWS if plan.n_classes in (1, 2) else MANY_ROWS,
+    )
