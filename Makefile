@@ -11,7 +11,7 @@ READY_DOCS := $(VENV)/.ready-docs
 # three times as long where numpy and scikit-learn are compiled anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check lint types imports test-nojit test-cpu golden docs dist-check bench clean
+.PHONY: demo test coverage check lint types imports test-nojit test-bounds test-cpu golden docs dist-check bench clean
 
 demo: $(RUNNING)
 	$(BIN)/holdfast demo
@@ -28,11 +28,15 @@ coverage: $(READY)
 test-nojit: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m kernel $$(grep -rl --include='test_*.py' mark.kernel tests)
 
+# The kernels once more with every index looked at: none is outside of its array. Compiling takes minutes.
+test-bounds: $(READY)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth ensembles distance stability golden)
+
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
 # All that computes a figure, and with it every kernel. Left out are reading, writing and showing, damaged files,
-# and scikit-learn's own checks: tests/properties tries weights and orders of rows with every kind of estimator.
+# and scikit-learn's own checks of simple estimators: tests/properties tries weights and orders of rows with these.
 ON_BOTH := scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
-ON_ONE := --ignore-glob='*estimator_checks.py' --ignore=tests/properties/test_file_fuzz.py
+ON_ONE := $(addprefix --ignore=tests/,properties/test_file_fuzz.py $(addprefix estimators/test_,estimator_checks.py bagged_estimator_checks.py boosting_estimator_checks.py))
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 $(ON_ONE) $(addprefix tests/,$(ON_BOTH))
 
@@ -92,5 +96,5 @@ $(READY_DOCS): $(READY)
 	touch $(READY_DOCS)
 
 clean:
-	rm -rf $(VENV) build dist docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_generic
+	rm -rf $(VENV) build dist docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_generic .numba_bounds
 	find . -name __pycache__ -prune -exec rm -rf {} +
