@@ -29,8 +29,8 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        # What no other code can call may be written out where it is called, or lose arguments. And kernels that
-        # were compiled apart cannot come to call each other's copy of a function.
+        # What no other code can call may be written out where it is called, or lose arguments. And kernels
+        # that were compiled apart cannot come to call each other's copy of a function.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"

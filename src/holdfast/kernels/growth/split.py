@@ -161,7 +161,7 @@ def gather_keys(
 ) -> int:
     """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are.
 
-    Codes are in the order of ranks: the keys are put in their order, and only those of one code are compared.
+    Codes are in the order of ranks: many keys are put in their order, and those of one code are compared.
     """
     lane, block, keys, places = 8 * (feature % 4), feature // 4, scratch.keys, scratch.places
     codes, ranks, top_rank, bounds = coded.codes, coded.ranks, coded.top_rank, scratch.bounds
@@ -171,14 +171,17 @@ def gather_keys(
         for code in range(b << shift, min((b + 1) << shift, n_codes)):
             places[code] = 0 if is_open else NEVER
     places[MISSING_CODE] = NEVER
-    if len(rows) < ROWS_TO_PLACE:
-        for i in range(len(rows)):
-            row = int64(rows[i])
-            if places[codes[block, row] >> lane & 255] != NEVER:
-                keys[n_keys] = (int64(ranks[feature, row]) << 32) | row
-                n_keys += 1
+    for i in range(len(rows)):
+        # Written in any case, and kept if the bin is open: a branch would be guessed wrong too often.
+        row = int64(rows[i])
+        keys[n_keys] = row
+        n_keys += places[codes[block, row] >> lane & 255] + 1
+    if n_keys < max(ROWS_TO_PLACE, len(rows) // 16):  # sorting them takes less time than two more passes
+        for i in range(n_keys):
+            keys[i] |= int64(ranks[feature, keys[i]]) << 32
         sort_keys(keys, int64(0), n_keys, scratch.waiting)
         return n_keys
+    n_keys = int64(0)
     for i in range(len(rows)):
         code = int64(codes[block, rows[i]] >> lane & 255)
         if places[code] != NEVER:
