@@ -11,8 +11,8 @@ from holdfast.kernels.growth.nodes import Limits
 from holdfast.kernels.growth.search import FEW_ROWS
 from holdfast.kernels.growth.sorted_rows import SortedRows
 
-# Nodes of up to so many rows are sorted: bins of numbers and of many classes have no close bounds. Those of
-# two classes have, and are counted down to FEW_ROWS.
+# Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by the
+# Gini impurity. Two classes have close ones, and logarithms of many are dear: counted down to FEW_ROWS.
 MANY_ROWS = 1024
 LEAST_CODES = 13  # columns of fewer values are counted
 MOST_SORTED = 2**22  # row numbers, of four bytes
@@ -28,11 +28,12 @@ def sorted_room(
     is_of_use = not limits.n_drawn and rules.splitter != "random" and rules.memory_limit is None
     if not is_of_use or n_features * n_places > MOST_SORTED:
         n_places = 0
+    is_loose = plan.n_classes == 0 or (plan.n_classes > 2 and plan.shift_factor > 0.0)
     return SortedRows(
         np.empty((n_features, n_places), np.int32),
         ((coded.is_subset == 0) & (coded.n_codes >= LEAST_CODES)).astype(np.uint8),
         np.empty((len(compact.origin) or n_table) if n_places else 0, np.uint8),
         np.zeros(2, np.int64),
         np.empty(FEW_ROWS, np.int32),
-        FEW_ROWS if plan.n_classes in (1, 2) else MANY_ROWS,
+        MANY_ROWS if is_loose else FEW_ROWS,
     )
