@@ -11,8 +11,8 @@ from holdfast.kernels.growth.nodes import Limits
 from holdfast.kernels.growth.search import FEW_ROWS
 from holdfast.kernels.growth.sorted_rows import SortedRows
 
-# Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by the
-# Gini impurity. Two classes have close ones, and logarithms of many are dear: counted down to FEW_ROWS.
+# Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by
+# the Gini impurity. Two classes have close ones, and logarithms of many are dear: counted down to FEW_ROWS.
 MANY_ROWS = 1024
 LEAST_CODES = 13  # columns of fewer values are counted
 MOST_SORTED = 2**22  # row numbers, of four bytes
