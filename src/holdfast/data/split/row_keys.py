@@ -25,6 +25,7 @@ CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ 
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64
 _MISSING = np.uint64(0x7FF8000000000000)  # one NaN for all
 _ALL_BITS = 2**64 - 1
+LEADING_BITS = 12  # of a random number: so many beginnings are a table that fits in the cache
 _BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
 
 
@@ -204,12 +205,33 @@ def poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0
            [0, 1, 1, 0, 2, 0, 0, 1]], dtype=int32)
     """
     of_stream = np.array([stream_key(*stream) for stream in streams], np.uint64)
-    drawn = as_uniforms(mix(keys ^ of_stream[:, None]))
-    counts = np.searchsorted(_poisson_cdf(rate), drawn, side="right").astype(np.int32)
-    for own, numbers in zip(counts, drawn, strict=True):
+    bits = mix(keys ^ of_stream[:, None])
+    counts = _poisson_of(bits.ravel(), rate).reshape(bits.shape)
+    for own, own_bits in zip(counts, bits, strict=True):
         if not own.any():
-            own[numbers == numbers.max(initial=0.0)] = 1
+            drawn = as_uniforms(own_bits)
+            own[drawn == drawn.max(initial=0.0)] = 1
     return counts
+
+
+def _poisson_of(bits: KeyArray, rate: float) -> IntArray:
+    """The counts that random bits stand for; the leading ones almost always tell, which is soon looked up."""
+    leading = (bits >> np.uint64(64 - LEADING_BITS)).view(np.int64)
+    counts: IntArray = _poisson_by_leading_bits(rate).take(leading)
+    untold = np.flatnonzero(counts < 0)
+    counts[untold] = np.searchsorted(_poisson_cdf(rate), as_uniforms(bits[untold]), side="right")
+    return counts
+
+
+@lru_cache(64)
+def _poisson_by_leading_bits(rate: float) -> IntArray:
+    """The count for all random numbers that begin with the same bits; -1 where they have several."""
+    n_beginnings = 2**LEADING_BITS
+    lowest = np.arange(n_beginnings) / n_beginnings
+    highest = lowest + (1 / n_beginnings - 2.0**-53)
+    of_both = (np.searchsorted(_poisson_cdf(rate), ends, side="right") for ends in (lowest, highest))
+    counts, others = of_both
+    return frozen(np.where(counts == others, counts, -1).astype(np.int32))
 
 
 @lru_cache(64)
