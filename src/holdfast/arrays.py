@@ -39,6 +39,21 @@ def row_sums(matrix: FloatArray) -> FloatArray:
     return sums
 
 
+def stable_order(keys: NDArray[Any]) -> LongArray:
+    """The places of the keys in their order, of equal ones the first first; none may be NaN.
+
+    Where all differ, any sort will do, and the quick one takes a fifth of the time of a stable one.
+
+    >>> stable_order(np.array([3, 1, 3, 2]))
+    array([1, 3, 0, 2])
+    """
+    order = np.argsort(keys)
+    in_order = keys[order]
+    if (in_order[1:] == in_order[:-1]).any():
+        order = np.argsort(keys, kind="stable")
+    return np.asarray(order, np.int64)
+
+
 def without_last_digits(values: FloatArray) -> FloatArray:
     """The values to twelve digits of the greatest, so that those equal by their meaning are equal.
 

@@ -124,9 +124,12 @@ def target_order(table: Table) -> NDArray[Any]:
     """
     if not table.schema.target.is_classes:
         return table.target
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
     classes = range(len(table.schema.target.classes))
-    frequency = [fsum(weight[table.target == number]) for number in classes]
+    if table.weight is None:
+        frequency = np.bincount(table.target, minlength=len(classes)).tolist()
+    else:
+        weight = table.weight / table.weight.max()
+        frequency = [fsum(weight[table.target == number]) for number in classes]
     by_frequency = sorted(classes, key=lambda number: -frequency[number])  # of equal ones, the first by name
     rank = np.argsort(by_frequency, kind="stable")
     return np.asarray(rank[table.target], np.int64)

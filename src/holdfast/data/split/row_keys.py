@@ -62,12 +62,12 @@ def row_keys(table: Table) -> KeyArray:
     if table.known_keys is not None:
         return table.known_keys
     hashes = row_hashes(table)
-    order = np.argsort(hashes, kind="stable")
-    if (np.diff(hashes[order]) != 0).all():
+    shared = _shared(hashes)
+    if len(shared) == 0:
         return hashes
     target = target_order(table) if table.schema.target.is_classes else np.zeros(table.n_rows)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    order = np.lexsort((weight, target, hashes))
+    order = shared[np.lexsort((weight[shared], target[shared], hashes[shared]))]
     says_more = np.append(True, np.diff(hashes[order]) != 0)
     is_new = says_more | np.append(True, np.diff(target[order]) != 0)
     repeats = _repeats(table.weight, table.n_rows)[order]
@@ -75,6 +75,16 @@ def row_keys(table: Table) -> KeyArray:
     keys[order] += _since(np.cumsum(repeats) - repeats, is_new) * STEP
     keys[order] += _since(np.cumsum(is_new), says_more) * CLASS_STEP
     return keys
+
+
+def _shared(hashes: KeyArray) -> LongArray:
+    """The rows that have their hash in common with others."""
+    in_order = np.sort(hashes)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    if len(repeated) == 0:
+        return np.empty(0, np.int64)
+    place = np.searchsorted(repeated, hashes).clip(max=len(repeated) - 1)
+    return np.flatnonzero(repeated[place] == hashes)
 
 
 def _since(counts: LongArray, is_start: BoolArray) -> KeyArray:
@@ -94,7 +104,8 @@ def copies_as_groups(table: Table, copies: LongArray | None) -> LongArray | None
     """
     if copies is None:
         return None
-    first = np.unique(copies, return_index=True)[1]
+    first = np.empty(int(copies.max()) + 1, np.int64)
+    first[copies[::-1]] = np.arange(len(copies))[::-1]  # of several, the one that is written last stays
     return row_keys(table)[first][copies].view(np.int64)
 
 
