@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.arrays import row_sums, stable_order, without_last_digits
+from holdfast.arrays import row_maxima, row_sums, stable_order, without_last_digits
 
 
 @pytest.mark.parametrize("scale", [1e-9, 0.01, 1.0, 0.3, 999.0, 1e9])
@@ -27,9 +27,10 @@ def test_what_is_unknown_or_without_a_scale_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 9])
-def test_the_sums_of_rows_are_those_of_numpy_to_the_last_bit(n_columns: int) -> None:
+def test_the_sums_of_rows_are_those_of_numpy_to_the_last_bit_and_so_are_the_greatest(n_columns: int) -> None:
     matrix = np.random.default_rng(0).random((500, n_columns)) ** 9
     assert row_sums(matrix).tobytes() == matrix.sum(axis=1).tobytes()
+    assert row_maxima(matrix).tolist() == list(map(max, matrix.tolist()))
 
 
 @pytest.mark.parametrize("n_values", [3, 500, 2**60])

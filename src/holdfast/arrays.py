@@ -39,6 +39,17 @@ def row_sums(matrix: FloatArray) -> FloatArray:
     return sums
 
 
+def row_maxima(matrix: FloatArray) -> FloatArray:
+    """The greatest number of every row; of two columns several times as fast as numpy.
+
+    >>> row_maxima(np.array([[1.0, 2.0], [4.0, 3.0]]))
+    array([2., 4.])
+    """
+    if matrix.shape[1] == 2:
+        return np.maximum(matrix[:, 0], matrix[:, 1])
+    return np.asarray(matrix.max(axis=1), np.float64)
+
+
 def stable_order(keys: NDArray[Any]) -> LongArray:
     """The places of the keys in their order, of equal ones the first first; none may be NaN.
 

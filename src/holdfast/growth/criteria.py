@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, row_sums
+from holdfast.arrays import FloatArray, row_maxima, row_sums
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
 from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
@@ -47,7 +47,7 @@ def _gini(fractions: FloatArray) -> FloatArray:
 
 
 def _misclassification(fractions: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - fractions.max(axis=1), np.float64)
+    return np.asarray(1.0 - row_maxima(fractions), np.float64)
 
 
 def _entropy(fractions: FloatArray) -> FloatArray:
