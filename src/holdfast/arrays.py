@@ -53,16 +53,17 @@ def row_maxima(matrix: FloatArray) -> FloatArray:
 def stable_order(keys: NDArray[Any]) -> LongArray:
     """The places of the keys in their order, of equal ones the first first; none may be NaN.
 
-    Where all differ, any sort will do, and the quick one takes a fifth of the time of a stable one.
+    Where all differ, any sort will do, and a quick one takes a third of the time of a stable one.
 
     >>> stable_order(np.array([3, 1, 3, 2]))
     array([1, 3, 0, 2])
     """
-    order = np.argsort(keys)
-    in_order = keys[order]
-    if (in_order[1:] == in_order[:-1]).any():
-        order = np.argsort(keys, kind="stable")
-    return np.asarray(order, np.int64)
+    distinct, ranks = np.unique(keys, return_inverse=True)
+    if len(distinct) < len(keys):
+        return np.argsort(keys, kind="stable")
+    order = np.empty(len(keys), np.int64)
+    order[ranks] = np.arange(len(keys))
+    return order
 
 
 def without_last_digits(values: FloatArray) -> FloatArray:

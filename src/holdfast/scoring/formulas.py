@@ -112,9 +112,8 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
     if not inside.any() or not outside.any():
         return 0.5
     rounded = without_last_digits(scores)
-    order = rounded.argsort()  # of equal scores in whatever order: they have one place
-    in_order = rounded[order]
-    place = np.zeros(len(order), np.int64)
+    order = rounded.argsort(kind="stable")
+    in_order, place = rounded[order], np.zeros(len(order), np.int64)
     place[order[1:]] = (in_order[1:] != in_order[:-1]).cumsum()
     return _pairs_won(np.bincount(place, inside), np.bincount(place, outside)).value
 
