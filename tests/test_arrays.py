@@ -1,9 +1,9 @@
-"""Rounding where values compete: those equal by their meaning are equal, and no others."""
+"""Rounding where values compete: those equal by their meaning are equal, and no others. Sums and orders."""
 
 import numpy as np
 import pytest
 
-from holdfast.arrays import without_last_digits
+from holdfast.arrays import row_maxima, row_sums, stable_order, without_last_digits
 
 
 @pytest.mark.parametrize("scale", [1e-9, 0.01, 1.0, 0.3, 999.0, 1e9])
@@ -24,3 +24,16 @@ def test_what_is_unknown_or_without_a_scale_stays_as_it_is() -> None:
     assert np.array_equal(rounded, [np.nan, 0.3, -np.inf], equal_nan=True)
     for values in ([], [0.0, -0.0], [1e300, -1e-300], [5e-324]):
         assert without_last_digits(np.array(values)).tolist() == values
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 9])
+def test_the_sums_of_rows_are_those_of_numpy_to_the_last_bit_and_so_are_the_greatest(n_columns: int) -> None:
+    matrix = np.random.default_rng(0).random((500, n_columns)) ** 9
+    assert row_sums(matrix).tobytes() == matrix.sum(axis=1).tobytes()
+    assert row_maxima(matrix).tolist() == list(map(max, matrix.tolist()))
+
+
+@pytest.mark.parametrize("n_values", [3, 500, 2**60])
+def test_of_equal_keys_the_first_comes_first(n_values: int) -> None:
+    keys = np.random.default_rng(0).integers(0, n_values, 500)
+    assert stable_order(keys).tolist() == sorted(range(500), key=keys.tolist().__getitem__)

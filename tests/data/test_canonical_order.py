@@ -197,6 +197,16 @@ def test_rows_that_are_coded_have_the_same_order(table: Table, n_groups: int) ->
         assert array.tobytes() == getattr(again, name).tobytes()
 
 
+@given(class_tables() | number_tables())
+@settings(max_examples=30, deadline=None)
+def test_the_codes_of_rows_come_along_as_if_they_were_made_anew(table: Table) -> None:
+    plain = Table(table.schema, table.columns, table.target)
+    anew = canonical(plain).table.coded
+    plain.code()
+    for one, other in zip(canonical(plain).table.coded, anew, strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_keys_that_do_not_fit_in_a_word_are_sorted_one_after_the_other() -> None:
     generator = np.random.default_rng(0)
     columns = np.round(generator.normal(size=(3000, 9)))

@@ -13,6 +13,12 @@ RANDOM = np.random.default_rng(0)
 COLUMNS = {
     "many values": RANDOM.normal(size=900),
     "whole numbers": RANDOM.integers(0, 300, 900).astype(float),
+    "whole numbers with gaps": np.where(RANDOM.random(900) < 0.3, np.nan, RANDOM.integers(-70, 70, 900)),
+    "whole numbers far from zero": 2.0**53 - RANDOM.integers(1, 600, 900),
+    "whole numbers far apart": RANDOM.integers(0, 9, 900) * 1e15,
+    "whole numbers beyond 2**53": 2.0**54 + 4.0 * RANDOM.integers(0, 300, 900),
+    "halves": RANDOM.integers(0, 300, 900) / 2,
+    "whole numbers and a tiny one": np.where(np.arange(900) == 5, 1e-300, RANDOM.integers(-40, 40, 900)),
     "values that pile up": RANDOM.exponential(size=900).round(2),
     "one value": np.full(900, 3.0),
     "none": np.full(900, np.nan),

@@ -18,6 +18,7 @@ from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
 from holdfast.kernels.linked import KernelCompiler
+from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
@@ -114,6 +115,15 @@ def test_a_long_step_that_pays_is_taken_whole() -> None:
     classes = Table.from_arrays([[0.0]] * 6 + [[1.0]] * 2, ["no"] * 6 + ["yes"] * 2)
     rules = BoostingSettings("log_loss", 1, 1.0, min_samples_leaf=1)
     assert leaf_values(classes, rules) == pytest.approx([-4 / 3, 4.0])
+
+
+def test_trees_made_together_are_those_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in (rare_classes(0, [0.5, 0.3, 0.2]), rare_counts(1)):
+        settings = BoostingSettings("log_loss" if table.schema.target.classes else "poisson", n_estimators=7)
+        monkeypatch.setattr("holdfast.ensembles.boosting.TREES_AT_A_TIME", 100)
+        together = [tree_to_json(tree) for tree in boost(table, settings).ensemble]
+        monkeypatch.setattr("holdfast.ensembles.boosting.TREES_AT_A_TIME", 1)
+        assert [tree_to_json(tree) for tree in boost(table, settings).ensemble] == together
 
 
 def test_no_step_is_longer_than_thirty() -> None:

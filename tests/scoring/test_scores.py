@@ -15,6 +15,7 @@ from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
+from holdfast.scoring.formulas import joint_auc
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from scoring.predictions import (
     DIED_LIVED,
@@ -114,6 +115,22 @@ def test_losses_are_negated_and_shown_with_their_usual_sign() -> None:
 
 
 # -- what cannot be told ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_joined_by_their_score_have_the_auc_of_the_rows(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    scores, weight, inside = random.integers(0, 9, 80) / 9, random.integers(1, 5, 80), random.random(80) < 0.4
+    joint = np.array(
+        [[weight[(scores == own) & (inside == side)].sum() for own in scores] for side in (0, 1)]
+    )
+    shares = joint / [np.equal.outer(scores, scores).sum(axis=1)]  # each score as often as rows have it
+    value = joint_auc(scores, *shares)
+    assert value == pytest.approx(metrics.roc_auc_score(inside, scores, sample_weight=weight), rel=1e-12)
+
+
+def test_joined_rows_of_one_class_have_no_pairs() -> None:
+    assert joint_auc(np.array([0.2, 0.7]), np.zeros(2), np.ones(2)) == 0.5
 
 
 def test_an_auc_of_one_class_is_chance() -> None:

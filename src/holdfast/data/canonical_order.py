@@ -1,6 +1,7 @@
 """Rows in one fixed order, whatever order they came in, and copies of a row as one."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -123,9 +124,12 @@ def target_order(table: Table) -> NDArray[Any]:
     """
     if not table.schema.target.is_classes:
         return table.target
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight / table.weight.max()
     classes = range(len(table.schema.target.classes))
-    frequency = [fsum(weight[table.target == number]) for number in classes]
+    if table.weight is None:
+        frequency = np.bincount(table.target, minlength=len(classes)).tolist()
+    else:
+        weight = table.weight / table.weight.max()
+        frequency = [fsum(weight[table.target == number]) for number in classes]
     by_frequency = sorted(classes, key=lambda number: -frequency[number])  # of equal ones, the first by name
     rank = np.argsort(by_frequency, kind="stable")
     return np.asarray(rank[table.target], np.int64)
@@ -152,7 +156,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     features have other targets too, or they make up more than a tenth of all: then they are observations
     of their own that happen to be alike, as in a table of a few categories.
     """
-    order = fixed_order(table, metadata)
+    given, order = table, fixed_order(table, metadata)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
     table, metadata = table.taken(order), [each[order] for each in metadata]
@@ -167,13 +171,11 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     rows = np.repeat(np.arange(table.n_rows), times)
     weight = np.where(is_copy, joint, 1.0)[rows]
     has_copies = bool((weight > 1).any())
-    ordered = Table(
-        table.schema,
-        tuple(column[rows] for column in table.columns),
-        table.target[rows],
-        weight if has_copies else None,
-        None if table.identity is None else table.identity[rows],
-    )
+    own = weight if has_copies else None
+    if given.weight is None:  # and so no value is lost, nor a code
+        ordered = given.reordered(order[rows], own)
+    else:
+        ordered = replace(table.taken(rows), weight=own)
     units = np.arange(len(rows)) if has_copies else None
     return Canonical(ordered, [each[rows] for each in metadata], units)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast.arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.tasks import LEAST_SHARED
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Feature
@@ -18,6 +18,8 @@ from holdfast.kernels.growth.ranks import rank_bits
 
 _R = TypeVar("_R")
 _NO_TOPS = np.empty(0, np.int64)
+MOST_COUNTED = 2**17  # whole numbers in a row, which are counted in the processor's cache
+EXACT = 2.0**53  # up to here whole numbers differ by whole numbers
 
 
 class Room(NamedTuple):
@@ -98,13 +100,13 @@ def _code_column(
         rows_below = rank_values(columns[j], ranks)
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
-        codes[:] = bins[ranks]  # the rank -1 reads the last
+        codes[:] = bins.take(ranks)  # the rank -1 reads the last; three times as fast as bins[ranks]
         return CodedColumn(len(tops), len(rows_below) - 1, kind, False, tops)
     n_categories = len(features[j].categories)
     room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
-        codes[:] = np.where(ranks < 0, MISSING_CODE, ranks)
+        codes[:] = ranks.astype(np.uint8)  # -1 becomes 255, the code of missing ones
     return CodedColumn(n_categories, n_categories, kind, is_wide, _NO_TOPS)
 
 
@@ -154,10 +156,36 @@ def rank_values(column: FloatArray, out: IntArray) -> LongArray:
     >>> rank_values(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
     (array([0, 1, 3]), array([ 1,  0, -1,  1], dtype=int32))
     """
+    counted = _ranks_by_counting(column, out)
+    if counted is not None:
+        return counted
     bits = np.array(column).view(np.uint64)  # a copy: rows are read all over the place, and it may be a file
     words, spare = np.empty((2, len(column) + 1), np.int64)
     n_ranks = rank_bits(bits, len(column).bit_length(), words, spare, out)
     return spare[: n_ranks + 1].copy() if n_ranks else np.zeros(2, np.int64)
+
+
+def _ranks_by_counting(column: FloatArray, out: IntArray) -> LongArray | None:
+    """The same of whole numbers that are close together, several times as fast; None for other columns."""
+    low, high = (float(end.reduce(column, initial=np.nan)) for end in (np.fmin, np.fmax))
+    width = high - low + 1.0  # NaN without a value
+    if not width <= min(MOST_COUNTED, 4 * len(column)) or max(abs(low), abs(high)) > EXACT:
+        return None
+    missing: BoolArray = np.isnan(column)
+    has_gaps = bool(missing.any())
+    numbers = np.where(missing, low, column) if has_gaps else column
+    places = numbers.astype(np.int64)
+    if (places != numbers).any():
+        return None
+    places -= int(low)
+    rows_at = np.bincount(places[~missing] if has_gaps else places)
+    present = (rows_at > 0).nonzero()[0]
+    rank_at = np.empty(len(rows_at), np.int32)
+    rank_at[present] = np.arange(len(present))
+    out[:] = rank_at[places]
+    if has_gaps:
+        out[missing] = -1
+    return np.concatenate(([0], rows_at[present].cumsum()))
 
 
 def bin_ranks(

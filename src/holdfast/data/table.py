@@ -213,14 +213,20 @@ class Table(Shared):
 
     def taken(self, rows: NDArray[Any] | slice) -> "Table":
         """The table of some of the rows, by flags, by numbers or by a slice, on the same schema."""
+        if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)  # once, and not for every column
         weight = None if self.weight is None else self.weight[rows]
         identity = None if self.identity is None else self.identity[rows]
         columns = tuple(column[rows] for column in self.columns)
         return Table(self.schema, columns, self.target[rows], weight, identity)
 
-    def reordered(self, order: NDArray[Any]) -> "Table":
-        """The same rows in another order; if they are coded, they need not be coded again."""
+    def reordered(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
+        """The same rows in another order; if they are coded, they need not be coded again.
+
+        Of copies of a row the order may name one, which then has the weight of all of them.
+        """
         table = self.taken(order)
+        table = table if weight is None else replace(table, weight=weight)
         if "coded" in self.__dict__:
             codes, ranks = _reordered(self.coded.codes, order), _reordered(self.coded.ranks, order)
             table.__dict__["coded"] = self.coded._replace(codes=codes, ranks=ranks)
@@ -242,7 +248,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
     """The lines, each in another order: one by one, since numpy takes four times as long for all at once."""
-    moved = np.empty_like(lines)
+    moved = np.empty((len(lines), len(order)), lines.dtype)
     for line, to in zip(lines, moved, strict=True):
         to[:] = line[order]
     return frozen(moved)

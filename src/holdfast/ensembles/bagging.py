@@ -130,8 +130,8 @@ class _Ready:
     ) -> "_Ready":
         check_jobs(n_jobs)
         fixed = fixed_point_sample(table, rules)
+        table.code(n_jobs)  # before the threads start, and before the rows are sorted, by ranks then
         bags = Bags.of(table, fixed.repeats, sampling)
-        table.code(n_jobs)  # before the threads start
         return cls(table, rules, fixed, bags, are_draws)
 
     def tasks(self, indices: range) -> list[Sequence[int]]:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
@@ -68,41 +69,73 @@ def step_schema(table: Table, steps: Sequence[Steps]) -> Schema:
     return Schema(table.schema.features, target)
 
 
-def boosted_tree(table: Table, schema: Schema, steps: Steps, l2: float) -> Tree:
-    """The tree, whose values are steps of the score.
+def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: float) -> list[Tree]:
+    """The trees, whose values are steps of the score; many at once, which takes a fifth of the time.
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
     """
-    fields, grown = steps.grown.fields, steps.grown
+    fields = np.concatenate([each.grown.fields for each in steps])
+    sizes = np.array([len(each.value) for each in steps], np.int64)
+    ends = np.cumsum(sizes)
+    first = ends - sizes
     inner = fields[:, FEATURE] != LEAF
-    left, right = fields[:, LEFT], fields[:, RIGHT]
-    sums = steps.sums.copy()
-    add_upwards(fields, sums)
+    sums, risk, scale = _summed_upwards(fields, steps, first, l2)
+    weight = sums[:, WEIGHT] / scale.whole
+    exponent = np.repeat([each.weight_exponent for each in steps], sizes)
+    parts = {
+        "feature": node_features(table, fields),
+        "threshold": thresholds(table, fields),
+        "left": fields[:, LEFT].astype(np.int32),
+        "right": fields[:, RIGHT].astype(np.int32),
+        "missing_left": fields[:, MISSING_LEFT] == 1,
+        "set_start": np.where(inner, fields[:, SET_START], -1),
+        "value": np.where(inner, newton_steps(sums, l2), np.concatenate([each.value for each in steps]))[
+            :, None
+        ],
+        "count": sums[:, COUNT],
+        "weight": np.ldexp(sums[:, WEIGHT], exponent),
+        "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), scale.greatest / scale.whole),
+    }
+    parts = {name: frozen(part) for name, part in parts.items()}
+    return [
+        Tree(
+            schema=schema,
+            **{name: part[begin:end] for name, part in parts.items()},
+            in_set=each.grown.in_set,
+            criterion="newton",
+            monotone=each.promise,
+        )
+        for each, begin, end in zip(steps, first.tolist(), ends.tolist(), strict=True)
+    ]
+
+
+class _Scale(NamedTuple):
+    """Of the tree of every node: the weight of its rows, and its greatest gradient; 1 where they are 0."""
+
+    whole: FloatArray
+    greatest: FloatArray
+
+
+def _summed_upwards(
+    fields: LongArray, steps: Sequence[Steps], first: LongArray, l2: float
+) -> tuple[FloatArray, FloatArray, _Scale]:
+    """What the rows of every node add up to, what the splits below it gain, and the scale of that."""
+    sizes = np.diff(first, append=len(fields))
+    inner = fields[:, FEATURE] != LEAF
+    among_all = fields.copy()
+    among_all[:, [LEFT, RIGHT]] += np.repeat(first, sizes)[:, None]
+    left, right = among_all[:, LEFT], among_all[:, RIGHT]
+    sums = np.concatenate([each.sums for each in steps])
+    add_upwards(among_all, sums)
     # By weight and by the greatest gradient: squares may be too large or too small for a float.
-    whole, greatest = float(sums[0, WEIGHT]) or 1.0, float(np.abs(sums[:, GRADIENT]).max()) or 1.0
-    gradient, hessian = sums[:, GRADIENT] / greatest, (sums[:, HESSIAN] + l2) / whole
+    of_trees = sums[first, WEIGHT], np.maximum.reduceat(np.abs(sums[:, GRADIENT]), first)
+    scale = _Scale(*(np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees))
+    gradient, hessian = sums[:, GRADIENT] / scale.greatest, (sums[:, HESSIAN] + l2) / scale.whole
     reached = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
-    add_upwards(fields, risk)
-    weight = sums[:, WEIGHT] / whole
-    value = np.where(inner, newton_steps(sums, l2), steps.value)
-    return Tree(
-        schema=schema,
-        feature=node_features(table, fields),
-        threshold=thresholds(table, fields),
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
-        missing_left=fields[:, MISSING_LEFT] == 1,
-        set_start=np.where(inner, fields[:, SET_START], -1),
-        in_set=grown.in_set,
-        value=value[:, None],
-        count=sums[:, COUNT],
-        weight=np.ldexp(sums[:, WEIGHT], steps.weight_exponent),
-        impurity=_finite(risk[:, 0] / np.where(weight > 0.0, weight, 1.0), greatest / whole),
-        criterion="newton",
-        monotone=steps.promise,
-    )
+    add_upwards(among_all, risk)
+    return sums, risk[:, 0], scale
 
 
 def steps_in_order(table: Table, steps: Steps, promise: Monotone) -> FloatArray:
@@ -110,12 +143,12 @@ def steps_in_order(table: Table, steps: Steps, promise: Monotone) -> FloatArray:
     fields = steps.grown.fields
     if len(fields) == 1:
         return steps.value
-    tree = boosted_tree(table, step_schema(table, [steps]), replace(steps, promise=promise), 0.0)
+    tree = boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
     # By the hessian: that is what a step off the best one costs.
     own = tree.replace(weight=np.maximum(steps.sums[:, HESSIAN], 0.0))
     return np.where(fields[:, FEATURE] == LEAF, in_order(own).value[:, 0], 0.0)
 
 
-def _finite(impurity: FloatArray, scale: float) -> FloatArray:
+def _finite(impurity: FloatArray, scale: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(impurity * scale * scale, np.finfo(np.float64).max), np.float64)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.backends.tasks import check_jobs, run_kept
+from holdfast.backends.tasks import batches, check_jobs, run_kept
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
 from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.boosted_tree import boosted_tree, step_schema
+from holdfast.ensembles.boosted_tree import boosted_trees, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
@@ -28,6 +28,7 @@ from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingSettings", "boost"]
 
+TREES_AT_A_TIME = 100  # that are made of steps: more would take memory and hardly less time
 _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 
@@ -196,7 +197,8 @@ class _History:
         rounds = state.trees[: self.best or None]
         steps = [each for trees in rounds for each in trees]
         schema = step_schema(table, steps)
-        trees = tuple(boosted_tree(table, schema, each, l2) for each in steps)
+        parts = batches(steps, TREES_AT_A_TIME)
+        trees = tuple(tree for part in parts for tree in boosted_trees(table, schema, part, l2))
         n_outputs = len(state.start)
         ensemble = Ensemble(
             schema=table.schema,

@@ -186,7 +186,9 @@ class Rounds:
         by, spread = hessian, self.spread
         if not self.settings.second_order:
             by, spread = np.ones(len(hessian)), None
-        seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
+        seed = 0
+        if self.splits[output].rules.draws:  # a seed takes longer than a small node
+            seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
         role, asking = self.data.role, rows
         if self.settings.leaf_values == "honest":
             asking = self._asking(rows, number)

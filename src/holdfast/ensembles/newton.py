@@ -43,6 +43,10 @@ class Derivatives(NamedTuple):
 class Splits(Protocol):
     """A way to choose splits."""
 
+    @property
+    def rules(self) -> GrowthRules:
+        """The limits of the trees."""
+
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """The tree that lowers the loss most, split by split."""
 

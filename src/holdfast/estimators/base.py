@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray, IntArray
+from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.tasks import check_jobs
 from holdfast.data.expressions.question import parse_question
 from holdfast.data.input.frame import Frame, frame_of
@@ -86,7 +86,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         What the parameters leave at their defaults is taken from `growth_rules`, as far as these say it.
         """
         self._check_policies()
-        parameters = {**self.get_params(deep=False), **changes}
+        own: Any = type(self)  # scikit-learn has no types, and a class without one cannot be hashed
+        parameters = {**{name: getattr(self, name) for name in _parameter_names(own)}, **changes}
         names = [rule.name for rule in fields(GrowthRules)]
         spelt_out = {name: parameters[name] for name in names if name in parameters}
         if (ready := parameters.get("growth_rules")) is not None:
@@ -303,6 +304,12 @@ class TreeEstimator(TableEstimator):
         return hasattr(self, "tree_")
 
 
+@cache
+def _parameter_names(estimator: Any) -> tuple[str, ...]:
+    """The parameters of a class of estimators: scikit-learn reads its signature anew whenever it is asked."""
+    return tuple(estimator._get_param_names())
+
+
 def _is_default(value: Any, default: Any) -> bool:
     return not isinstance(value, np.ndarray) and bool(value == default)
 
@@ -334,13 +341,22 @@ def classes_of(y: Any, table: Table) -> NDArray[Any]:
     """
     if y is None:
         return label_array(table.schema.target.classes)
-    counted = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight > 0)
-    rows = counted[np.unique(table.target[counted], return_index=True)[1]]
+    rows = _first_of_classes(table)
     if isinstance(y, list | tuple):
         # As one array, numbers next to text would turn into text.
         return label_array(tuple(np.asarray(y, object).ravel()[rows].tolist()))
+    if hasattr(y, "iloc"):  # of pandas, whose text takes a while to become objects
+        return np.asarray(y.iloc[rows]).ravel()
     classes: NDArray[Any] = np.asarray(y).ravel()[rows]
     return classes
+
+
+def _first_of_classes(table: Table) -> LongArray:
+    """The first row of each class that counts."""
+    counted = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight > 0)
+    first = np.empty(len(table.schema.target.classes), np.int64)
+    first[table.target[counted[::-1]]] = counted[::-1]  # of several, the one that is written last stays
+    return first
 
 
 def _warn(start: str) -> None:

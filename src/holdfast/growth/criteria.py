@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import FloatArray, row_maxima, row_sums
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
 from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
@@ -43,11 +43,11 @@ class Criterion:
 
 
 def _gini(fractions: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - np.square(fractions).sum(axis=1), np.float64)
+    return np.asarray(1.0 - row_sums(np.square(fractions)), np.float64)
 
 
 def _misclassification(fractions: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - fractions.max(axis=1), np.float64)
+    return np.asarray(1.0 - row_maxima(fractions), np.float64)
 
 
 def _entropy(fractions: FloatArray) -> FloatArray:

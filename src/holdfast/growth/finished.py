@@ -77,7 +77,11 @@ def _by_all_rows(fields: LongArray, task: Task, grown: kernels.Grown) -> LongArr
 def _rows_at(task: Task, fields: LongArray) -> FloatArray:
     """How many rows reached every node."""
     counts, rows, start = task.counts, task.rows, task.samples.start
-    own = counts[0][rows] if len(counts) == 1 else counts[np.repeat(range(len(counts)), np.diff(start)), rows]
+    own = (
+        counts[0].take(rows)
+        if len(counts) == 1
+        else counts[np.repeat(range(len(counts)), np.diff(start)), rows]
+    )
     until = np.concatenate([[0], np.cumsum(own, dtype=np.int64)])
     at_node: LongArray = until[fields[:, kernels.END]] - until[fields[:, kernels.START]]
     return at_node.astype(np.float64)

@@ -115,6 +115,8 @@ def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = 
     much; one that stands for two rows does not. Without the draws behind the sample, those of a row that
     stands for several are taken to be spread evenly.
     """
+    if fixed.weight is None and draws is not None:  # whole numbers
+        return int(draws.squares.sum()) / int(counts.sum(dtype=np.int64))
     weight = np.ones(len(counts)) if fixed.weight is None else fixed.weight.astype(np.float64)
     squares = counts / np.maximum(fixed.repeats, 1) * counts if draws is None else draws.squares
     return _exact_sum(squares * weight * weight) / _exact_sum(counts * weight)

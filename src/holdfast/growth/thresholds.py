@@ -25,26 +25,26 @@ def thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None)
     threshold[asks & (above < 0)] = KNOWN
     between = np.flatnonzero(asks & (above >= 0))
     asked = features[between].astype(np.int64)
-    if drawn is None:
-        middle = midpoint(_values(table, asked, below[between]), _values(table, asked, above[between]))
-    else:
-        middle = drawn[between]
+    middle = _midpoints(table, asked, below[between], above[between]) if drawn is None else drawn[between]
     is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[asked]
     threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold
 
 
-def _values(table: Table, features: LongArray, rows: LongArray) -> FloatArray:
-    """The value of each feature in each row: one by one if they are few, else column by column."""
+def _midpoints(table: Table, features: LongArray, below: LongArray, above: LongArray) -> FloatArray:
+    """Numbers between the values of each feature in two rows: one by one if few, else column by column."""
     columns = table.columns
-    if len(rows) < 4 * len(columns):
-        cells = zip(features.tolist(), rows.tolist(), strict=True)
-        return np.array([columns[feature][row] for feature, row in cells], np.float64)
-    values = np.empty(len(rows))
+    if len(features) < 4 * len(columns):
+        sides = [
+            np.array([columns[feature][row] for feature, row in zip(features.tolist(), rows, strict=True)])
+            for rows in (below.tolist(), above.tolist())
+        ]
+        return midpoint(sides[0], sides[1])
+    middle = np.empty(len(features))
     for feature in set(features.tolist()):
-        places = np.flatnonzero(features == feature)
-        values[places] = columns[feature][rows[places]]
-    return values
+        places, values = np.flatnonzero(features == feature), columns[feature]
+        middle[places] = midpoint(values[below[places]], values[above[places]])
+    return middle
 
 
 def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
+from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, row_sums, unscaled
 from holdfast.data.table import Table
 from holdfast.growth.criteria import Criterion, class_impurity
 from holdfast.growth.sample import FixedPointSample
@@ -25,7 +25,7 @@ def node_values(
     """Value, weight and impurity of every node, from the statistics of the classes or the rows themselves."""
     if fixed.n_classes:
         of_class = total[:, : fixed.n_classes].astype(np.float64)
-        weight = of_class.sum(axis=1)
+        weight = row_sums(of_class)
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         weight = np.ldexp(weight * fixed.weight_unit, fixed.weight_exponent)
         return value, weight, class_impurity(fixed.criterion, value)

@@ -101,6 +101,23 @@ def auc(probabilities: FloatArray, rows: Rows) -> Measured:
     return Measured(value, influence, by_class=True)
 
 
+def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> float:
+    """The AUC of rows joined by their score: what those outside the class weigh together, and those inside.
+
+    To the last bit what `auc` says of the rows themselves, if their weights are added in the same order.
+
+    >>> joint_auc(np.array([0.2, 0.7]), np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    0.625
+    """
+    if not inside.any() or not outside.any():
+        return 0.5
+    rounded = without_last_digits(scores)
+    order = rounded.argsort(kind="stable")
+    in_order, place = rounded[order], np.zeros(len(order), np.int64)
+    place[order[1:]] = (in_order[1:] != in_order[:-1]).cumsum()
+    return _pairs_won(np.bincount(place, inside), np.bincount(place, outside)).value
+
+
 def log_loss(probabilities: FloatArray, rows: Rows) -> Measured:
     """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
     of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
@@ -125,16 +142,28 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
     # p and 1 - p end in other digits: what is tied by one must be tied by the other.
     _, place = np.unique(without_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
-    outsiders = np.bincount(place, weight * ~inside)
-    upto_in, upto_out = np.cumsum(insiders), np.cumsum(outsiders)
-    total_inside, total_outside = upto_in[-1], upto_out[-1]
-    # The fraction of pairs that each place wins for the class, or, outside it, lets the others win. Sums and
-    # their parts are added in one order, so that no rounding carries a fraction past 1.
-    won = (upto_out - outsiders / 2) / total_outside
-    let = 1.0 - (upto_in - insiders / 2) / total_inside
-    value = float((insiders * won).sum() / insiders.sum())
+    won, total_outside, value = _pairs_won(insiders, np.bincount(place, weight * ~inside))
+    upto_in = insiders.cumsum()
+    total_inside = upto_in[-1]
+    let = 1.0 - (upto_in - insiders / 2) / total_inside  # the fraction that each place lets the class win
     scale = weight.sum() / np.where(inside, total_inside, total_outside)
     return Measured(value, (np.where(inside, won[place], let[place]) - value) * scale)
+
+
+class _PairsWon(NamedTuple):
+    """The fraction of pairs that each place wins for the class, against how much weight, and all together."""
+
+    by_place: FloatArray
+    against: float
+    value: float
+
+
+def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
+    """Of pairs of a row inside the class and one outside, whose weights are given by place, lowest first."""
+    upto = outsiders.cumsum()
+    # Sums and their parts are added in one order, so that no rounding carries a fraction past 1.
+    won = (upto - outsiders / 2) / upto[-1]
+    return _PairsWon(won, upto[-1], float((insiders * won).sum() / insiders.sum()))
 
 
 # -- numbers ----------------------------------------------------------------------------------------------

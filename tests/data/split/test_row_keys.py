@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from holdfast.data.split.row_keys import (
     CLASS_STEP,
@@ -221,6 +222,13 @@ def test_random_numbers_are_even_and_independent(keys: np.ndarray):
     assert np.abs(between_samples).max() < 5 / np.sqrt(2_000)
     between_neighbours = np.corrcoef(drawn[:, :-1].ravel(), drawn[:, 1:].ravel())[0, 1]
     assert abs(between_neighbours) < 4 / np.sqrt(drawn.size)
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
+def test_counts_are_where_the_random_number_stands_among_the_chances(keys: np.ndarray, rate: float):
+    expected = stats.poisson.ppf(uniforms(keys, (0, 1)), rate)
+    assert poisson_counts(keys, (0, 1), rate).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)

@@ -18,13 +18,12 @@ from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterErro
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.size.scores import HeldOut, subtree_scores
 from holdfast.growth.size.search import (
-    HeldOut,
     Sized,
     SizeSearch,
     choose_size,
     sizes_to_score,
-    subtree_scores,
     values_between,
 )
 from holdfast.growth.size.table import SizeTable
@@ -379,6 +378,18 @@ def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, wit
             expected = metric.score(shares, TrueValues.of(new))
             assert score.value == pytest.approx(expected.value, rel=1e-12)
             assert score.error == pytest.approx(expected.error if with_error else 0.0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_auc_of_every_subtree_is_that_of_its_predictions(whole: bool) -> None:
+    random = np.random.default_rng(3)
+    table, new = classes(600), classes(300, 7, random.integers(0, 3, 300) if whole else random.random(300))
+    metric, path = metric_of("auc", table.schema.target), pruning_path(grow(table))
+    scores = subtree_scores(path, path.values, HeldOut.of(new), metric)
+    expected = [metric.value(tree.predict_proba(new), TrueValues.of(new)) for tree in path]
+    assert len(path) > 10
+    # Whole weights are added without rounding, in whatever order.
+    assert [score.value for score in scores] == (expected if whole else pytest.approx(expected, rel=1e-12))
 
 
 def test_values_may_come_in_any_order() -> None:

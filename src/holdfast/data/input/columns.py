@@ -125,7 +125,7 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
     dtype = series.dtype
     if dtype.is_temporal():
         raise _date_error(what, dtype.base_type().__name__.lower())
-    order = _declared_order(series)
+    order = _declared_order(series, dtype)
     if order is not None and reading != "categories":
         return _once_per_value(series, partial(_ordered, order=order, what=what))
     if dtype == nw.Categorical and reading == "by dtype":
@@ -199,13 +199,13 @@ def _floats(values: list[Any], what: str) -> FloatArray:
         raise infinity_error(what, "or a number too large for float64") from error
 
 
-def _declared_order(series: Any) -> list[Any] | None:
+def _declared_order(series: Any, dtype: Any) -> list[Any] | None:
     """All categories of an ordered categorical in their order; None for any other column."""
     import narwhals as nw
 
-    if series.dtype == nw.Enum:
-        return list(series.dtype.categories)
-    if series.dtype != nw.Categorical:
+    if dtype == nw.Enum:
+        return list(dtype.categories)
+    if dtype != nw.Categorical:
         return None
     native = series.to_native()
     arrow = getattr(getattr(native, "array", None), "__arrow_array__", lambda: native)()

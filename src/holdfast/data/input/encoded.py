@@ -25,11 +25,12 @@ def encoded(series: Any) -> Encoded | None:
     """
     import narwhals as nw
 
-    if series.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+    dtype = series.dtype  # which takes a while to find out
+    if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return None
     if series.implementation.is_pandas():
         return _of_pandas(series.to_native())
-    if series.dtype == nw.Object or not find_spec("pyarrow"):
+    if dtype == nw.Object or not find_spec("pyarrow"):
         return None
     if series.implementation.is_polars():
         return _of_arrow(series.to_native().to_arrow())
@@ -39,9 +40,12 @@ def encoded(series: Any) -> Encoded | None:
 def _of_pandas(series: Any) -> Encoded | None:
     import pandas as pd
 
-    if isinstance(series.dtype, pd.CategoricalDtype):
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
         return _present(series.cat.codes.to_numpy(), series.cat.categories.tolist())
-    is_text = isinstance(series.dtype, pd.StringDtype)
+    is_text = isinstance(dtype, pd.StringDtype)
+    if isinstance(dtype, pd.ArrowDtype) or (is_text and dtype.storage != "python"):
+        return _of_arrow(series.array.__arrow_array__())
     # Objects of one kind only: 1 and True are equal, and so would be taken for one value.
     if is_text or (series.dtype == object and pd.api.types.infer_dtype(series) == "string"):
         codes, values = pd.factorize(series)
@@ -52,12 +56,14 @@ def _of_pandas(series: Any) -> Encoded | None:
 def _of_arrow(array: Any) -> Encoded:
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(array.type):
+    is_encoded = pa.types.is_dictionary(array.type)
+    if not is_encoded:
         array = array.dictionary_encode()
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return _present(codes, array.dictionary.to_pylist())
+    values = array.dictionary.to_pylist()
+    return _present(codes, values) if is_encoded else Encoded(codes, values)
 
 
 def _present(codes: Any, values: list[Any]) -> Encoded:

@@ -130,5 +130,7 @@ def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
     """Positions among the labels that some row has, and these labels."""
     codes = column.values.astype(np.int32)
     used = np.bincount(codes, minlength=len(column.labels)) > 0
+    if used.all():
+        return codes, column.labels
     positions = (np.cumsum(used) - 1).astype(np.int32)
     return positions[codes], tuple(label for label, some in zip(column.labels, used, strict=True) if some)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, stable_order
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.input.weight import weighted_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
@@ -56,7 +56,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
     unequal size, make fewer folds than asked for, with a warning.
     """
-    n_units = table.n_rows if groups is None else len(np.unique(groups))
+    n_units = table.n_rows if groups is None else 1 + int(np.count_nonzero(np.diff(np.sort(groups))))
     if n_units < 2:
         what = "row" if groups is None else "group"
         raise DataError(
@@ -67,7 +67,7 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
         fold = _ranks(position) * n_folds // n_units if groups is None else folds_of(position, n_folds)
-        folds = [_fold(fold == number) for number in np.unique(fold)]
+        folds = [_fold(fold == number) for number in np.flatnonzero(np.bincount(fold))]
         if groups is not None and len(folds) < int(cv):
             report_fewer_folds(int(cv), [len(folds)], groups)
         return folds
@@ -97,7 +97,9 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
 
 def _ranks(position: FloatArray) -> LongArray:
     """How many positions come before each; of equal ones the first comes first."""
-    return np.argsort(np.argsort(position, kind="stable"), kind="stable")
+    ranks = np.empty(len(position), np.int64)
+    ranks[stable_order(position)] = np.arange(len(position))
+    return ranks
 
 
 def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:

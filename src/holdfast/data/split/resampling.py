@@ -100,8 +100,12 @@ def all_draws(
 ) -> list[Draws]:
     """The draws of every stream: where no row stands for several, those of all streams at once."""
     if n_draws is None and replacement and not units.are_groups and (repeats <= 1).all():
-        times, counted = np.zeros((len(streams), len(repeats)), np.int32), repeats > 0
-        times[:, counted] = poisson_samples(units.keys[counted], streams)
+        counted = np.flatnonzero(repeats)
+        if len(counted) == len(repeats):
+            times = poisson_samples(units.keys, streams)
+        else:
+            times = np.zeros((len(streams), len(repeats)), np.int32)
+            times[:, counted] = poisson_samples(units.keys[counted], streams)
         rows, squares = (times > 0).astype(np.int32), np.square(times, dtype=np.int64)
         return list(map(Draws, times, rows, squares))
     return [

@@ -25,6 +25,7 @@ CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ 
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64
 _MISSING = np.uint64(0x7FF8000000000000)  # one NaN for all
 _ALL_BITS = 2**64 - 1
+LEADING_BITS = 12  # of a random number: so many beginnings are a table that fits in the cache
 _BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
 
 
@@ -61,12 +62,12 @@ def row_keys(table: Table) -> KeyArray:
     if table.known_keys is not None:
         return table.known_keys
     hashes = row_hashes(table)
-    order = np.argsort(hashes, kind="stable")
-    if (np.diff(hashes[order]) != 0).all():
+    shared = _shared(hashes)
+    if len(shared) == 0:
         return hashes
     target = target_order(table) if table.schema.target.is_classes else np.zeros(table.n_rows)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    order = np.lexsort((weight, target, hashes))
+    order = shared[np.lexsort((weight[shared], target[shared], hashes[shared]))]
     says_more = np.append(True, np.diff(hashes[order]) != 0)
     is_new = says_more | np.append(True, np.diff(target[order]) != 0)
     repeats = _repeats(table.weight, table.n_rows)[order]
@@ -74,6 +75,16 @@ def row_keys(table: Table) -> KeyArray:
     keys[order] += _since(np.cumsum(repeats) - repeats, is_new) * STEP
     keys[order] += _since(np.cumsum(is_new), says_more) * CLASS_STEP
     return keys
+
+
+def _shared(hashes: KeyArray) -> LongArray:
+    """The rows that have their hash in common with others."""
+    in_order = np.sort(hashes)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    if len(repeated) == 0:
+        return np.empty(0, np.int64)
+    place = np.searchsorted(repeated, hashes).clip(max=len(repeated) - 1)
+    return np.flatnonzero(repeated[place] == hashes)
 
 
 def _since(counts: LongArray, is_start: BoolArray) -> KeyArray:
@@ -93,7 +104,8 @@ def copies_as_groups(table: Table, copies: LongArray | None) -> LongArray | None
     """
     if copies is None:
         return None
-    first = np.unique(copies, return_index=True)[1]
+    first = np.empty(int(copies.max()) + 1, np.int64)
+    first[copies[::-1]] = np.arange(len(copies))[::-1]  # of several, the one that is written last stays
     return row_keys(table)[first][copies].view(np.int64)
 
 
@@ -204,12 +216,33 @@ def poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0
            [0, 1, 1, 0, 2, 0, 0, 1]], dtype=int32)
     """
     of_stream = np.array([stream_key(*stream) for stream in streams], np.uint64)
-    drawn = as_uniforms(mix(keys ^ of_stream[:, None]))
-    counts = np.searchsorted(_poisson_cdf(rate), drawn, side="right").astype(np.int32)
-    for own, numbers in zip(counts, drawn, strict=True):
+    bits = mix(keys ^ of_stream[:, None])
+    counts = _poisson_of(bits.ravel(), rate).reshape(bits.shape)
+    for own, own_bits in zip(counts, bits, strict=True):
         if not own.any():
-            own[numbers == numbers.max(initial=0.0)] = 1
+            drawn = as_uniforms(own_bits)
+            own[drawn == drawn.max(initial=0.0)] = 1
     return counts
+
+
+def _poisson_of(bits: KeyArray, rate: float) -> IntArray:
+    """The counts that random bits stand for; the leading ones almost always tell, which is soon looked up."""
+    leading = (bits >> np.uint64(64 - LEADING_BITS)).view(np.int64)
+    counts: IntArray = _poisson_by_leading_bits(rate).take(leading)
+    untold = np.flatnonzero(counts < 0)
+    counts[untold] = np.searchsorted(_poisson_cdf(rate), as_uniforms(bits[untold]), side="right")
+    return counts
+
+
+@lru_cache(64)
+def _poisson_by_leading_bits(rate: float) -> IntArray:
+    """The count for all random numbers that begin with the same bits; -1 where they have several."""
+    n_beginnings = 2**LEADING_BITS
+    lowest = np.arange(n_beginnings) / n_beginnings
+    highest = lowest + (1 / n_beginnings - 2.0**-53)
+    of_both = (np.searchsorted(_poisson_cdf(rate), ends, side="right") for ends in (lowest, highest))
+    counts, others = of_both
+    return frozen(np.where(counts == others, counts, -1).astype(np.int32))
 
 
 @lru_cache(64)

@@ -4,8 +4,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray, stable_order
 from holdfast.data.split.row_keys import random_bits, uniforms
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -31,18 +32,24 @@ def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> Float
     size = np.bincount(unit, minlength=n_units)
     stratum = np.full(n_units, strata.max(), np.int64)
     np.minimum.at(stratum, unit, strata)
-    order = np.lexsort((random_bits(units, stream), stratum))
+    order = stable_order(random_bits(units, stream))
+    order = order[np.argsort(_narrow(stratum[order]), kind="stable")]
     middle = np.cumsum(size[order]) - size[order] / 2
     # Of every stratum: where it begins, how many rows it has, and by how much of a unit it is moved on.
-    _, first, number, n_inside = np.unique(
-        stratum[order], return_index=True, return_inverse=True, return_counts=True
-    )
+    begins = np.append(True, np.diff(stratum[order]) != 0)
+    first, number = np.flatnonzero(begins), np.cumsum(begins) - 1
+    n_inside = np.diff(first, append=n_units)
     before = (np.cumsum(size[order]) - size[order])[first]
     n_rows = np.diff(np.append(before, len(strata)))
     moved = uniforms(units[order[first]], (*stream, MOVED)) / n_inside
     position = np.empty(n_units)
     position[order] = ((middle - before[number]) / n_rows[number] + moved[number]) % 1.0
     return np.asarray(position[unit], np.float64)
+
+
+def _narrow(strata: LongArray) -> LongArray | NDArray[np.uint16]:
+    """The numbers of the strata in 16 bits, if they fit: these are sorted ten times as fast."""
+    return strata.astype(np.uint16) if strata.max() < 2**16 else strata
 
 
 def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
@@ -55,10 +62,11 @@ def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
         classes = ranks * n_bins // table.n_rows
     if stage is not None:
         classes = classes * N_STAGES + _pooled(stage)
-    _, strata, counts = np.unique(classes, return_inverse=True, return_counts=True)
-    by_rarity = np.empty(len(counts), np.int64)
-    by_rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    return np.asarray(by_rarity[strata], np.int64)
+    rows_of = np.bincount(classes)
+    present = np.flatnonzero(rows_of)
+    by_rarity = np.empty(len(rows_of), np.int64)
+    by_rarity[present[np.argsort(rows_of[present], kind="stable")]] = np.arange(len(present))
+    return np.asarray(by_rarity[classes], np.int64)
 
 
 def _pooled(stage: LongArray) -> LongArray:

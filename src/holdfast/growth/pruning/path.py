@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, overload
 
@@ -50,6 +51,11 @@ class PruningPath:
     def complexity(self) -> FloatArray:
         """The alphas as fractions of the root's risk: what rpart calls CP."""
         return np.asarray(self.alphas / (self.risks[-1] or 1.0), np.float64)
+
+    @cached_property
+    def gone(self) -> LongArray:
+        """For every node, the first subtree without it; of the root, which is in all, the number of them."""
+        return frozen(np.append(self.step, len(self))[self.tree.parent])
 
     def __len__(self) -> int:
         return len(self.values)

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, scaled, unscaled
+from holdfast.arrays import FloatArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.split.groups import of_rows, read_groups
 from holdfast.data.table import Table
@@ -25,9 +25,9 @@ from holdfast.growth.pruning.path import (
 from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divided
+from holdfast.growth.size.scores import HeldOut, subtree_scores
 from holdfast.growth.size.table import TIED, SizeTable
-from holdfast.scoring.metric import Metric, Score, TrueValues, loss_metric, metric_of, own_scoring
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, Score, loss_metric, metric_of, own_scoring
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.tree.tree import Tree
 
@@ -96,6 +96,7 @@ def choose_size(
     else:
         metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
+    table.code(search.n_jobs)  # before the rows are sorted, which is sooner done by ranks
     folds = divided(table, marks, search.cv, search.random_state)
     path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
@@ -244,61 +245,3 @@ def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
     table = folds.table
     rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
     return len(np.unique(table.target[rows])) >= metric.least_values
-
-
-class HeldOut(NamedTuple):
-    """Rows to score on."""
-
-    table: Table
-    true_values: TrueValues
-
-    @classmethod
-    def of(cls, table: Table, groups: LongArray | None = None) -> "HeldOut":
-        """The rows of a table."""
-        return cls(table, TrueValues.of(table, groups))
-
-
-def subtree_scores(
-    path: PruningPath, values: FloatArray, held_out: HeldOut, metric: Metric, *, with_error: bool = False
-) -> list[Score]:
-    """The scores on the rows held out of the subtrees that the values ask for; losses are negated.
-
-    Errors are 0 unless they are asked for.
-    """
-    tree, true_values = path.tree, held_out.true_values
-    node = tree.apply(held_out.table)
-    can_join = metric.formula is not None and true_values.target.is_classes and not with_error
-    places_asked = [path.place_of(value) for value in values.tolist()]
-    found: dict[int, Score] = {}
-    for place in sorted(set(places_asked)):
-        if can_join:  # the score is the same, and there are fewer rows
-            node, true_values = _joined(node, true_values)
-        node = _climbed(path, node, place)
-        predicted = node_predictions(metric, tree, node)
-        found[place] = (
-            metric.score(predicted, true_values)
-            if with_error
-            else Score(metric.value(predicted, true_values), 0.0)
-        )
-    return [found[place] for place in places_asked]
-
-
-def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
-    """The rows of one node and one class as one row that weighs as much: nodes, and true values."""
-    n_classes = len(true_values.target.classes)
-    weight = np.ones(len(node)) if true_values.weight is None else true_values.weight
-    cells, place = np.unique(node * np.int64(n_classes) + true_values.values, return_inverse=True)
-    values = (cells % n_classes).astype(np.int32)
-    joint = np.bincount(place, weight).astype(np.float64)
-    return (cells // n_classes).astype(np.int32), TrueValues(true_values.target, values, joint)
-
-
-def _climbed(path: PruningPath, node: IntArray, place: int) -> IntArray:
-    """The leaf of the subtree above each of the nodes, which are leaves of a larger one."""
-    parent = path.tree.parent
-    while True:
-        above = parent[node]
-        goes_up = (above >= 0) & (path.step[above] <= place)
-        if not goes_up.any():
-            return node
-        node = np.where(goes_up, above, node)
