@@ -104,7 +104,6 @@ def test_a_category_nobody_knew_goes_with_the_missing_values_and_is_named() -> N
 
 @pytest.mark.kernel
 def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set() -> None:
-    from holdfast.kernels.jit import Kernel
     from holdfast.kernels.prediction.route import route
 
     tree, leaves = BY_SEX, np.empty(6, np.int32)
