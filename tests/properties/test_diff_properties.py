@@ -38,7 +38,8 @@ def test_the_costs_of_the_rules_add_up_to_the_distance(drawn: Any) -> None:
         if change.old is not None and change.new is not None:
             parts = [each.cost for each in change.conditions]
             assert fsum([*parts, change.outcome_cost]) == pytest.approx(change.cost, abs=1e-9)
-    assert all(change.cost == 0 for change in diff.same)
+    # Values that differ by the last digits of the range are the same, and cost next to nothing.
+    assert all(change.cost == pytest.approx(0.0, abs=1e-9) for change in diff.same)
 
 
 @few_examples

@@ -132,3 +132,13 @@ def test_a_rule_without_a_counterpart(turned: bool, kind: str) -> None:
 )
 def test_the_share_that_changed_side(old: Condition | None, new: Condition | None, share: float) -> None:
     assert share_changed(old, new) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_a_value_is_the_same_where_the_unit_of_the_target_says_so(unit: float) -> None:
+    def of(value: float) -> Tree:
+        leaves = leaf(10, 1.0 * unit, impurity=1.0), leaf(10, value * unit, impurity=1.0)
+        return tree_of(split("age", 50.0, *leaves), (AGE,), Target("dose", low=0.0, high=4.0 * unit))
+
+    assert [change.kinds for change in tree_diff(of(2.0), of(2.5)).changes] == [("value",)]
+    assert tree_diff(of(2.0), of(2.0 + 1e-14)).changes == ()

@@ -7,7 +7,7 @@ from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.tree.rule import Rule
 
 CHANGE_KINDS = (*CONDITION_KINDS, "outcome", "value", "order", "new", "gone")
-NOTHING = 1e-12  # a value that moved less is the same
+NOTHING = 1e-12  # a value that moved by less of its range is the same
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,12 @@ def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
 
 def _pair_change(pair: RulePair) -> RuleChange:
     old, new = pair.first, pair.second
+    width = 1.0 if old.target.is_classes else old.target.high - old.target.low
     conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
     kinds = {change.kind for change in conditions}
     if old.target.is_classes and old.outcome != new.outcome:
         kinds.add("outcome")
-    elif any(abs(a - b) > NOTHING * max(1.0, abs(a)) for a, b in zip(old.value, new.value, strict=True)):
+    elif any(abs(a - b) > NOTHING * max(width, abs(a)) for a, b in zip(old.value, new.value, strict=True)):
         kinds.add("value")
     if not conditions and [each.name for each in old.conditions] != [each.name for each in new.conditions]:
         kinds.add("order")
