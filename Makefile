@@ -30,12 +30,12 @@ test-nojit: $(READY)
 
 # The kernels once more with every index looked at: none is outside of its array. Compiling takes minutes.
 test-bounds: $(READY)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth ensembles distance stability golden)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth tree ensembles distance stability golden properties/test_pruning_properties.py)
 
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
-# All that computes a figure, and with it every kernel. Left out are reading, writing and showing, damaged files,
+# Every kernel, and what computes figures from many rows. Left out are reading, writing and showing, damaged files,
 # and scikit-learn's own checks of simple estimators: tests/properties tries weights and orders of rows with these.
-ON_BOTH := scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
+ON_BOTH := test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
 ON_ONE := $(addprefix --ignore=tests/,properties/test_file_fuzz.py $(addprefix estimators/test_,estimator_checks.py bagged_estimator_checks.py boosting_estimator_checks.py))
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 $(ON_ONE) $(addprefix tests/,$(ON_BOTH))

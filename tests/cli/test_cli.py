@@ -42,11 +42,15 @@ def test_asking_for_help_or_the_version_imports_nothing_heavy() -> None:
         "from holdfast.cli.main import main\n"
         f"for question in {QUESTIONS!r}:\n"
         "    main(question.split(), standalone_mode=False)\n"
-        f"    print(question, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+        f"    print(question, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+        "    print('<end>')"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stderr.splitlines() == [f"{question} []" for question in QUESTIONS]
-    assert run.stdout
+    *answers, after = run.stdout.split("<end>\n")
+    assert len(answers) == len(QUESTIONS)
+    assert all(answers)
+    assert after == ""
 
 
 def test_the_version_is_the_one_of_the_package() -> None:

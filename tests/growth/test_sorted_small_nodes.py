@@ -51,5 +51,14 @@ def test_nothing_is_kept_sorted_within_a_limit_of_memory(monkeypatch: pytest.Mon
 
 
 def parts(tree: Tree) -> list[list[Any]]:
-    arrays = (tree.feature, tree.threshold, tree.left, tree.right, tree.missing_left, tree.value)
-    return [np.nan_to_num(array, nan=-1.0).tolist() for array in arrays]
+    asked = (
+        tree.feature,
+        tree.threshold,
+        tree.left,
+        tree.right,
+        tree.missing_left,
+        tree.set_start,
+        tree.in_set,
+    )
+    said = (tree.value, tree.count, tree.weight, tree.impurity)
+    return [np.nan_to_num(array, nan=-1.0).tolist() for array in (*asked, *said)]

@@ -42,7 +42,7 @@ def sort_and_divide(
 
 @pytest.mark.kernel
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 400), st.integers(0, 3), st.integers(0, 2**32 - 1))
+@given(st.integers(2, 400) | st.integers(600, 1200), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_rows_of_both_sides_stand_in_the_order_of_every_feature(n_rows: int, first: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     columns = [draw.normal(size=n_rows), draw.integers(0, 20, n_rows).astype(float)]

@@ -23,9 +23,8 @@ class ThreadPool:
 
         check_jobs(n_jobs)
         self.size = int(effective_n_jobs(n_jobs))
-        if self.size > 1 and (
-            n_jobs is None or n_jobs < 0
-        ):  # a backend may count the cores of a whole cluster
+        counts_cores = n_jobs is None or n_jobs < 0
+        if counts_cores and self.size > 1:  # a backend may count those of a whole cluster
             self.size = min(self.size, int(cpu_count()))
         self._threads = ThreadPoolExecutor(self.size - 1) if self.size > 1 else None
         self._helping: list[Future[object]] = []

@@ -172,7 +172,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     weight = np.where(is_copy, joint, 1.0)[rows]
     has_copies = bool((weight > 1).any())
     own = weight if has_copies else None
-    if given.weight is None:  # and so no value is lost, nor a code
+    if given.weight is None:  # no row was dropped for a weight of 0: all ranks still occur
         ordered = given.reordered(order[rows], own)
     else:
         ordered = replace(table.taken(rows), weight=own)

@@ -81,7 +81,7 @@ def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: floa
     inner = fields[:, FEATURE] != LEAF
     sums, risk, scale = _summed_upwards(fields, steps, first, l2)
     weight = sums[:, WEIGHT] / scale.whole
-    exponent = np.repeat([each.weight_exponent for each in steps], sizes)
+    exponent = np.repeat(np.array([each.weight_exponent for each in steps], np.intc), sizes)
     parts = {
         "feature": node_features(table, fields),
         "threshold": thresholds(table, fields),

@@ -354,8 +354,8 @@ def classes_of(y: Any, table: Table) -> NDArray[Any]:
 def _first_of_classes(table: Table) -> LongArray:
     """The first row of each class that counts."""
     counted = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight > 0)
-    first = np.empty(len(table.schema.target.classes), np.int64)
-    first[table.target[counted[::-1]]] = counted[::-1]  # of several, the one that is written last stays
+    first = np.full(len(table.schema.target.classes), table.n_rows)
+    np.minimum.at(first, table.target[counted], counted)
     return first
 
 

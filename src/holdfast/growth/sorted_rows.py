@@ -14,7 +14,8 @@ from holdfast.kernels.growth.sorted_rows import SortedRows
 # Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by
 # the Gini impurity. Two classes have close ones, and logarithms of many are dear: counted down to FEW_ROWS.
 MANY_ROWS = 1024
-LEAST_CODES = 13  # columns of fewer values are counted
+LEAST_LEAVES = 16  # of a tree, for sorting many rows to pay
+LEAST_CODES = FEW_ROWS // 4 + 1  # columns of fewer values are counted, as in `search`
 MOST_SORTED = 2**22  # row numbers, of four bytes
 
 
@@ -28,12 +29,15 @@ def sorted_room(
     is_of_use = not limits.n_drawn and rules.splitter != "random" and rules.memory_limit is None
     if not is_of_use or n_features * n_places > MOST_SORTED:
         n_places = 0
+    is_kept = (coded.is_subset == 0) & (coded.n_codes >= LEAST_CODES)
     is_loose = plan.n_classes == 0 or (plan.n_classes > 2 and plan.shift_factor > 0.0)
+    may_grow = limits.max_leaves >= LEAST_LEAVES and limits.min_impurity_decrease == 0.0
+    is_worth_it = is_loose and may_grow and 2 * int(is_kept.sum()) >= n_features
     return SortedRows(
         np.empty((n_features, n_places), np.int32),
-        ((coded.is_subset == 0) & (coded.n_codes >= LEAST_CODES)).astype(np.uint8),
+        is_kept.astype(np.uint8),
         np.empty((len(compact.origin) or n_table) if n_places else 0, np.uint8),
         np.zeros(2, np.int64),
         np.empty(FEW_ROWS, np.int32),
-        MANY_ROWS if is_loose else FEW_ROWS,
+        MANY_ROWS if is_worth_it else FEW_ROWS,
     )

@@ -100,13 +100,14 @@ def unit_keys(table: Table, groups: LongArray | None) -> KeyArray:
 def copies_as_groups(table: Table, copies: LongArray | None) -> LongArray | None:
     """Copies of a row as a group, whose number is the key of the first; None if no row is a copy.
 
-    `copies` are numbers from 0 that copies share, of rows in a fixed order.
+    `copies` are numbers from 0 that copies share, none left out, of rows in a fixed order.
     """
     if copies is None:
         return None
-    first = np.empty(int(copies.max()) + 1, np.int64)
-    first[copies[::-1]] = np.arange(len(copies))[::-1]  # of several, the one that is written last stays
-    return row_keys(table)[first][copies].view(np.int64)
+    first = np.full(int(copies.max()) + 1, len(copies))
+    np.minimum.at(first, copies, np.arange(len(copies)))
+    keys: KeyArray = row_keys(table)[first]
+    return keys[copies].view(np.int64)
 
 
 def label_keys(labels: Sequence[Label]) -> KeyArray:
@@ -240,8 +241,7 @@ def _poisson_by_leading_bits(rate: float) -> IntArray:
     n_beginnings = 2**LEADING_BITS
     lowest = np.arange(n_beginnings) / n_beginnings
     highest = lowest + (1 / n_beginnings - 2.0**-53)
-    of_both = (np.searchsorted(_poisson_cdf(rate), ends, side="right") for ends in (lowest, highest))
-    counts, others = of_both
+    counts, others = (np.searchsorted(_poisson_cdf(rate), ends, side="right") for ends in (lowest, highest))
     return frozen(np.where(counts == others, counts, -1).astype(np.int32))
 
 

@@ -1,5 +1,6 @@
 """What changed rule by rule, from the cheapest matching of two trees."""
 
+import sys
 from dataclasses import dataclass
 
 from holdfast.distance.diff.conditions import CONDITION_KINDS, ConditionChange, condition_changes
@@ -54,7 +55,7 @@ def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
 
 def _pair_change(pair: RulePair) -> RuleChange:
     old, new = pair.first, pair.second
-    width = 1.0 if old.target.is_classes else old.target.high - old.target.low
+    width = 1.0 if old.target.is_classes else min(old.target.high - old.target.low, sys.float_info.max)
     conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
     kinds = {change.kind for change in conditions}
     if old.target.is_classes and old.outcome != new.outcome:

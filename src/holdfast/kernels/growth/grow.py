@@ -56,11 +56,12 @@ from holdfast.kernels.growth.nodes import (
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, add_up, describe
 from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
-from holdfast.kernels.growth.split import Scratch, no_split
+from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 from holdfast.kernels.reference import by_reference, keep
 
-LEAST_LEVELS = 4  # below a node of many rows, for it to be sorted
+# Sorting many rows pays if as many levels can follow, and nodes of the fewest rows that can be split.
+LEAST_LEVELS, LEAST_NODES = 4, 4
 ZERO = int64(0)
 # The counters of a tree that grows: nodes made and open, flags of sets, free slots, which rows are compact,
 # and whether the node that was split last is sorted, and its sorted rows are divided.
@@ -203,12 +204,25 @@ def count_children(
 
 @inner
 def is_to_be_sorted(given: Given, memory: Memory, n_rows: int, depth: int) -> bool:
-    """True if a node is small enough to be searched row by row, and there is room for its rows."""
-    in_order, compact = memory.scratch.sorted_rows, memory.compact
+    """True if a node is searched row by row: it is small, there is room, and enough may grow below it."""
+    limits, in_order, compact = given.limits, memory.scratch.sorted_rows, memory.compact
     has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
-    has_levels = given.limits.max_depth - depth >= LEAST_LEVELS
-    most_rows = in_order.most_rows if has_levels else FEW_ROWS
+    least_rows = max(limits.min_rows_to_split, 2 * given.plan.min_rows)
+    pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
+    most_rows = in_order.most_rows if pays else FEW_ROWS
     return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
+
+
+@inner
+def divide_parent(memory: Memory, growing: Growing, rows: IntArray, parent: int) -> None:
+    """Divide the sorted rows of a node between its children, once for both."""
+    fields, counters = growing.fields, memory.counters
+    if counters[IS_DIVIDED]:
+        return
+    first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
+    place = first - counters[COMPACT_FIRST]
+    divide_sorted(memory.scratch.sorted_rows, rows[first:last], place, middle - first, memory.buffer)
+    counters[IS_DIVIDED] = 1
 
 
 @inner
@@ -226,22 +240,17 @@ def count_or_sort(
     """Make ready what a node is searched by: its rows in order, or a histogram, whose slot it gives back."""
     fields, counters, scratch = growing.fields, memory.counters, memory.scratch
     histograms, in_order = memory.histograms, scratch.sorted_rows
-    in_order.place[1] = 0
+    in_order.place[0] = in_order.place[1] = 0
     if given.limits.n_drawn > 0 or len(given.values.start) > 0:
         return slot
     own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
-    if counters[IS_SORTED] or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
+    is_sorted = counters[IS_SORTED] > 0
+    if is_sorted or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
         place = fields[at, START] - counters[COMPACT_FIRST]
-        if not counters[IS_SORTED]:
+        if is_sorted:
+            divide_parent(memory, growing, rows, parent)
+        else:
             sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
-        elif not counters[IS_DIVIDED]:
-            both, n_left = (
-                rows[fields[parent, START] : fields[parent, END]],
-                fields[fields[parent, LEFT], END],
-            )
-            first = fields[parent, START]
-            divide_sorted(in_order, both, first - counters[COMPACT_FIRST], n_left - first, memory.buffer)
-            counters[IS_DIVIDED] = 1
         in_order.place[0], in_order.place[1] = place, place + len(own)
         return SORTED
     if slot > 0:
@@ -256,6 +265,39 @@ def count_or_sort(
         for i in range(histograms.shape[1]):
             histograms[slot, i] = histograms[0, i]
     return slot
+
+
+@inner
+def keep_split(
+    given: Given,
+    memory: Memory,
+    growing: Growing,
+    rows: IntArray,
+    at: int,
+    slot: int,
+    best: Split,
+    is_prescribed: bool,
+) -> bool:
+    """Write down the split of a node; False if there is no room for its set of categories."""
+    coded, scratch, counters = given.coded, memory.scratch, memory.counters
+    fields, total, feature = growing.fields, growing.total, best.feature
+    fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
+    fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
+    if not coded.is_subset[feature]:
+        return True
+    if not is_prescribed and len(given.values.start) > 0:
+        own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
+        draw_set(here, own, given.values, feature, fields[at, SEED], scratch.in_set)
+    elif not is_prescribed:
+        histogram = memory.histograms[max(slot, ZERO)]
+        fields[at, MISSING_LEFT] = choose_set(
+            given.plan, total[at], coded, feature, best.cut, histogram, scratch
+        )
+    n_flags = keep_set(growing, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
+    if n_flags == NONE:
+        return False
+    counters[FLAGS] = n_flags
+    return True
 
 
 @inner
@@ -330,21 +372,8 @@ def search_node(
     if not is_split(limits, node, best, gain):
         release(memory, slot)
         return True
-    feature = best.feature
-    fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
-    fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
-    if coded.is_subset[feature]:
-        if prescribed == NONE and is_random:
-            draw_set(here, own, given.values, feature, seed, scratch.in_set)
-        elif prescribed == NONE:
-            histogram = memory.histograms[max(slot, ZERO)]
-            fields[at, MISSING_LEFT] = choose_set(
-                plan, total[at], coded, feature, best.cut, histogram, scratch
-            )
-        n_flags = keep_set(growing, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
-        if n_flags == NONE:
-            return False
-        counters[FLAGS] = n_flags
+    if not keep_split(given, memory, growing, rows, at, slot, best, prescribed != NONE):
+        return False
     memory.priority[at] = max(gain, 0.0) if limits.best_first else float(at)
     push(memory.heap, memory.priority, counters[OPEN], at)
     counters[OPEN] += 1

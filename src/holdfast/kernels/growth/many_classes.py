@@ -31,7 +31,7 @@ from holdfast.kernels.growth.split import (
 )
 from holdfast.kernels.jit import inner, int64
 
-MOST_EXACT = 1 << 26  # units of weight whose squares are exact as floats
+MOST_EXACT = 1 << 26  # units of weight, sums of whose squares are exact as floats
 START = int64(0)  # where the statistics stand in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried
 
@@ -227,6 +227,49 @@ def open_classes(
 
 
 @inner
+def scan_rows_quickly(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    sample: Sample,
+    rows: IntArray,
+    feature: int,
+    scratch: Scratch,
+    best: Split,
+) -> Split:
+    """The best threshold by the Gini impurity, where rows have no other weight than repetitions.
+
+    A row changes the sum of squared class weights of either side by one term. These sums are exact, and rule
+    out most thresholds by two products.
+    """
+    left, right, weights, ranks = scratch.left, scratch.corner, sample.weight, coded.ranks
+    bits, mask = plan.label_bits, (1 << plan.label_bits) - 1
+    of_left = of_right = weight_left = 0.0
+    for k in range(plan.n_classes):
+        left[k], right[k] = 0, total[k]
+        of_right += float(total[k]) * float(total[k])
+    # Products and quotients round by 1e-15 of the weight at most.
+    of_node, slack = of_right / node.weight, node.weight * 1e-14
+    after = int64(ranks[feature, rows[0]])
+    for i in range(len(rows) - 1):
+        label, weight, rank = weights[rows[i]] & mask, weights[rows[i]] >> bits, after
+        of_left += float(weight * (2 * left[label] + weight))
+        of_right -= float(weight * (2 * right[label] - weight))
+        left[label] += weight
+        right[label] -= weight
+        weight_left += float(weight)
+        after = int64(ranks[feature, rows[i + 1]])
+        if after == rank:
+            continue
+        weight_right = node.weight - weight_left
+        limit = (surely_less(node, best) + of_node - slack) * (weight_left * weight_right)
+        if of_left * weight_right + of_right * weight_left >= limit:
+            _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
+    return best
+
+
+@inner
 def scan_rows_classes(
     plan: Plan,
     node: Node,
@@ -248,38 +291,11 @@ def scan_rows_classes(
         n_missing += 1
     if n_missing > last or (n_missing == 0 and ranks[feature, rows[0]] == ranks[feature, rows[last]]):
         return best, False
+    if n_missing == 0 and plan.shift_factor > 0.0 and node.units < MOST_EXACT and not plan.counts_apart:
+        return scan_rows_quickly(plan, node, total, coded, sample, rows, feature, scratch, best), True
     after = int64(ranks[feature, rows[n_missing]])
-    bits, mask, weights = plan.label_bits, (1 << plan.label_bits) - 1, sample.weight
-    # Squares of the classes on both sides, as long as they are exact: most splits need nothing else.
-    is_quick = (
-        plan.shift_factor > 0.0 and node.units < MOST_EXACT and n_missing == 0 and not plan.counts_apart
-    )
-    right, of_left, of_right, weight_left = scratch.corner, 0.0, 0.0, 0.0
-    for k in range(plan.n_classes):
-        right[k] = total[k]
-        of_right += float(total[k]) * float(total[k])
-    share, slack = of_right / node.weight, node.weight * 1e-14
     for i in range(n_missing, last + 1):
         rank, at_end = after, i == last
-        if is_quick:
-            if at_end:
-                break
-            packed = weights[rows[i]]
-            label, weight = packed & mask, packed >> bits
-            of_left += float(weight * (2 * left[label] + weight))
-            of_right -= float(weight * (2 * right[label] - weight))
-            left[label] += weight
-            right[label] -= weight
-            weight_left += float(weight)
-            after = int64(ranks[feature, rows[i + 1]])
-            if after == rank:
-                continue
-            weight_right = node.weight - weight_left
-            limit = (surely_less(node, best) + share - slack) * (weight_left * weight_right)
-            if of_left * weight_right + of_right * weight_left < limit:
-                continue
-            _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
-            continue
         add_row(plan, sample, int64(rows[i]), left)
         if at_end and n_missing == 0:
             break

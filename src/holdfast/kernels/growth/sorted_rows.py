@@ -15,7 +15,7 @@ ROWS_TO_PLACE = 256  # with fewer rows, sorting all keys at once is faster
 
 
 class SortedRows(NamedTuple):
-    """The row numbers of nodes, feature by feature, at the places where `rows` has them."""
+    """The row numbers of nodes, feature by feature: those of a node stand where they do among all rows."""
 
     rows: IntArray  # (features, places) by rank, missing values first
     is_kept: ByteArray  # (features,) 1 for numbers of more than a few values

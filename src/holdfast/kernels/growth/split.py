@@ -64,7 +64,7 @@ class Scratch(NamedTuple):
     offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
     paths: Paths  # what the node may ask
-    sorted_rows: SortedRows
+    sorted_rows: SortedRows  # small nodes, row by row
 
 
 @inner

@@ -1,7 +1,7 @@
 """Thresholds for a numeric target or two classes: the statistics are two numbers, held in registers.
 
-The same steps as in `classes.py`, which serves any number of classes from arrays; apart from it because calls
-that pass arrays made the scan of two classes three times slower.
+The same steps as in `many_classes.py`, which serves any number of classes from arrays; apart from it because
+calls that pass arrays made the scan of two classes three times slower.
 """
 
 import math
@@ -294,20 +294,20 @@ def scan_rows(
     The rows are in the order of the feature, missing values first.
     """
     weights, totals, counts, ranks = sample.weight, sample.total, sample.repeats, coded.ranks
-    both, bits, n_rows, last = plan.n_classes, plan.label_bits, int64(0), len(rows) - 1
+    both, bits, n_missing, last = plan.n_classes, plan.label_bits, int64(0), len(rows) - 1
     weight = sum_ = n = int64(0)
-    while n_rows <= last and ranks[feature, rows[n_rows]] < 0:
-        row = rows[n_rows]
+    while n_missing <= last and ranks[feature, rows[n_missing]] < 0:
+        row = rows[n_missing]
         weight += weights[row] >> bits
         sum_ += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
         n += counts[row]
-        n_rows += 1
-    if n_rows > last or (n_rows == 0 and ranks[feature, rows[0]] == ranks[feature, rows[last]]):
+        n_missing += 1
+    if n_missing > last or (n_missing == 0 and ranks[feature, rows[0]] == ranks[feature, rows[last]]):
         return best, False
     missing_weight, missing_sum, missing_rows = weight, sum_, n
     weight = sum_ = n = int64(0)
-    after = int64(ranks[feature, rows[n_rows]])
-    for i in range(n_rows, last):
+    after = int64(ranks[feature, rows[n_missing]])
+    for i in range(n_missing, last):
         row, rank = rows[i], after
         weight += weights[row] >> bits
         sum_ += (weights[row] >> bits) * (weights[row] & 1) if both else totals[row]
@@ -323,6 +323,6 @@ def scan_rows(
             _, best = consider(plan, node, m, with_weight, with_sum, feature, rank, LEFT, best)
     if missing_weight > 0:  # known values against missing ones
         weight, sum_ = node.units - missing_weight, node.total - missing_sum
-        m = n + counts[rows[last]] if plan.counts_apart else weight
+        m = node.rows - missing_rows if plan.counts_apart else weight
         _, best = consider(plan, undirected(node), m, weight, sum_, feature, after, RIGHT, best)
     return best, True
