@@ -1,7 +1,7 @@
 """Sorting small arrays in place inside a kernel."""
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.kernels.jit import inner, uint64
+from holdfast.kernels.jit import inner, int64
 
 FEW = 24  # keys that are sorted fastest by insertion
 ROW_MASK = 0xFFFFFFFF  # the row in a key, which is below its rank
@@ -9,13 +9,11 @@ ROW_MASK = 0xFFFFFFFF  # the row in a key, which is below its rank
 
 @inner
 def _insert(keys: LongArray, start: int, end: int) -> None:
-    # Places without a sign: one that could be negative is looked at before each use.
-    first, one = uint64(start), uint64(1)
-    for i in range(first + one, uint64(end)):
-        key, place = keys[i], uint64(i)
-        while place > first and keys[place - one] > key:
-            keys[place] = keys[place - one]
-            place = uint64(place - one)
+    for i in range(start + 1, end):
+        key, place = keys[i], int64(i)
+        while place > start and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
         keys[place] = key
 
 
