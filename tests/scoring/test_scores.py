@@ -114,19 +114,17 @@ def test_losses_are_negated_and_shown_with_their_usual_sign() -> None:
         assert math.copysign(1.0, metric.shown(0.0)) == 1.0
 
 
-# -- what cannot be told ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_joined_by_their_score_have_the_auc_of_the_rows(seed: int) -> None:
     random = np.random.default_rng(seed)
     scores, weight, inside = random.integers(0, 9, 80) / 9, random.integers(1, 5, 80), random.random(80) < 0.4
-    joint = np.array(
-        [[weight[(scores == own) & (inside == side)].sum() for own in scores] for side in (0, 1)]
-    )
-    shares = joint / [np.equal.outer(scores, scores).sum(axis=1)]  # each score as often as rows have it
-    value = joint_auc(scores, *shares)
+    distinct, which = np.unique(scores, return_inverse=True)
+    outside_weight, inside_weight = (np.bincount(which, weight * (inside == side)) for side in (False, True))
+    value = joint_auc(distinct, outside_weight, inside_weight)
     assert value == pytest.approx(metrics.roc_auc_score(inside, scores, sample_weight=weight), rel=1e-12)
+
+
+# -- what cannot be told ----------------------------------------------------------------------------------
 
 
 def test_joined_rows_of_one_class_have_no_pairs() -> None:
