@@ -1,26 +1,35 @@
 """Growing trees: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
+from holdfast.kernels.growth.count_or_sort import ZERO, add_up_children, count_children, count_or_sort
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.divide import divide, find_given, take_given
 from holdfast.kernels.growth.gain_ratio import best_split
-from holdfast.kernels.growth.guide import (
-    HIGHEST,
-    LOWEST,
-    Guide,
-    Paths,
-    bound_children,
-    open_paths,
-    within_bounds,
-)
+from holdfast.kernels.growth.guide import HIGHEST, LOWEST, Guide, open_paths, within_bounds
 from holdfast.kernels.growth.heap import pop, push
-from holdfast.kernels.growth.histogram import Coded, Sample, Samples, count_all
+from holdfast.kernels.growth.histogram import Coded, Sample, Samples
+from holdfast.kernels.growth.memory import (
+    COMPACT_FIRST,
+    COMPACT_LAST,
+    FLAGS,
+    FREE,
+    IS_DIVIDED,
+    IS_SORTED,
+    MADE,
+    N_GROWING,
+    OPEN,
+    Given,
+    Memory,
+    coded_here,
+    leave_compact,
+    new_scratch,
+    release,
+    sample_here,
+)
 from holdfast.kernels.growth.nodes import (
     COMPLETE,
     CONSTANT,
@@ -54,217 +63,11 @@ from holdfast.kernels.growth.nodes import (
     may_split,
 )
 from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
-from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, add_up, describe
-from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
-from holdfast.kernels.growth.split import Scratch, Split, no_split
-from holdfast.kernels.jit import allocating, inner, int64, kernel
+from holdfast.kernels.growth.search import FULL_ROWS, add_up, describe
+from holdfast.kernels.growth.sorted_rows import SortedRows
+from holdfast.kernels.growth.split import Split, no_split
+from holdfast.kernels.jit import inner, int64, kernel
 from holdfast.kernels.reference import by_reference, keep
-
-# Sorting many rows pays if as many levels can follow, and nodes of the fewest rows that can be split.
-LEAST_LEVELS, LEAST_NODES = 4, 4
-ZERO = int64(0)
-# The counters of a tree that grows: nodes made and open, flags of sets, free slots, which rows are compact,
-# and whether the node that was split last is sorted, and its sorted rows are divided.
-MADE, OPEN, FLAGS, FREE, COMPACT_FIRST, COMPACT_LAST, IS_SORTED, IS_DIVIDED = range(8)
-N_GROWING = 8
-
-
-class Given(NamedTuple):
-    """What is the same for all trees of a task."""
-
-    plan: Plan
-    limits: Limits
-    coded: Coded
-    values: RankValues  # where there are any, splits are drawn at random and nothing is counted
-    guide: Guide
-    stop: ByteArray  # another thread may raise stop[0]: growth ends with the best tree so far
-
-
-class Memory(NamedTuple):
-    """Memory that one tree after the other uses."""
-
-    histograms: LongArray  # (slots, statistics) the first slot is for passing use
-    free: LongArray  # (slots,) those that no node holds
-    heap: LongArray  # (nodes,)
-    priority: FloatArray  # (nodes,)
-    buffer: IntArray  # (rows,)
-    compact: CompactRows  # the rows of a small node, whose subtree is grown there
-    scratch: Scratch
-    counters: LongArray  # (N_GROWING,)
-
-
-@allocating
-def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_rows: int) -> Scratch:
-    """Memory for the search."""
-    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
-    for feature in range(n_features):
-        if plan.threshold_cost:
-            most_values = max(most_values, int64(coded.n_ranks[feature]))
-        if coded.is_wide[feature]:
-            widest = max(widest, coded.n_ranks[feature] + 1)
-    return Scratch(
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty((n_features, 256), np.int64),
-        np.empty(n_features, np.int64),
-        np.empty(n_rows, np.int64),
-        np.empty(256, np.int64),
-        np.empty(128, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest + 1, np.float64),
-        np.empty(widest, np.int8),
-        np.empty(n_features, np.int64),
-        np.empty(n_features, np.int64),
-        np.zeros(1, np.int64),
-        np.empty(n_features, np.int64),
-        np.empty((n_features, 4), np.int64),
-        np.empty((n_features, 2), np.float64),
-        np.zeros(most_values + 1, np.int64),
-        Paths(
-            guide.direction,
-            np.zeros(n_features, np.uint8),
-            np.zeros(n_features, np.uint8),
-            np.ones(n_features),
-            np.full(1, guide.is_set, np.uint8),
-        ),
-        in_order,
-    )
-
-
-@inner
-def coded_here(given: Given, memory: Memory) -> Coded:
-    """The columns of the rows at hand: those of the compact node, or of the table."""
-    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else given.coded
-
-
-@inner
-def sample_here(sample: Sample, memory: Memory) -> Sample:
-    """What the rows at hand add to the statistics."""
-    return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
-
-
-@inner
-def release(memory: Memory, slot: int) -> None:
-    """Give a slot back; the first one belongs to nobody."""
-    if slot > 0:
-        memory.free[memory.counters[FREE]] = slot
-        memory.counters[FREE] += 1
-
-
-@inner
-def leave_compact(memory: Memory, rows: IntArray) -> None:
-    """Number the rows again as the table does."""
-    counters, origin = memory.counters, memory.compact.origin
-    for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
-        rows[i] = origin[rows[i]]
-    counters[COMPACT_FIRST] = counters[COMPACT_LAST] = 0
-
-
-@inner
-def add_up_children(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
-) -> None:
-    """The statistics of both children: those of the larger are the parent's minus those of the smaller."""
-    plan, guide, fields, total = given.plan, given.guide, growing.fields, growing.total
-    left, right = fields[parent, LEFT], fields[parent, RIGHT]
-    large = right if small == left else left
-    add_up(plan, sample_here(sample, memory), rows[fields[small, START] : fields[small, END]], total[small])
-    for k in range(plan.n_stats):
-        total[large, k] = total[parent, k] - total[small, k]
-    if guide.is_set:
-        # Known values parted from missing ones have no order.
-        has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
-        direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else ZERO
-        bound_children(plan, total, left, right, direction, growing.guided)
-
-
-@inner
-def count_children(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
-) -> int:
-    """The slot of the larger child's histogram, from its parent's minus that of the smaller, in slot 0.
-
-    NONE if the parent has none, or the child is not worth it.
-    """
-    fields, histograms = growing.fields, memory.histograms
-    slot: int = fields[parent, SLOT]
-    large = fields[parent, RIGHT] if small == fields[parent, LEFT] else fields[parent, LEFT]
-    n_rows, depth = fields[large, END] - fields[large, START], fields[large, DEPTH]
-    if slot < 0 or n_rows < FULL_ROWS or depth >= given.limits.max_depth:
-        release(memory, slot)
-        return NONE
-    own, here = rows[fields[small, START] : fields[small, END]], coded_here(given, memory)
-    count_all(given.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], given.stop)
-    for i in range(histograms.shape[1]):
-        histograms[slot, i] -= histograms[0, i]
-    return slot
-
-
-@inner
-def is_to_be_sorted(given: Given, memory: Memory, n_rows: int, depth: int) -> bool:
-    """True if a node is searched row by row: it is small, there is room, and enough may grow below it."""
-    limits, in_order, compact = given.limits, memory.scratch.sorted_rows, memory.compact
-    has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
-    least_rows = max(limits.min_rows_to_split, 2 * given.plan.min_rows)
-    pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
-    most_rows = in_order.most_rows if pays else FEW_ROWS
-    return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
-
-
-@inner
-def divide_parent(memory: Memory, growing: Growing, rows: IntArray, parent: int) -> None:
-    """Divide the sorted rows of a node between its children, once for both."""
-    fields, counters = growing.fields, memory.counters
-    if counters[IS_DIVIDED]:
-        return
-    first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
-    place = first - counters[COMPACT_FIRST]
-    divide_sorted(memory.scratch.sorted_rows, rows[first:last], place, middle - first, memory.buffer)
-    counters[IS_DIVIDED] = 1
-
-
-@inner
-def count_or_sort(
-    given: Given,
-    memory: Memory,
-    growing: Growing,
-    sample: Sample,
-    rows: IntArray,
-    at: int,
-    parent: int,
-    slot: int,
-    shift: int,
-) -> int:
-    """Make ready what a node is searched by: its rows in order, or a histogram, whose slot it gives back."""
-    fields, counters, scratch = growing.fields, memory.counters, memory.scratch
-    histograms, in_order = memory.histograms, scratch.sorted_rows
-    in_order.place[0] = in_order.place[1] = 0
-    if given.limits.n_drawn > 0 or len(given.values.start) > 0:
-        return slot
-    own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
-    is_sorted = counters[IS_SORTED] > 0
-    if is_sorted or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
-        place = fields[at, START] - counters[COMPACT_FIRST]
-        if is_sorted:
-            divide_parent(memory, growing, rows, parent)
-        else:
-            sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
-        in_order.place[0], in_order.place[1] = place, place + len(own)
-        return SORTED
-    if slot > 0:
-        return slot
-    was_ready, slot = slot == 0, ZERO
-    if len(own) >= FULL_ROWS and counters[FREE] > 0:
-        counters[FREE] -= 1
-        slot = memory.free[counters[FREE]]
-    if not was_ready and len(own) > FEW_ROWS:
-        count_all(given.plan, here, sample_here(sample, memory), own, shift, histograms[slot], given.stop)
-    elif slot > 0:
-        for i in range(histograms.shape[1]):
-            histograms[slot, i] = histograms[0, i]
-    return slot
 
 
 @inner
