@@ -14,6 +14,7 @@ from holdfast.data.coding import code_columns
 from holdfast.data.schema import Feature
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
+from holdfast.kernels.jit import int64
 from holdfast.kernels.linked import KernelCompiler
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
@@ -36,7 +37,7 @@ def sort_and_divide(
                 n_left += 1
     n_left = 0
     for i in range(n_rows):
-        n_left += goes_left[rows[i]]
+        n_left += int64(goes_left[rows[i]])
     divide_sorted(out, divided, first, n_left, np.empty(n_rows, np.int32))
 
 
