@@ -12,8 +12,10 @@ from holdfast.kernels.growth.search import FEW_ROWS
 from holdfast.kernels.growth.sorted_rows import SortedRows
 
 # Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by
-# the Gini impurity. Two classes have close ones, and logarithms of many are dear: counted down to FEW_ROWS.
+# the Gini impurity. Two classes have close ones, so that few features are opened, however many there are:
+# they are sorted where FEW_COLUMNS have to be. Logarithms of many rows are dear: counted down to FEW_ROWS.
 MANY_ROWS = 1024
+FEW_COLUMNS = 16
 LEAST_LEAVES = 16  # of a tree, for sorting many rows to pay
 LEAST_CODES = FEW_ROWS // 4 + 1  # columns of fewer values are counted, as in `search`
 MOST_SORTED = 2**22  # row numbers, of four bytes
@@ -30,9 +32,11 @@ def sorted_room(
     if not is_of_use or n_features * n_places > MOST_SORTED:
         n_places = 0
     is_kept = (coded.is_subset == 0) & (coded.n_codes >= LEAST_CODES)
-    is_loose = plan.n_classes == 0 or (plan.n_classes > 2 and plan.shift_factor > 0.0)
+    n_kept = int(is_kept.sum())
+    by_gini = plan.n_classes > 0 and plan.shift_factor > 0.0
+    is_loose = plan.n_classes == 0 or (by_gini and (plan.n_classes > 2 or n_kept <= FEW_COLUMNS))
     may_grow = limits.max_leaves >= LEAST_LEAVES and limits.min_impurity_decrease == 0.0
-    is_worth_it = is_loose and may_grow and 2 * int(is_kept.sum()) >= n_features
+    is_worth_it = is_loose and may_grow and 2 * n_kept >= n_features
     return SortedRows(
         np.empty((n_features, n_places), np.int32),
         is_kept.astype(np.uint8),

@@ -41,11 +41,14 @@ def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, co
             compact.target[i] = sample.target[row]
         if plan.counts_apart:
             compact.repeats[i] = sample.repeats[row]
+    # Line by line: in a loop that writes, the compiler would look up where a line begins for every number.
     for block in range(coded.codes.shape[0]):
+        codes, own_codes = coded.codes[block], compact.codes[block]
         for i in range(len(rows)):
-            compact.codes[block, i] = coded.codes[block, rows[i]]
+            own_codes[i] = codes[rows[i]]
     for feature in range(coded.ranks.shape[0]):
+        ranks, own_ranks = coded.ranks[feature], compact.ranks[feature]
         for i in range(len(rows)):
-            compact.ranks[feature, i] = coded.ranks[feature, rows[i]]
+            own_ranks[i] = ranks[rows[i]]
     for i in range(len(rows)):
         rows[i] = i

@@ -6,6 +6,7 @@ from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import scan_categories
 from holdfast.kernels.growth.criteria import (
     NEVER,
+    PARTS,
     Node,
     Plan,
     add_class,
@@ -31,6 +32,10 @@ FULL_ROWS = 2048
 FEW_ROWS = 48
 NO_DIRECTION = int64(0)
 ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
+# Weights are integers: of a node of less than this, a split that leaves classes mixed misses what can be
+# gained by more than one part in as many, and one that is nearer parts the classes.
+SMALL_WEIGHT = 2.0**20
+PARTED = int64(PARTS - PARTS / (2.0 * SMALL_WEIGHT))
 
 
 @inner
@@ -163,6 +168,8 @@ def search(
     four = (scratch.left, scratch.trial, scratch.inside, scratch.corner)
     drawn, promise, paths = scratch.drawn, scratch.promise, scratch.paths
     has_paths = paths.is_set[0] > 0
+    may_be_parted = plan.n_classes > 0 and not plan.is_normalised and not has_paths
+    may_be_parted = may_be_parted and node.weight < SMALL_WEIGHT
     n_varied, n_ready, n_least = int64(0), int64(0), n_drawn
     for i in range(first, last):
         if stop[0]:
@@ -242,7 +249,10 @@ def search(
         n_varied += varied
         if n_drawn == 0 and len(rows) == 2 and best.improvement != NEVER and not has_paths:
             break  # two rows can be parted in one way only, and the first feature wins the tie
-        if i < last - 1 and (n_drawn == 0 or n_varied < n_drawn):
+        # Nothing gains more than parting the classes, and gains as much only by the same sides: the features
+        # that come later could tie at best, and ties go to the earlier one.
+        is_parted = may_be_parted and best.improvement >= PARTED
+        if i < last - 1 and not is_parted and (n_drawn == 0 or n_varied < n_drawn):
             continue
         while not stop[0]:
             feature = int64(-1)

@@ -114,22 +114,28 @@ def surely_less(node: Node, best: Split) -> float:
     return node.cost * (best.gain * 0.999999 - node.impurity * (4.0 / PARTS)) - node.rounding
 
 
-@inner
+@inlined
 def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
     """True if a gain is so far behind the best split that its improvement need not be worked out."""
     return gain < surely_less(node, best) and not plan.is_normalised
 
 
-@inner
+@inlined
 def improvement_bound(
     plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float, best: Split
 ) -> int:
-    """Improvement that a gain can be while the left side's weight runs between two values.
+    """Improvement that a gain can be while the left side's weight runs between two values."""
+    if is_behind(plan, node, gain, best):
+        return NEVER
+    return bound_closely(plan, node, gain, weight_before, weight_after)
+
+
+@inner
+def bound_closely(plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float) -> int:
+    """The same for a gain that may be as good as the best.
 
     One part and `node.rounding` are added for the rounding of the bound itself.
     """
-    if is_behind(plan, node, gain, best):
-        return NEVER
     if plan.is_normalised:
         if weight_before <= 0.0 or weight_after >= node.weight:
             return SURE

@@ -36,7 +36,7 @@ from holdfast.kernels.growth.split import (
 from holdfast.kernels.jit import inlined, inner, int64
 
 
-@inner
+@inlined
 def could_lead(plan: Plan, node: Node, weight_left: float, sum_left: float, best: Split) -> bool:
     """True unless a left side, which need not be one of rows, surely gains less than the best split."""
     weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
@@ -50,7 +50,7 @@ def gain_at(plan: Plan, node: Node, weight_left: float, sum_left: float) -> floa
     return gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
 
 
-@inner
+@inlined
 def corner_gain(
     plan: Plan,
     node: Node,
@@ -64,13 +64,12 @@ def corner_gain(
     """No threshold inside the bin gains more than this, or than a border of the bin, or than the best split.
 
     All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
-    further than if each of them had one of the two. Where that does not rule the bin out, numbers have a
-    closer bound: by their variance, rows of the bin cannot deviate from its mean by more than half the root
-    of weight times sum of squared deviations, together.
+    further than if each of them had one of the two.
     """
     high_weight = min(max((sum_in - node.low * weight_in) * node.per_range, 0.0), weight_in)
     low_weight = weight_in - high_weight
     sum_high, sum_low = sum_left + high_weight * node.high, sum_left + low_weight * node.low
+    # Most bins end here, without a call.
     if not could_lead(plan, node, weight_left + high_weight, sum_high, best) and not could_lead(
         plan, node, weight_left + low_weight, sum_low, best
     ):
@@ -79,6 +78,25 @@ def corner_gain(
         gain_at(plan, node, weight_left + high_weight, sum_high),
         gain_at(plan, node, weight_left + low_weight, sum_low),
     )
+    return closer_gain(plan, node, weight_left, sum_left, weight_in, sum_in, square_in, bound)
+
+
+@inner
+def closer_gain(
+    plan: Plan,
+    node: Node,
+    weight_left: float,
+    sum_left: float,
+    weight_in: float,
+    sum_in: float,
+    square_in: float,
+    bound: float,
+) -> float:
+    """The bound, or for numbers a closer one.
+
+    By their variance, rows of the bin cannot deviate from its mean by more than half the root of weight times
+    sum of squared deviations, together.
+    """
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
     if plan.n_classes > 0 or plan.shift_factor == 0.0 or weight_left <= 0.0 or weight_after >= node.weight:
         return bound
