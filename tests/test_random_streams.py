@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from holdfast.random_streams import Branch, derived_seed, generator
+from holdfast.random_streams import Branch, derived_seed, derived_seeds, generator, stream_key, stream_keys
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 MAKERS = {"SeedSequence", "default_rng", "RandomState", "seed", "PCG64", "Philox"}
@@ -49,3 +51,23 @@ def test_streams_are_those_of_numpy(key: tuple[int, ...]) -> None:
 def test_every_step_down_a_branch_draws_other_numbers() -> None:
     keys = [(), (0,), (0, 0), (1,), (Branch.BAGS,), (Branch.BAGS, 0), (Branch.BAGS, 1), (Branch.BAGS, 0, 0)]
     assert len({derived_seed(0, *key) for key in keys}) == len(keys)
+
+
+@given(
+    st.integers(0, 2**200),
+    st.integers(0, 3).flatmap(
+        lambda length: st.lists(st.tuples(*[st.integers(0, 2**32 - 1)] * length), min_size=1, max_size=12)
+    ),
+)
+def test_many_streams_are_those_of_numpy(seed: int, keys: list[tuple[int, ...]]) -> None:
+    streams = [(seed, *key) for key in keys]
+    sequences = [np.random.SeedSequence(seed, spawn_key=key) for key in keys]
+    assert stream_keys(streams).tolist() == [int(s.generate_state(1, np.uint64)[0]) for s in sequences]
+    assert derived_seeds(streams) == [int(s.generate_state(1)[0]) for s in sequences]
+
+
+def test_streams_of_all_kinds_may_stand_in_one_list() -> None:
+    streams = [(0,), (1, 2), (1, Branch.BAGS, 2**40), (2, 3), (2, 4), (2, 5)]
+    assert stream_keys(streams).tolist() == [stream_key(*stream) for stream in streams]
+    assert derived_seeds(streams) == [derived_seed(*stream) for stream in streams]
+    assert stream_keys([]).tolist() == derived_seeds([]) == []

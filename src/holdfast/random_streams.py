@@ -4,9 +4,13 @@ A stream is the seed, a branch, and numbers further down, such as that of the tr
 tree i depends on the seed and on i alone, never on where or in what order the trees are grown.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum, unique
 
 import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import KeyArray
 
 Stream = tuple[int, ...]  # the seed, the branch, and numbers further down
 
@@ -98,5 +102,73 @@ def stream_key(seed: int, *key: int) -> int:
     return int(_sequence(seed, key).generate_state(1, np.uint64)[0])
 
 
+def stream_keys(streams: Sequence[Stream]) -> KeyArray:
+    """The `stream_key` of each stream.
+
+    >>> stream_keys([(0, 5), (0, 6)]).tolist() == [stream_key(0, 5), stream_key(0, 6)]
+    True
+    """
+    low, high = _states(streams, 2).astype(np.uint64).T
+    return low | high << np.uint64(32)
+
+
+def derived_seeds(streams: Sequence[Stream]) -> list[int]:
+    """The `derived_seed` of each stream."""
+    seeds: list[int] = _states(streams, 1)[:, 0].tolist()
+    return seeds
+
+
 def _sequence(seed: int, key: tuple[int, ...]) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=tuple(map(int, key)))
+
+
+# -- many streams at once ---------------------------------------------------------------------------------
+
+# The constants of SeedSequence, whose numbers numpy promises never to change.
+_POOL = 4  # words
+_TAKE_IN, _TAKE_IN_STEP = 0x43B0D7E5, 0x931E8875
+_GIVE_OUT, _GIVE_OUT_STEP = 0x8B51F9DD, 0x58F38DED
+_KEEP, _ADD = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+_WORD = 2**32
+_FEW = 4  # streams: one by one they are made as soon
+
+
+def _states(streams: Sequence[Stream], n_words: int) -> NDArray[np.uint32]:
+    """So many words of each stream, as SeedSequence makes them: of many with one seed, all at once.
+
+    A sequence takes 20 microseconds to be made, a tree of a small table some 300 to be grown.
+    """
+    seeds, lengths = {stream[0] for stream in streams}, {len(stream) for stream in streams}
+    are_words = all(0 <= number < _WORD for stream in streams for number in stream[1:])
+    if len(streams) > _FEW and len(seeds) == len(lengths) == 1 and are_words:
+        return _given_out(_pools(seeds.pop(), [stream[1:] for stream in streams]), n_words)
+    states = [_sequence(stream[0], stream[1:]).generate_state(n_words) for stream in streams]
+    return np.array(states, np.uint32).reshape(len(streams), n_words)
+
+
+def _pools(seed: int, keys: Sequence[Stream]) -> list[NDArray[np.uint32]]:
+    """The four words, each of all streams, that a sequence keeps of its seed and of the numbers of its key."""
+    pools = [np.full(len(keys), word, np.uint32) for word in _sequence(seed, ()).pool]
+    n_taken_in = max(-(-int(seed).bit_length() // 32), _POOL)  # words of the seed
+    # Each of the first words was hashed for its own place and for the three others, all later ones for four.
+    factor = _TAKE_IN * pow(_TAKE_IN_STEP, _POOL * n_taken_in, _WORD) % _WORD
+    for word in np.array(keys, np.uint32).T:
+        for place in range(_POOL):
+            hashed, factor = _hashed(word, factor, _TAKE_IN_STEP)
+            pools[place] = pools[place] * _KEEP - hashed * _ADD
+            pools[place] ^= pools[place] >> np.uint32(16)
+    return pools
+
+
+def _given_out(pools: list[NDArray[np.uint32]], n_words: int) -> NDArray[np.uint32]:
+    words, factor = np.empty((len(pools[0]), n_words), np.uint32), _GIVE_OUT
+    for i in range(n_words):
+        words[:, i], factor = _hashed(pools[i % _POOL], factor, _GIVE_OUT_STEP)
+    return words
+
+
+def _hashed(word: NDArray[np.uint32], factor: int, step: int) -> tuple[NDArray[np.uint32], int]:
+    """A word hashed by a factor, and the factor for the next."""
+    following = factor * step % _WORD
+    hashed = (word ^ np.uint32(factor)) * np.uint32(following)
+    return hashed ^ (hashed >> np.uint32(16)), following

@@ -45,7 +45,9 @@ def written_out(table: Table, counts: IntArray) -> Table:
 
 def tree_by_hand(bagging: Bagging, index: int, table: Table, rules: GrowthRules) -> Tree:
     """The tree of one bag, grown alone on the rows of the bag."""
-    return grow(written_out(table, bagging.bags[index]), rules, random_state=bagging.bags.tree_seed(index))
+    return grow(
+        written_out(table, bagging.bags[index]), rules, random_state=bagging.bags.tree_seeds([index])[0]
+    )
 
 
 def same_tree(one: Tree, other: Tree) -> bool:

@@ -178,7 +178,7 @@ def _grown(
     indices: Sequence[int],
 ) -> list[Tree]:
     draws = bags.draws(indices)
-    samples, seeds = [each.counts for each in draws], [bags.tree_seed(index) for index in indices]
+    samples, seeds = [each.counts for each in draws], bags.tree_seeds(indices)
     return grow_samples(table, rules, fixed, samples, seeds, draws if are_draws else None)
 
 

@@ -11,7 +11,7 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.resampling import Draws, Units, all_draws, n_groups_there
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
-from holdfast.random_streams import Branch, derived_seed
+from holdfast.random_streams import Branch, derived_seeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +87,10 @@ class Bags:
         rows: LongArray = self.order[self[index][self.order] == 0]
         return rows
 
-    def tree_seed(self, index: int) -> int:
-        """The seed of the features drawn for the tree."""
+    def tree_seeds(self, indices: Sequence[int]) -> list[int]:
+        """The seeds of the features drawn for these trees."""
         # One step further down the same branch of the seed: not the numbers that drew the bag.
-        return derived_seed(self.sampling.seed, self.sampling.branch, index, 0)
+        return derived_seeds([(self.sampling.seed, self.sampling.branch, index, 0) for index in indices])
 
 
 def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:

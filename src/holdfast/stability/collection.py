@@ -12,7 +12,7 @@ from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.split.resampling import Units, all_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
-from holdfast.random_streams import Branch, derived_seed
+from holdfast.random_streams import Branch, derived_seeds
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
@@ -115,5 +115,5 @@ def _grown(
         drawn |= zip(own, all_counts(allowed[place], units, [(*seed, index) for index in own]), strict=True)
     samples = [drawn[index] for index in run]
     # One step further down the same branch of the seed: not the numbers that drew the sample.
-    seeds = [derived_seed(*seed, index, 0) for index in run]
+    seeds = derived_seeds([(*seed, index, 0) for index in run])
     return learner.trees(combination, samples, seeds)

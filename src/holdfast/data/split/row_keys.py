@@ -18,7 +18,7 @@ from holdfast.data.canonical_order import target_order
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.random_streams import Stream, stream_key
+from holdfast.random_streams import Stream, stream_key, stream_keys
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # between the keys of one copy of a row and the next
 CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ in nothing but their class
@@ -216,8 +216,7 @@ def poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0
     array([[1, 0, 0, 2, 3, 1, 1, 0],
            [0, 1, 1, 0, 2, 0, 0, 1]], dtype=int32)
     """
-    of_stream = np.array([stream_key(*stream) for stream in streams], np.uint64)
-    bits = mix(keys ^ of_stream[:, None])
+    bits = mix(keys ^ stream_keys(streams)[:, None])
     counts = _poisson_of(bits.ravel(), rate).reshape(bits.shape)
     for own, own_bits in zip(counts, bits, strict=True):
         if not own.any():

@@ -6,7 +6,7 @@ from holdfast.arrays import LongArray
 from holdfast.kernels.boosting.numbers import scan_guided, scan_numbers
 from holdfast.kernels.boosting.sets import scan_sets
 from holdfast.kernels.boosting.splits import NONE, Best, Limits, Reach, Scratch, reached
-from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.drawing import queue_columns, take_column
 from holdfast.kernels.growth.guide import Paths
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.jit import inner, int64
@@ -42,9 +42,9 @@ def best_split(
         feature = int64(i)
         if limits.n_drawn > 0:
             while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
                 n_least *= 2
-            feature = column_at(scratch.queue, i)
+            feature = take_column(scratch.queue, int64(i), n_ready)
         if has_paths:
             if paths.is_closed[feature]:
                 continue

@@ -10,6 +10,7 @@ from holdfast.kernels.jit import inner, int64
 
 POSITION_BITS = 31  # of an entry of the queue; the hash stands above them
 POSITION_MASK = (1 << POSITION_BITS) - 1
+MOST_SOUGHT = 32  # columns of a queue in which the next one is looked for; a longer one is sorted
 
 
 @inner
@@ -27,11 +28,13 @@ def child_seed(seed: int, side: int) -> int:
 
 
 @inner
-def queue_columns(name_keys: LongArray, seed: int, n_least: int, queue: LongArray, waiting: LongArray) -> int:
-    """Write the first columns, the one with the smallest hash first; how many they are.
+def queue_columns(
+    name_keys: LongArray, seed: int, n_least: int, n_had: int, queue: LongArray, waiting: LongArray
+) -> int:
+    """Write the columns with the smallest hashes, of which `n_had` have had their turn; how many they are.
 
     About a quarter more than `n_least`, or all of them: a sort of all columns, of which few are asked, took a
-    fifth of the time in wide tables. Asked for more, it writes the same ones and others after them.
+    fifth of the time in wide tables. Asked for more, it writes the same ones and others.
     """
     n, n_ready = len(name_keys), int64(0)
     limit = (n_least + n_least // 4 + 3 << 32) // n
@@ -40,11 +43,21 @@ def queue_columns(name_keys: LongArray, seed: int, n_least: int, queue: LongArra
         x = mix(seed ^ name_keys[i])
         queue[n_ready] = x << POSITION_BITS | i
         n_ready += x < limit
-    sort_keys(queue, int64(0), n_ready, waiting)
+    if n_ready > MOST_SOUGHT:
+        sort_keys(queue, int64(0), n_ready, waiting)
+    for i in range(min(n_had, n_ready)):
+        take_column(queue, int64(i), n_ready)
     return n_ready
 
 
 @inner
-def column_at(queue: LongArray, i: int) -> int:
-    """The column that stands at a place of the queue."""
+def take_column(queue: LongArray, i: int, n_ready: int) -> int:
+    """The column whose turn it is at a place of the queue, after those of all places before it."""
+    if n_ready <= MOST_SOUGHT:  # without a branch that would be guessed wrong
+        least, place = queue[i], i
+        for j in range(i + 1, n_ready):
+            place = j if queue[j] < least else place
+            least = min(least, queue[j])
+        queue[place] = queue[i]
+        queue[i] = least
     return int64(queue[i] & POSITION_MASK)

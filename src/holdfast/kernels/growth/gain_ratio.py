@@ -5,7 +5,7 @@ import math
 from holdfast.arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
-from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.drawing import queue_columns, take_column
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one, last_code
 from holdfast.kernels.growth.search import FEW_ROWS, search
 from holdfast.kernels.growth.shrinkage import place_of
@@ -158,9 +158,9 @@ def best_split(
         feature, n = int64(i), i + 1
         if n_drawn > 0:
             while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
                 n_least *= 2
-            feature = column_at(scratch.queue, i)
+            feature = take_column(scratch.queue, int64(i), n_ready)
         order[i] = feature
         if scratch.paths.is_set[0] > 0 and scratch.paths.is_closed[feature] > 0:
             scratch.offers[feature, 0] = NEVER

@@ -12,7 +12,7 @@ from holdfast.kernels.growth import many_classes as classes
 from holdfast.kernels.growth import two_statistics as two
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, weight_of
-from holdfast.kernels.growth.drawing import column_at, mix, queue_columns
+from holdfast.kernels.growth.drawing import mix, queue_columns, take_column
 from holdfast.kernels.growth.gain_ratio import best_offer, offer
 from holdfast.kernels.growth.guide import toward, undirected
 from holdfast.kernels.growth.histogram import Coded, Sample, add_row
@@ -22,6 +22,7 @@ from holdfast.kernels.jit import inner, int64
 
 TRIES = 40  # to draw a set that is neither empty nor whole: each succeeds in one case of two or more
 STEP = 0x9E3779B9  # from one hash to the next
+FEW_ROWS = 24  # of a node in which the value of every row is looked at
 
 
 class RankValues(NamedTuple):
@@ -40,11 +41,11 @@ def drawn_number(seed: int, name_key: int, low: float, high: float) -> float:
 
 
 @inner
-def rank_range(ranks: IntArray, rows: IntArray, feature: int) -> tuple[int, int, bool]:
-    """The least and the greatest rank of the column in the rows, and whether it is missing in some."""
+def rank_range(ranks: IntArray, rows: IntArray) -> tuple[int, int, bool]:
+    """The least and the greatest rank of a column in the rows, and whether it is missing in some."""
     lowest, highest, any_missing = int64(1 << 40), int64(-1), False
     for i in range(len(rows)):
-        rank = int64(ranks[feature, rows[i]])
+        rank = int64(ranks[rows[i]])
         if rank < 0:
             any_missing = True
         else:
@@ -53,14 +54,27 @@ def rank_range(ranks: IntArray, rows: IntArray, feature: int) -> tuple[int, int,
 
 
 @inner
-def drawn_cut(
-    seed: int, name_key: int, number: FloatArray, first: int, lowest: int, highest: int
-) -> tuple[int, float]:
-    """The greatest rank that goes left, at least the lowest and less than the highest, and the threshold.
+def greatest_left(
+    ranks: IntArray, rows: IntArray, number: FloatArray, first: int, lowest: int, threshold: float
+) -> int:
+    """The greatest rank of the rows whose value is at most the threshold, or the lowest rank.
+
+    Of few rows it takes less time to ask each than to search the values of the whole column.
+    """
+    greatest = lowest
+    for i in range(len(rows)):
+        rank = int64(ranks[rows[i]])
+        if rank > greatest and number[first + rank] <= threshold:
+            greatest = rank
+    return greatest
+
+
+@inner
+def last_at_most(number: FloatArray, first: int, lowest: int, highest: int, threshold: float) -> int:
+    """The greatest rank, at least the lowest and less than the highest, whose value is at most the threshold.
 
     The values of the column stand in `number` from `first` on.
     """
-    threshold = drawn_number(seed, name_key, number[first + lowest], number[first + highest])
     below, above = lowest, highest  # whose values are at most the threshold, and more
     while above - below > 1:
         middle = (below + above) // 2
@@ -68,7 +82,7 @@ def drawn_cut(
             below = middle
         else:
             above = middle
-    return below, threshold
+    return below
 
 
 @inner
@@ -139,15 +153,22 @@ def split_in_two(
     weights, totals, counts = sample.weight, sample.total, sample.repeats
     both, bits = plan.n_classes, plan.label_bits
     units = sum_ = n = int64(0)
-    for i in range(len(rows)):
-        row = rows[i]
-        rank = int64(ranks[feature, row])
-        left = int64((rank >= 0) & is_left(max(rank, int64(0)), is_subset, cut, in_set))
-        weight = left * (weights[row] >> bits)
-        units += weight
-        sum_ += weight * (weights[row] & 1) if both else left * totals[row]
-        if plan.counts_apart:
-            n += left * counts[row]
+    if both and not is_subset and not plan.counts_apart:  # the loop of forests of two classes
+        for i in range(len(rows)):
+            rank, weight = int64(ranks[rows[i]]), weights[rows[i]]
+            weight &= -int64((rank >= 0) & (rank <= cut))
+            units += weight >> bits
+            sum_ += (weight >> bits) * (weight & 1)
+    else:
+        for i in range(len(rows)):
+            row = rows[i]
+            rank = int64(ranks[row])
+            left = int64((rank >= 0) & is_left(max(rank, int64(0)), is_subset, cut, in_set))
+            weight = left * (weights[row] >> bits)
+            units += weight
+            sum_ += weight * (weights[row] & 1) if both else left * totals[row]
+            if plan.counts_apart:
+                n += left * counts[row]
     n_rows = n if plan.counts_apart else units
     best = two.consider(plan, node, n_rows, units, sum_, feature, cut, RIGHT, no_split())[1]
     if not any_missing:
@@ -155,7 +176,7 @@ def split_in_two(
     with_units, with_sum = units, sum_
     for i in range(len(rows)):
         row = rows[i]
-        if ranks[feature, row] < 0:
+        if ranks[row] < 0:
             weight = weights[row] >> bits
             with_units += weight
             with_sum += weight * (weights[row] & 1) if both else totals[row]
@@ -228,9 +249,9 @@ def best_random_split(
         feature = int64(i)
         if n_drawn > 0:
             while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
                 n_least *= 2
-            feature = column_at(scratch.queue, i)
+            feature = take_column(scratch.queue, int64(i), n_ready)
         order[i], offers[feature, 0], n = feature, NEVER, int64(i + 1)
         if has_paths:
             if scratch.paths.is_closed[feature]:
@@ -238,15 +259,19 @@ def best_random_split(
             node = toward(node, scratch.paths, feature)
         if feature < 63 and scratch.constant[0] >> feature & 1:
             continue  # what does not vary in a node does not vary below it
-        cut, is_subset = int64(0), coded.is_subset[feature] > 0
+        cut, is_subset, ranks = int64(0), coded.is_subset[feature] > 0, coded.ranks[feature]
         if is_subset:
             n_values, any_missing = draw_set(coded, rows, values, feature, seed, scratch.in_set)
         else:
-            lowest, highest, any_missing = rank_range(coded.ranks, rows, feature)
+            lowest, highest, any_missing = rank_range(ranks, rows)
             n_values, cut = int64(0) if highest < 0 else min(highest - lowest, int64(1)) + 1, highest
             if n_values > 1:
-                key, at = coded.name_keys[feature], values.start[feature]
-                cut = drawn_cut(seed, key, values.number, at, lowest, highest)[0]
+                key, at, number = coded.name_keys[feature], values.start[feature], values.number
+                threshold = drawn_number(seed, key, number[at + lowest], number[at + highest])
+                if len(rows) <= FEW_ROWS:
+                    cut = greatest_left(ranks, rows, number, at, lowest, threshold)
+                else:
+                    cut = last_at_most(number, at, lowest, highest, threshold)
         if n_values + any_missing < 2:
             if feature < 63:
                 scratch.constant[0] |= int64(1) << feature
@@ -257,7 +282,7 @@ def best_random_split(
             own, units = split_classes(plan, node, total, coded, sample, rows, feature, cut, scratch)
         else:
             own, units = split_in_two(
-                plan, node, sample, coded.ranks, rows, feature, is_subset, cut, scratch.in_set, any_missing
+                plan, node, sample, ranks, rows, feature, is_subset, cut, scratch.in_set, any_missing
             )
         n_varied += 1
         if own.improvement != NEVER:

@@ -17,7 +17,7 @@ def drawn_thresholds(
             continue
         feature, own = int64(fields[node, FEATURE]), rows[fields[node, START] : fields[node, END]]
         if feature >= 0:
-            lowest, highest, _ = rank_range(coded.ranks, own, feature)
+            lowest, highest, _ = rank_range(coded.ranks[feature], own)
             key, low = coded.name_keys[feature], values.number[values.start[feature] + lowest]
             high = values.number[values.start[feature] + highest]
             out[node] = drawn_number(fields[node, SEED], key, low, high)

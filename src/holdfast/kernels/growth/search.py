@@ -14,7 +14,7 @@ from holdfast.kernels.growth.criteria import (
     row_impurity,
     weight_of,
 )
-from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.drawing import queue_columns, take_column
 from holdfast.kernels.growth.guide import toward
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
 from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_rows_classes
@@ -177,9 +177,9 @@ def search(
         feature = int64(i)
         if n_drawn > 0:
             while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, scratch.queue, scratch.waiting)
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
                 n_least *= 2
-            feature = column_at(scratch.queue, i)
+            feature = take_column(scratch.queue, int64(i), n_ready)
         drawn[i], promise[feature], ordered = feature, NEVER, rows
         # What does not vary in a node does not vary below it.
         is_known = n_drawn > 0 and feature < 63 and scratch.constant[0] >> feature & 1

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.growth.categories import mark_sides
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, improvement_of
-from holdfast.kernels.growth.drawing import column_at, queue_columns
+from holdfast.kernels.growth.drawing import queue_columns, take_column
 from holdfast.kernels.growth.guide import Paths, clipped, toward, undirected
 from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.shrinkage import MOST_LISTED, NO_SHIFT
@@ -350,9 +350,9 @@ def search(
         feature = int64(i)
         if n_drawn > 0:
             while i >= n_ready:
-                n_ready = queue_columns(coded.name_keys, seed, n_least, room.queue, room.waiting)
+                n_ready = queue_columns(coded.name_keys, seed, n_least, i, room.queue, room.waiting)
                 n_least *= 2
-            feature = column_at(room.queue, i)
+            feature = take_column(room.queue, int64(i), n_ready)
         if has_paths and paths.is_closed[feature] > 0:
             continue
         n_known, varies = place_rows(coded, rows, feature, room.targets)
