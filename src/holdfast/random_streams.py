@@ -109,7 +109,8 @@ def stream_keys(streams: Sequence[Stream]) -> KeyArray:
     True
     """
     low, high = _states(streams, 2).astype(np.uint64).T
-    return low | high << np.uint64(32)
+    keys: KeyArray = low | high << np.uint64(32)
+    return keys
 
 
 def derived_seeds(streams: Sequence[Stream]) -> list[int]:
@@ -147,7 +148,7 @@ def _states(streams: Sequence[Stream], n_words: int) -> NDArray[np.uint32]:
 
 
 def _pools(seed: int, keys: Sequence[Stream]) -> list[NDArray[np.uint32]]:
-    """The four words, each of all streams, that a sequence keeps of its seed and of the numbers of its key."""
+    """The four words, each of all streams, that a sequence keeps of its seed and of its key."""
     pools = [np.full(len(keys), word, np.uint32) for word in _sequence(seed, ()).pool]
     n_taken_in = max(-(-int(seed).bit_length() // 32), _POOL)  # words of the seed
     # Each of the first words was hashed for its own place and for the three others, all later ones for four.
