@@ -131,7 +131,7 @@ _TAKE_IN, _TAKE_IN_STEP = 0x43B0D7E5, 0x931E8875
 _GIVE_OUT, _GIVE_OUT_STEP = 0x8B51F9DD, 0x58F38DED
 _KEEP, _ADD = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _WORD = 2**32
-_FEW = 4  # streams: one by one they are made as soon
+_FEW = 4  # streams: one by one they are made as fast
 
 
 def _states(streams: Sequence[Stream], n_words: int) -> NDArray[np.uint32]:

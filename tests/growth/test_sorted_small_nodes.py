@@ -11,6 +11,7 @@ from reference.large_tables import large_table
 
 RULES: list[tuple[str, int, dict[str, Any]]] = [
     ("gini", 2, {}),
+    ("gini", 2, {"min_samples_leaf": 2, "categories": "exact"}),
     ("gini", 3, {"min_samples_leaf": 3}),
     ("gini", 5, {"max_depth": 6}),
     ("gini", 3, {"class_weight": "balanced"}),
@@ -33,6 +34,22 @@ def test_sorting_changes_no_tree(
     monkeypatch.setattr(sorted_rows, "MOST_SORTED", 0)
     assert parts(grow(table, GrowthRules(criterion, **settings))) == parts(by_rows)
     assert by_rows.n_leaves > 5
+
+
+def test_two_classes_are_sorted_where_few_columns_have_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    most: list[int] = []
+
+    def room(*given: Any) -> Any:
+        most.append(original(*given).most_rows)
+        return original(*given)
+
+    original = sorted_rows.sorted_room
+    monkeypatch.setattr("holdfast.growth.nodes.sorted_room", room)
+    random = np.random.default_rng(0)
+    for n_columns, criterion in ((16, "gini"), (17, "gini"), (16, "entropy")):
+        table = Table.from_arrays(random.normal(size=(200, n_columns)), random.integers(0, 2, 200))
+        grow(table, GrowthRules(criterion))
+    assert most == [sorted_rows.MANY_ROWS, sorted_rows.FEW_ROWS, sorted_rows.FEW_ROWS]
 
 
 def test_nothing_is_kept_sorted_within_a_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,16 @@ def test_the_best_of_the_first_columns_is_taken(n_drawn):
     assert (asked(tree), tree.threshold[0]) == (asked(only), only.threshold[0])
 
 
+@pytest.mark.parametrize("n_drawn", [3, 20, 40])
+def test_long_queues_are_gone_through_in_the_same_order(n_drawn):
+    names = [f"column {i}" for i in range(60)]
+    for seed in range(3):
+        order = column_order(names, seed)
+        only = grow(table(order[:n_drawn]), GrowthRules(max_depth=1))
+        tree = grow(table(names), GrowthRules(max_features=n_drawn, max_depth=1), random_state=seed)
+        assert (asked(tree), tree.threshold[0]) == (asked(only), only.threshold[0])
+
+
 def test_columns_that_cannot_be_asked_do_not_count():
     for seed in range(6):
         first, second, third = column_order(NAMES, seed)[:3]

@@ -13,7 +13,8 @@ from holdfast.kernels.growth.sorted_rows import SortedRows
 
 # Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by
 # the Gini impurity. Two classes have close ones, so that few features are opened, however many there are:
-# they are sorted where FEW_COLUMNS have to be. Logarithms of many rows are dear: counted down to FEW_ROWS.
+# they are sorted where at most FEW_COLUMNS have to be. By other criteria, whose gains are not ruled out by
+# products alone, classes are counted down to FEW_ROWS.
 MANY_ROWS = 1024
 FEW_COLUMNS = 16
 LEAST_LEAVES = 16  # of a tree, for sorting many rows to pay

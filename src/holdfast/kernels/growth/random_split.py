@@ -22,7 +22,7 @@ from holdfast.kernels.jit import inner, int64
 
 TRIES = 40  # to draw a set that is neither empty nor whole: each succeeds in one case of two or more
 STEP = 0x9E3779B9  # from one hash to the next
-FEW_ROWS = 24  # of a node in which the value of every row is looked at
+ROWS_TO_ASK = 24  # of a node in which the value of every row is looked at
 
 
 class RankValues(NamedTuple):
@@ -268,7 +268,7 @@ def best_random_split(
             if n_values > 1:
                 key, at, number = coded.name_keys[feature], values.start[feature], values.number
                 threshold = drawn_number(seed, key, number[at + lowest], number[at + highest])
-                if len(rows) <= FEW_ROWS:
+                if len(rows) <= ROWS_TO_ASK:
                     cut = greatest_left(ranks, rows, number, at, lowest, threshold)
                 else:
                     cut = last_at_most(number, at, lowest, highest, threshold)

@@ -32,10 +32,11 @@ FULL_ROWS = 2048
 FEW_ROWS = 48
 NO_DIRECTION = int64(0)
 ROUNDING = 2.0**-49  # a few roundings of a float, relative to it
-# Weights are integers: of a node of less than this, a split that leaves classes mixed misses what can be
-# gained by more than one part in as many, and one that is nearer parts the classes.
-SMALL_WEIGHT = 2.0**20
-PARTED = int64(PARTS - PARTS / (2.0 * SMALL_WEIGHT))
+# What a split gains that parts the classes, of a node of less weight than this. Weights are integers: a split
+# that leaves classes mixed misses at least a unit of the impurity. And whatever the formula, rounding moves
+# the fraction of the impurity that is gained by less than half of the parts that it is counted in.
+SMALL_WEIGHT = 2.0**17
+PARTED = int64(PARTS)
 
 
 @inner
