@@ -11,7 +11,7 @@ from reference.large_tables import large_table
 
 RULES: list[tuple[str, int, dict[str, Any]]] = [
     ("gini", 2, {}),
-    ("gini", 2, {"min_samples_leaf": 2, "categories": "exact"}),
+    ("gini", 2, {"categories": "exact", "class_weight": "balanced"}),
     ("gini", 3, {"min_samples_leaf": 3}),
     ("gini", 5, {"max_depth": 6}),
     ("gini", 3, {"class_weight": "balanced"}),
