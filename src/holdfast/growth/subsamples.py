@@ -16,7 +16,7 @@ from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import check_table
-from holdfast.random_streams import Branch, derived_seed
+from holdfast.random_streams import Branch, derived_seeds
 from holdfast.tree.tree import Tree
 
 MOST_TOGETHER = 8  # trees of a task, so that there is one for every job
@@ -85,7 +85,7 @@ def _grown(
     table: Table, rules: GrowthRules, draw: Callable[[int], LongArray], seed: int, indices: Sequence[int]
 ) -> list[Tree]:
     samples = _taken(table, [draw(index) for index in indices])
-    seeds = [derived_seed(seed, Branch.SUBSAMPLES, index, 0) for index in indices]
+    seeds = derived_seeds([(seed, Branch.SUBSAMPLES, index, 0) for index in indices])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GrowthWarning)  # said once for all trees
         return [grow(sample, rules, random_state=own) for sample, own in zip(samples, seeds, strict=True)]
